@@ -1,0 +1,72 @@
+# Needs make and Python 3.11 or newer.  Every target makes the virtual environment that it runs in.
+#
+#     make test
+#     make test PYTHON=python3.13    another Python, when the environment is made
+
+PYTHON ?= python3
+VENV := .venv
+BENCH_VENV := .venv-bench
+RUN := $(VENV)/bin/python
+
+# Both stamps lie in their environment, so that deleting the environment is enough to have it made again.
+STAMP := $(VENV)/.installed
+BENCH_STAMP := $(BENCH_VENV)/.installed
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-all check bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## a tour of what bunrui does, on small examples
+	$(RUN) examples/demo.py
+
+test: $(STAMP) ## the tests, without the slow ones
+	$(RUN) -m pytest -m "not slow"
+
+test-all: $(STAMP) ## all the tests
+	$(RUN) -m pytest
+
+check: $(STAMP) ## style, types and the direction of imports
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy src
+	$(VENV)/bin/lint-imports --no-logo
+
+bench: $(BENCH_STAMP) ## speed against other libraries, in an environment of its own
+	$(BENCH_VENV)/bin/python benchmarks/speed.py
+
+clean: ## remove caches and built files; the environments stay
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks examples scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(STAMP): pyproject.toml
+	@$(call make_venv,$(VENV))
+	@echo "Installing bunrui and its tools into $(VENV); the first time this takes minutes."
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[ja,zh,ko,dev]'
+	@touch $@
+
+$(BENCH_STAMP): pyproject.toml benchmarks/requirements.txt
+	@$(call make_venv,$(BENCH_VENV))
+	@echo "Installing bunrui and what it is compared with into $(BENCH_VENV); the first time this takes minutes."
+	@$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[ja,zh,ko]' -r benchmarks/requirements.txt
+	@touch $@
+
+# $(call make_venv,FOLDER): an environment with pip in FOLDER, unless there is one; one made by hand is kept.
+# Asking for pip, and not only for bin/python, finds the half-made environment that `python3 -m venv` leaves behind
+# where the system's Python comes without ensurepip.
+define make_venv
+if ! $(1)/bin/python -m pip --version >/dev/null 2>&1; then \
+	command -v $(PYTHON) >/dev/null || { \
+		echo "error: $(PYTHON) was not found; install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }; \
+	$(call is_new_enough,$(PYTHON)) || { \
+		echo "error: $(PYTHON) is $$($(PYTHON) --version 2>&1), but bunrui needs Python 3.11 or newer; name another: make PYTHON=python3.12" >&2; exit 1; }; \
+	echo "Making a virtual environment in $(1)."; \
+	$(PYTHON) -m venv $(1) || exit 1; \
+fi; \
+$(call is_new_enough,$(1)/bin/python) || { \
+	echo "error: $(1) holds $$($(1)/bin/python --version 2>&1), but bunrui needs Python 3.11 or newer; delete $(1) and run make again" >&2; exit 1; }
+endef
+
+is_new_enough = $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))'

@@ -1,0 +1,265 @@
+"""Analyzers at work: a spec, or a function of the user's, behind one protocol.
+
+    documents(texts)   the buffers that the kernels read
+    recipe             what the kernels do with them
+    refold(texts)      the same for documents that only Python can fold
+    features(text)     the features of one text with their places in it: the path of `explain`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from bunrui.analysis import texts as inputs
+from bunrui.analysis.rewrite import Rewriter
+from bunrui.analysis.spec import AnalyzerSpec, digest
+from bunrui.analysis.token import Token
+from bunrui.errors import DataError, OptionError
+from bunrui.kernel import normal, reference, unicode
+from bunrui.kernel.analyze import GIVEN, UNIVERSAL, WORDS, Documents, Recipe
+from bunrui.kernel.universal import Characters
+from bunrui.kernel.words import SPECIAL
+from bunrui.kernel.workspace import new_recipe
+
+__all__ = ["Analyzer", "FunctionAnalyzer", "KernelAnalyzer", "analyzer_of", "given_recipe"]
+
+
+class Analyzer(Protocol):
+    """What every analyzer can do."""
+
+    @property
+    def fingerprint(self) -> str: ...
+
+    @property
+    def recipe(self) -> Recipe: ...
+
+    def documents(self, texts: pa.Array) -> Documents: ...
+
+    def refold(self, texts: Sequence[str]) -> tuple[Documents, Recipe]: ...
+
+    def features(self, text: str) -> list[Token]: ...
+
+    def describe(self) -> str: ...
+
+
+class KernelAnalyzer:
+    """`universal` and `words`: the kernels do all of it."""
+
+    def __init__(self, spec: AnalyzerSpec) -> None:
+        self.spec = spec
+        self.fingerprint = spec.fingerprint
+        self._rewriter = _rewriter(spec)
+
+    def describe(self) -> str:
+        return self.spec.describe()
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        return self._recipe(folded=False)
+
+    @cached_property
+    def _folded_recipe(self) -> Recipe:
+        return self._recipe(folded=True)
+
+    def _recipe(self, folded: bool) -> Recipe:
+        spec = self.spec
+        assert spec.words is not None
+        stop = tuple(spec.stop_words)
+        if spec.name == "words":
+            lower = _word_characters() if folded else _lower_words()
+            return new_recipe(WORDS, order=spec.words, folded=folded, lower=lower, stop=stop)
+        orders = [spec.words, spec.punctuation, spec.across, *spec.kana_han, *spec.hangul, *spec.unspaced]
+        return new_recipe(
+            UNIVERSAL,
+            order=spec.words,
+            folded=folded,
+            nfkc=unicode.nfkc_table(),
+            characters=_characters()._replace(orders=np.array(orders, np.int64)),
+            stop=stop,
+        )
+
+    def documents(self, texts: pa.Array) -> Documents:
+        if self._rewriter is not None:
+            texts = inputs.strings([self._rewriter.apply(text) for text in texts.to_pylist()])
+        return inputs.buffers(texts)
+
+    def refold(self, texts: Sequence[str]) -> tuple[Documents, Recipe]:
+        rewritten = [self._rewriter.apply(text) for text in texts] if self._rewriter else texts
+        fold = normal.lower if self.spec.name == "words" else normal.nfkc_casefold
+        return inputs.of_bytes([fold(text).encode() for text in rewritten]), self._folded_recipe
+
+    def features(self, text: str) -> list[Token]:
+        if self._rewriter is None:
+            return self._features(text)
+        rewritten, starts, ends = self._rewriter.apply_aligned(text)
+        return [Token(t.text, starts[t.start], ends[t.end - 1]) for t in self._features(rewritten)]
+
+    def _features(self, text: str) -> list[Token]:
+        spec = self.spec
+        assert spec.words is not None
+        stop = frozenset(spec.stop_words)
+        if spec.name == "words":
+            return [Token(*feature) for feature in reference.words(text, spec.words, stop)]
+        scripts = {
+            unicode.KANA_HAN: spec.kana_han,
+            unicode.HANGUL: spec.hangul,
+            unicode.UNSPACED: spec.unspaced,
+        }
+        orders = reference.Orders(spec.words, spec.punctuation, spec.across, scripts)
+        return [Token(*feature) for feature in reference.universal(text, orders, stop)]
+
+
+class FunctionAnalyzer:
+    """Tokens from Python: a dictionary, or a function of the user's."""
+
+    def __init__(
+        self,
+        tokens: Callable[[str], Iterable[str | Token]],
+        *,
+        name: str,
+        fingerprint: str,
+        words: int = 1,
+        stop: Iterable[str] = (),
+        rewriter: Rewriter | None = None,
+    ) -> None:
+        self.fingerprint = fingerprint
+        self.recipe = given_recipe()
+        self._tokens = tokens
+        self._name = name
+        self._words = words
+        self._stop = frozenset(stop)
+        self._rewriter = rewriter
+
+    def describe(self) -> str:
+        return self._name
+
+    def documents(self, texts: pa.Array) -> Documents:
+        return inputs.given([[token.text for token in self.features(text)] for text in texts.to_pylist()])
+
+    def refold(self, texts: Sequence[str]) -> tuple[Documents, Recipe]:
+        raise AssertionError("given features need no folding")
+
+    def features(self, text: str) -> list[Token]:
+        if self._rewriter is None:
+            return list(self._ngrams(self._placed(text)))
+        rewritten, starts, ends = self._rewriter.apply_aligned(text)
+        placed = [Token(t.text, starts[t.start], ends[t.end - 1]) for t in self._placed(rewritten)]
+        return list(self._ngrams(placed))
+
+    def _placed(self, text: str) -> list[Token]:
+        """Tokens with offsets; a function that gives plain strings has them found from left to right."""
+        placed = []
+        at = 0
+        for token in self._tokens(text):
+            if isinstance(token, str):
+                start = text.find(token, at)
+                # A token that is not in the text as it stands (a stem, say) is explained by the whole text.
+                found = Token(token, start, start + len(token)) if start >= 0 else Token(token, 0, len(text))
+                at = found.end if start >= 0 else at
+            elif isinstance(token, tuple) and len(token) == 3:
+                found = Token(*token)
+            else:
+                raise DataError(f"an analyzer should give strings or (text, start, end), not {token!r}")
+            if found.text not in self._stop:
+                placed.append(found)
+        return placed
+
+    def _ngrams(self, tokens: list[Token]) -> Iterable[Token]:
+        for i, last in enumerate(tokens):
+            for n in range(1, min(i + 1, self._words) + 1):
+                run = tokens[i - n + 1 : i + 1]
+                yield Token(" ".join(t.text for t in run), run[0].start, last.end)
+
+
+def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -> Analyzer:
+    """The analyzer that a name, a spec or a function stands for.
+
+    Examples
+    --------
+    >>> [token.text for token in analyzer_of("words").features("New York, NEW")]
+    ['new', 'york', 'new']
+    >>> [token.text for token in analyzer_of(str.split).features("as it is")]
+    ['as', 'it', 'is']
+    """
+    if isinstance(analyzer, str):
+        analyzer = AnalyzerSpec(name=analyzer)
+    if isinstance(analyzer, AnalyzerSpec):
+        return _of_spec(analyzer)
+    if callable(analyzer):
+        name = f"{getattr(analyzer, '__module__', '')}.{getattr(analyzer, '__qualname__', type(analyzer).__qualname__)}"
+        return FunctionAnalyzer(analyzer, name=name, fingerprint=digest({"function": name}))
+    raise OptionError(f"analyzer should be a name, an AnalyzerSpec or a function, not {analyzer!r}")
+
+
+@cache
+def _of_spec(spec: AnalyzerSpec) -> Analyzer:
+    if spec.name in ("universal", "words"):
+        return KernelAnalyzer(spec)
+    dictionary = _dictionary(spec)
+    return FunctionAnalyzer(
+        dictionary.tokens,
+        name=spec.describe(),
+        fingerprint=digest({"spec": spec.fingerprint, "dictionary": dictionary.identity()}),
+        words=spec.words or 1,
+        stop=tuple(spec.stop_words),
+        rewriter=_rewriter(spec),
+    )
+
+
+def _dictionary(spec: AnalyzerSpec) -> Any:
+    if spec.name == "ja":
+        from bunrui.analysis.ja import Japanese
+
+        return Japanese(pos=spec.pos, base_forms=spec.base_forms)
+    if spec.name == "zh":
+        from bunrui.analysis.zh import Chinese
+
+        return Chinese(pos=spec.pos, base_forms=spec.base_forms)
+    from bunrui.analysis.ko import Korean
+
+    return Korean(pos=spec.pos, base_forms=spec.base_forms)
+
+
+def _rewriter(spec: AnalyzerSpec) -> Rewriter | None:
+    if not (spec.html or spec.urls or spec.mentions or spec.numbers):
+        return None
+    return Rewriter(html=spec.html, urls=spec.urls, mentions=spec.mentions, numbers=spec.numbers)
+
+
+@cache
+def given_recipe() -> Recipe:
+    """For documents whose features are given."""
+    return new_recipe(GIVEN)
+
+
+@cache
+def _lower_words() -> Any:
+    """For every code point its lower-case form if that is one word character, 0 if it separates, or SPECIAL."""
+    codes = unicode.lower_table().codes
+    single = codes >> unicode.KIND_SHIFT == unicode.PLAIN
+    lower = np.where(single, codes, 0)
+    word = unicode.word()
+    return np.where(single, np.where(word[lower], lower, 0), SPECIAL).astype(np.uint32)
+
+
+@cache
+def _word_characters() -> Any:
+    return np.where(unicode.word(), np.arange(unicode.N_CODES), 0).astype(np.uint32)
+
+
+@cache
+def _characters() -> Characters:
+    emoticons = sorted(set(reference.EMOTICONS), key=lambda e: (ord(e[0]), -len(e), e))
+    firsts = np.array([ord(e[0]) for e in emoticons])
+    return Characters(
+        classes=unicode.char_class(),
+        emoticon_index=np.searchsorted(firsts, np.arange(130)).astype(np.int32),
+        emoticon_starts=np.cumsum([0, *map(len, emoticons)]).astype(np.int32),
+        emoticon_codes=np.array([ord(c) for e in emoticons for c in e], np.uint32),
+        orders=np.zeros(9, np.int64),
+    )

@@ -1,0 +1,207 @@
+"""Switches that change the text before it is cut into words: HTML to text; links, mentions, numbers to one sign each.
+
+Each step is a list of edits `(start, end, replacement)`; applied with or without origins they give the same text.  All
+steps are one pass: time is linear in the text, whatever it holds.
+
+HTML.  Tags and comments go, and scripts and style sheets with what they hold; a tag that ends a line on a page (p, br,
+li, td, ...) becomes a line break; entities are decoded as by `html.unescape`.  What is never closed is text: the `<` of
+`a < b`, a tag without `>`, a comment without `-->`.  Only a script or a style sheet without an end goes up to the end
+of the text, as in browsers.  Text that is decoded is not read as HTML again.
+
+Links, mentions, numbers.  `http://`, `https://` or `www.` and the ASCII characters that follow, without punctuation at
+the end; e-mail addresses; `@` and a name; decimal digits of any script, with `.`, `,` or `:` between them.  Digits
+inside a word count as a number: "mp3" gives "mp ‹number›".  A space is put between a placeholder and a letter, digit,
+mark or underscore, or another placeholder, beside it.
+"""
+
+from __future__ import annotations
+
+import html as entities
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+__all__ = ["PLACEHOLDERS", "Rewriter"]
+
+URL, MENTION, NUMBER = "\ue000", "\ue001", "\ue002"
+
+PLACEHOLDERS = {URL: "‹url›", MENTION: "‹mention›", NUMBER: "‹number›"}
+"""The signs, and how to show them."""
+
+Edit = tuple[int, int, str]
+
+
+@dataclass(frozen=True)
+class Rewriter:
+    """Rewrite a text, and know where each character came from.
+
+    Signs that stand in the text already become spaces first, so that nobody can forge one.
+
+    Examples
+    --------
+    >>> rewriter = Rewriter(html=True, numbers=True)
+    >>> rewriter.apply("<b>R&amp;D</b>: 3,000円")
+    'R&D: \\ue002 円'
+    >>> text, starts, ends = rewriter.apply_aligned("x&lt;2")
+    >>> text, starts, ends
+    ('x<\\ue002', [0, 1, 5], [1, 5, 6])
+    """
+
+    html: bool = False
+    urls: bool = False
+    mentions: bool = False
+    numbers: bool = False
+
+    def apply(self, text: str) -> str:
+        """The text after all steps."""
+        for edits in self._steps():
+            parts: list[str] = []
+            done = 0
+            for start, end, replacement in edits(text):
+                parts += text[done:start], replacement
+                done = end
+            text = "".join([*parts, text[done:]]) if parts else text
+        return text
+
+    def apply_aligned(self, text: str) -> tuple[str, list[int], list[int]]:
+        """The text after all steps, and for each of its characters the start and the end of its origin."""
+        starts, ends = list(range(len(text))), list(range(1, len(text) + 1))
+        for edits in self._steps():
+            parts: list[str] = []
+            new_starts: list[int] = []
+            new_ends: list[int] = []
+            done = 0
+            for start, end, replacement in edits(text):
+                parts += text[done:start], replacement
+                new_starts += starts[done:start] + [starts[start]] * len(replacement)
+                new_ends += ends[done:start] + [ends[end - 1]] * len(replacement)
+                done = end
+            text = "".join([*parts, text[done:]])
+            starts, ends = new_starts + starts[done:], new_ends + ends[done:]
+        return text, starts, ends
+
+    def _steps(self) -> Iterator[Callable[[str], Iterator[Edit]]]:
+        yield _unforge
+        if self.html:
+            yield _html
+        if self.urls or self.mentions or self.numbers:
+            yield lambda text: _signs(_finder(self.urls, self.mentions, self.numbers), text)
+
+
+_SIGN = re.compile(f"[{''.join(PLACEHOLDERS)}]")
+
+
+def _unforge(text: str) -> Iterator[Edit]:
+    return ((match.start(), match.end(), " ") for match in _SIGN.finditer(text))
+
+
+# --- HTML
+
+# Not the standard library's html.parser: it calls a method for each piece, has no end offsets, and has been quadratic
+# on unclosed input.  One regular expression for a whole tag would be quadratic as well: on `<a ' ='` repeated, each
+# `<` reads up to the end of the text in vain.
+_ENTITY = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[^\t\n\f <&#;]{1,32};?)")  # as in html.unescape
+_MARKUP = re.compile(rf"{_ENTITY.pattern}|<!--|<[!?/]?(?P<name>[a-zA-Z][^\s/<>]*|(?<=!)\[(?:end)?if\b)")
+_ATTRIBUTES = re.compile(r"[^<>=]*(?:=\s*)?")
+_RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in ("script", "style")}
+_BLOCK_NAMES = """
+address article aside blockquote body br button caption center dd details dialog dir div dl dt fieldset figcaption
+figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe legend li main menu nav
+noscript ol optgroup option p pre search section select summary table tbody td textarea tfoot th thead title tr ul
+"""
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+
+
+def _html(text: str) -> Iterator[Edit]:
+    at, comments = 0, True
+    while match := _MARKUP.search(text, at):
+        start, at = match.span()
+        if text[start] == "&":
+            yield from _entity(match)
+        elif match["name"] is None:
+            close = text.find("-->", start + 2) if comments else -1
+            comments = close >= 0  # one search in vain is enough
+            if comments:
+                at = close + 3
+                yield start, at, ""
+        else:
+            at, closed = _tag_end(text, at)
+            if closed:
+                name = match["name"].lower()
+                if name in _RAW_END and text[start + 1] not in "!?/":
+                    end = _RAW_END[name].search(text, at)
+                    at = end.start() if end else len(text)
+                yield start, at, "\n" if name in _BLOCKS else ""
+            else:
+                for entity in _ENTITY.finditer(text, start, at):
+                    yield from _entity(entity)
+
+
+def _tag_end(text: str, at: int) -> tuple[int, bool]:
+    """Where a tag ends, and whether with `>`; else it was none, and reading goes on at that place.
+
+    A `>` or `<` in a quoted value is a part of the value; a quote that is never closed is no quote.
+    """
+    while True:
+        match = _ATTRIBUTES.match(text, at)
+        at = match.end() if match else at
+        if at == len(text) or text[at] == "<":
+            return at, False
+        if text[at] == ">":
+            return at + 1, True
+        if text[at] in "\"'":
+            at = max(text.find(text[at], at + 1), at) + 1
+
+
+def _entity(match: re.Match[str]) -> Iterator[Edit]:
+    written = match.group()
+    try:
+        decoded = entities.unescape(written)
+    except ValueError:  # more digits than Python reads as a number, so no character
+        decoded = "\ufffd"
+    if decoded != written:
+        same = 0  # "&lt3" may be decoded with the letters behind it: those keep their own places
+        while same < min(len(decoded), len(written)) and decoded[-1 - same] == written[-1 - same]:
+            same += 1
+        yield match.start(), match.end() - same, _SIGN.sub(" ", decoded[: len(decoded) - same])
+
+
+# --- links, mentions, numbers
+
+_LOCAL = r"[A-Za-z0-9._%+-]"
+_LATIN = r"[A-Za-z0-9_\u00c0-\u024f]"
+_NAME = rf"{_LATIN}+(?:[.-]{_LATIN}+)*"
+_LINK = (
+    r"(?<![A-Za-z0-9])(?i:https?://|www\.)[!#-;=?-~]*[A-Za-z0-9/#=&%_~$+*-]"
+    # Only at the start of a run: from each of its letters, a long run without @ would be read again and again.
+    rf"|(?<!{_LOCAL}){_LOCAL}+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{{2,}}"
+)
+_MENTION = rf"(?<![A-Za-z0-9_@＠])[@＠](?:{_NAME}(?:[@＠]{_NAME})?|\w+)"
+_NUMBER = r"\d+(?:[.,:．，：٫٬]\d+)*"
+
+
+@cache
+def _finder(urls: bool, mentions: bool, numbers: bool) -> re.Pattern[str]:
+    wanted = {
+        "url": _LINK if urls else "",
+        "mention": _MENTION if mentions else "",
+        "number": _NUMBER if numbers else "",
+    }
+    return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in wanted.items() if pattern))
+
+
+def _signs(finder: re.Pattern[str], text: str) -> Iterator[Edit]:
+    signs = {"url": URL, "mention": MENTION, "number": NUMBER}
+    done, apart = -1, True
+    for match in finder.finditer(text):
+        start, end = match.span()
+        before = not apart if start == done else start > 0 and _sticks(text[start - 1])
+        after = end < len(text) and _sticks(text[end])
+        yield start, end, " " * before + signs[match.lastgroup or ""] + " " * after
+        done, apart = end, after
+
+
+def _sticks(char: str) -> bool:
+    return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"

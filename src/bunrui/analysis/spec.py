@@ -1,0 +1,118 @@
+"""What an analyzer does, written down: frozen, comparable, and with a fingerprint that is stored beside the counts.
+
+Two analyzers with the same fingerprint make the same features from every text; counts of others refuse to merge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bunrui.analysis import stopwords
+from bunrui.errors import OptionError
+from bunrui.kernel.ngrams import MAX_ORDER
+from bunrui.kernel.reference import EMOTICONS
+from bunrui.kernel.unicode import UNICODE_VERSION
+
+__all__ = ["DICTIONARIES", "AnalyzerSpec"]
+
+# Raised whenever a change of the code changes the features of some text.
+VERSION = 1
+DICTIONARIES = ("ja", "zh", "ko")
+_NAMES = ("universal", "words", *DICTIONARIES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyzerSpec:
+    r"""How text becomes features.
+
+    Parameters
+    ----------
+    name : {"universal", "words", "ja", "zh", "ko"}
+        `universal` reads any script without a dictionary, `words` finds `\w+`, the others use a dictionary.
+    words : int, optional
+        The longest n-gram of words: 2 for `universal`, 1 for the others.
+    punctuation : bool
+        Whether punctuation marks are features (`universal`).
+    across : bool
+        Whether n-grams of characters go across spaces and punctuation (`universal`).
+    kana_han, hangul, unspaced : pair of int
+        The shortest and longest n-gram of characters in Kana and Han, in Hangul, and in Thai, Lao, Khmer and Myanmar.
+    stop_words : iterable of str, or a path
+        Words to leave out; a file has one a line.
+    urls, mentions, numbers : bool
+        Fold each of these to one feature.
+    html : bool
+        Take the text out of HTML first.
+    pos : tuple of str, optional
+        Parts of speech to keep (dictionaries).
+    base_forms : bool
+        Words in their dictionary form (dictionaries).
+
+    Examples
+    --------
+    >>> AnalyzerSpec(name="words", words=2).describe()
+    'words, 1–2-grams'
+    >>> AnalyzerSpec(name="words").fingerprint == AnalyzerSpec(name="words", words=1).fingerprint
+    True
+    """
+
+    name: str = "universal"
+    words: int | None = None
+    punctuation: bool = True
+    across: bool = True
+    kana_han: tuple[int, int] = (1, 3)
+    hangul: tuple[int, int] = (1, 4)
+    unspaced: tuple[int, int] = (1, 4)
+    stop_words: tuple[str, ...] | Iterable[str] | str | Path = ()
+    urls: bool = False
+    mentions: bool = False
+    numbers: bool = False
+    html: bool = False
+    pos: tuple[str, ...] | None = None
+    base_forms: bool = False
+
+    def __post_init__(self) -> None:
+        if self.name not in _NAMES:
+            raise OptionError(f"there is no analyzer {self.name!r}: choose one of {', '.join(_NAMES)}, or give a function")
+        object.__setattr__(self, "stop_words", stopwords.read(self.stop_words) if self.stop_words else ())
+        if self.words is None:
+            object.__setattr__(self, "words", 2 if self.name == "universal" else 1)
+        for field in ("kana_han", "hangul", "unspaced"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+        for low, high in ((1, self.words), self.kana_han, self.hangul, self.unspaced):
+            if not (isinstance(low, int) and isinstance(high, int) and 1 <= low <= high <= MAX_ORDER):
+                raise OptionError(f"n-grams have from 1 to {MAX_ORDER} parts, the shortest first, not {low!r} to {high!r}")
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of everything that decides the features."""
+        known: dict[str, Any] = asdict(self)
+        if self.name != "universal":
+            for field in ("punctuation", "across", "kana_han", "hangul", "unspaced"):
+                del known[field]
+        known |= {"version": VERSION, "unicode": UNICODE_VERSION, "emoticons": EMOTICONS}
+        return digest(known)
+
+    def describe(self) -> str:
+        """The spec in a few words."""
+        parts = [self.name, "words" if self.words == 1 else f"1–{self.words}-grams"]
+        if self.name == "universal":
+            parts.append("characters {}–{} (kana, han), {}–{} (hangul)".format(*self.kana_han, *self.hangul))
+        parts += [switch for switch in ("html", "urls", "mentions", "numbers", "base_forms") if getattr(self, switch)]
+        if self.stop_words:
+            parts.append(f"{len(tuple(self.stop_words))} stop words")
+        return ", ".join(parts)
+
+    def replace(self, **changes: Any) -> AnalyzerSpec:
+        """A spec with some fields changed."""
+        return replace(self, **changes)
+
+
+def digest(known: dict[str, Any]) -> str:
+    text = json.dumps(known, sort_keys=True, ensure_ascii=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

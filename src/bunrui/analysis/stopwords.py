@@ -1,0 +1,54 @@
+"""Stop words: a list, or a file with one word a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from bunrui.analysis.token import normalise
+from bunrui.errors import DataError, EncodingError
+
+__all__ = ["read"]
+
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+
+
+def read(source: Iterable[str] | Path | str) -> tuple[str, ...]:
+    """Stop words as features are written: NFKC, case folded, sorted, each once.
+
+    Parameters
+    ----------
+    source : iterable of str, Path or str
+        The words, or the path of a UTF-8 file (a str is a path).  In a file, `#` at the start of a line or after white
+        space begins a comment, so that `c#` is a word; blank lines are left out.
+
+    Raises
+    ------
+    DataError
+        For a file that cannot be read, with its name, and the line that is not UTF-8; for a word that is not a str.
+
+    Examples
+    --------
+    >>> read(["The", "Ａ", "the", "です"])
+    ('a', 'the', 'です')
+    """
+    words = _lines(Path(source)) if isinstance(source, str | Path) else list(source)
+    for word in words:
+        if not isinstance(word, str):
+            raise DataError(f"stop words should be strings, not {word!r}: give a list of words, or a path")
+    return tuple(sorted({normalise(word).strip() for word in words} - {""}))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"cannot read the stop words in {path}: {reason}. Give a file with one word a line") from error
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise EncodingError(f"{path}, line {line}: not valid UTF-8. Save the stop words as UTF-8") from error
+    return [_COMMENT.sub("", line) for line in text.splitlines()]

@@ -1,0 +1,157 @@
+"""Whatever holds texts → Arrow strings → the buffers that kernels read.
+
+Texts come as a list, a NumPy array, a pandas or polars series, an Arrow array, or anything with the Arrow PyCapsule
+interface.  A document may also be a list of tokens, or a mapping from word to count: its features are given then, and no
+analyzer sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bunrui.errors import DataError, EncodingError
+from bunrui.kernel.analyze import Documents
+from bunrui.kernel.workspace import NO_COUNTS
+
+__all__ = ["buffers", "given", "is_given", "of_bytes", "strings"]
+
+MAX_COUNT = (1 << 32) - 1
+
+
+def is_given(texts: Any) -> bool:
+    """Whether documents come as tokens or counts, not as text."""
+    return isinstance(texts, Sequence) and not isinstance(texts, str) and any(not isinstance(t, str) for t in texts[:1])
+
+
+def strings(texts: Any) -> pa.Array:
+    """Texts as one Arrow string array, checked to be valid UTF-8 without nulls."""
+    if isinstance(texts, str):
+        raise DataError("texts should be a list of strings, not one string: put it into a list")
+    array = _arrow(texts)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0) if array.num_chunks == 1 else pa.chunked_array(array).combine_chunks()
+        if isinstance(array, pa.ChunkedArray):
+            array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_string_view(array.type) or pa.types.is_null(array.type):
+        array = array.cast(pa.large_string())
+    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        raise DataError(f"texts should be strings, not {array.type}")
+    if array.null_count:
+        row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
+        raise DataError(f"text {row} is missing (null): fill it with an empty string or leave the row out")
+    return array
+
+
+def _arrow(texts: Any) -> pa.Array | pa.ChunkedArray:
+    if isinstance(texts, (pa.Array, pa.ChunkedArray)):
+        return validated(texts)
+    if hasattr(texts, "__arrow_c_array__"):
+        return validated(pa.array(texts))
+    if hasattr(texts, "__arrow_c_stream__"):
+        return validated(pa.chunked_array(texts))
+    if not isinstance(texts, (list, tuple)):
+        texts = texts.tolist() if hasattr(texts, "tolist") else list(texts)
+    try:
+        return pa.array(texts, pa.string())
+    except pa.ArrowInvalid:
+        pass
+    except (pa.ArrowTypeError, UnicodeEncodeError):
+        _explain(texts)
+    try:
+        return pa.array(texts, pa.large_string())
+    except (pa.ArrowException, UnicodeEncodeError) as error:
+        _explain(texts)
+        raise DataError(f"texts cannot be read as strings: {error}") from error
+
+
+def _explain(texts: Sequence[Any]) -> None:
+    """Say which document is wrong."""
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise DataError(f"text {row} should be a string, not {type(text).__name__}")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise EncodingError(
+                f"text {row} has a lone surrogate at character {error.start}, which no encoding can hold: "
+                'replace it, for example with text.encode("utf-8", "replace").decode()'
+            ) from error
+
+
+def validated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The array, if its strings are valid UTF-8: no kernel may see others."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise EncodingError(f"text is not valid UTF-8: {error}. Decode it with its own encoding first") from error
+    return array
+
+
+def buffers(array: pa.Array) -> Documents:
+    """The buffers of a string array, without a copy of the text."""
+    wide = pa.types.is_large_string(array.type)
+    _, offsets, data = array.buffers()
+    numbers = np.frombuffer(offsets, np.int64 if wide else np.int32) if offsets else np.zeros(1, np.int32)
+    numbers = numbers[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.frombuffer(b"", np.uint8)
+    return Documents(text, numbers, NO_COUNTS, NO_COUNTS)
+
+
+def of_bytes(texts: Sequence[bytes]) -> Documents:
+    """Buffers for a few short texts: quicker than through Arrow."""
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    return Documents(np.frombuffer(b"".join(texts), np.uint8), offsets, NO_COUNTS, NO_COUNTS)
+
+
+def given(documents: Iterable[Any]) -> Documents:
+    """Documents that are lists of tokens, or mappings from word to count."""
+    words: list[bytes] = []
+    counts: list[int] = []
+    lists = [0]
+    weighted = False
+    for row, document in enumerate(documents):
+        if isinstance(document, Mapping):
+            weighted = True
+            for word, count in document.items():
+                if _checked(row, word, count):
+                    words.append(_encoded(row, word))
+                    counts.append(int(count))
+        elif isinstance(document, (list, tuple)):
+            words += [_encoded(row, word) for word in document]
+            counts += [1] * len(document)
+        else:
+            raise DataError(
+                f"document {row} should be a list of tokens or a mapping from word to count like the first, "
+                f"not {type(document).__name__}"
+            )
+        lists.append(len(words))
+    if weighted and sum(counts) > MAX_COUNT:
+        raise DataError(f"the counts of one call add up to more than {MAX_COUNT:,}: give fewer documents at a time")
+    text = of_bytes(words)
+    return Documents(
+        text.data, text.offsets, np.array(lists, np.int64), np.array(counts, np.int64) if weighted else NO_COUNTS
+    )
+
+
+def _encoded(row: int, word: Any) -> bytes:
+    if not isinstance(word, str):
+        raise DataError(f"document {row} has the token {word!r}, which is not a string")
+    try:
+        return word.encode()
+    except UnicodeEncodeError as error:
+        raise EncodingError(f"document {row} has the token {word!r} with a lone surrogate") from error
+
+
+def _checked(row: int, word: Any, count: Any) -> bool:
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
+        raise DataError(f"document {row} counts {word!r} {count!r} times: counts are whole numbers")
+    if count < 0:
+        raise DataError(f"document {row} counts {word!r} {count} times: counts are not negative")
+    return bool(count > 0)

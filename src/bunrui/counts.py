@@ -1,0 +1,304 @@
+"""The sufficient statistics: what has been learned, as integers.
+
+    doc_count[c]      documents of class c            term_count[f, c]  occurrences of feature f in class c
+    n_docs            all documents                   doc_freq[f, c]    documents of class c that contain f
+
+and the totals of each feature over *distinct* documents (a document with several labels is one document in several
+classes).  Counts add up and are taken back without loss: adding in any order and any grouping gives equal counts, and
+subtracting what was added leaves what was there before.  A feature whose counts reach zero is gone.
+
+Storage is sparse: memory follows the cells that are not zero.  `bunrui.kernel.postings` has the loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.errors import MismatchError, UnlearnError
+from bunrui.kernel import postings
+from bunrui.kernel.compile import run
+from bunrui.kernel.postings import Postings
+from bunrui.kernel.vocabulary import BYTES, FEATURES, Vocabulary
+from bunrui.kernel.workspace import feature_texts, grown_vocabulary, new_items, new_vocabulary, resized
+
+__all__ = ["Counts"]
+
+Integers = npt.NDArray[np.int64]
+
+_BY_FEATURE = ("starts", "lengths", "rooms", "term_total", "doc_total")
+_BY_CELL = ("classes", "terms", "docs")
+
+
+class Counts:
+    """What documents of one analyzer have in common with each class.
+
+    Attributes
+    ----------
+    fingerprint : str
+        Of the analyzer; counts of others refuse to join.
+    labels : list of str
+        Classes in the order of their ids.
+    doc_count, term_sum, doc_freq_sum : (n_classes,) int64
+        Documents, occurrences of features, and distinct features summed over documents, by class.
+    n_docs, n_terms, n_doc_freq : int
+        The same over all distinct documents.
+    vocabulary, postings
+        The features and their cells, as the kernels read them.
+    version : int
+        Changes with every change of the counts.
+    """
+
+    def __init__(self, fingerprint: str = "") -> None:
+        self.fingerprint = fingerprint
+        self.labels: list[str] = []
+        self.label_ids: dict[str, int] = {}
+        self.doc_count: Integers = np.zeros(0, np.int64)
+        self.term_sum: Integers = np.zeros(0, np.int64)
+        self.doc_freq_sum: Integers = np.zeros(0, np.int64)
+        self.n_docs = self.n_terms = self.n_doc_freq = 0
+        self.version = 0
+        self.vocabulary: Vocabulary = new_vocabulary(1, 16)
+        self.postings: Postings = new_postings(len(self.vocabulary.hashes), 16)
+
+    def __repr__(self) -> str:
+        return f"Counts({self.n_docs:,} documents, {len(self.live_labels):,} classes, {self.n_features:,} features)"
+
+    # Reading
+
+    @property
+    def n_features(self) -> int:
+        """V, the features that occur in some document."""
+        return int(self.postings.size[postings.LIVE])
+
+    @property
+    def n_ids(self) -> int:
+        """Ids in use, those of features that have gone included."""
+        return int(self.vocabulary.size[FEATURES])
+
+    @property
+    def n_cells(self) -> int:
+        """Pairs of feature and class that occur."""
+        return int(self.postings.lengths[: self.n_ids].sum())
+
+    @property
+    def live_labels(self) -> list[str]:
+        """Labels with a document, sorted."""
+        return sorted(label for label, n in zip(self.labels, self.doc_count.tolist(), strict=True) if n)
+
+    def features(self) -> list[str]:
+        """The text of every id (of features that have gone too)."""
+        return [text.decode() for text in feature_texts(self.vocabulary)]
+
+    def live_ids(self) -> Integers:
+        """Ids of the features that occur in some document."""
+        return np.flatnonzero(self.postings.doc_total[: self.n_ids])
+
+    def cells(self) -> Iterator[tuple[str, str, int, int]]:
+        """(feature, label, term_count, doc_freq) of every cell, sorted by feature and label."""
+        texts = self.features()
+        p = self.postings
+        for f in sorted(self.live_ids().tolist(), key=texts.__getitem__):
+            at = slice(int(p.starts[f]), int(p.starts[f]) + int(p.lengths[f]))
+            names = [self.labels[c] for c in p.classes[at].tolist()]
+            for label, terms, docs in sorted(zip(names, p.terms[at].tolist(), p.docs[at].tolist(), strict=True)):
+                yield texts[f], label, terms, docs
+
+    def totals(self) -> dict[str, tuple[int, int]]:
+        """(term_count, doc_freq) of every feature over distinct documents."""
+        texts = self.features()
+        p = self.postings
+        return {texts[f]: (int(p.term_total[f]), int(p.doc_total[f])) for f in self.live_ids().tolist()}
+
+    def class_totals(self) -> dict[str, tuple[int, int, int]]:
+        """(doc_count, term_sum, doc_freq_sum) of every label with a document."""
+        rows = zip(self.labels, self.doc_count.tolist(), self.term_sum.tolist(), self.doc_freq_sum.tolist(), strict=True)
+        return {label: (docs, terms, freqs) for label, docs, terms, freqs in sorted(rows) if docs}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return (
+            self.fingerprint == other.fingerprint
+            and (self.n_docs, self.n_terms, self.n_doc_freq) == (other.n_docs, other.n_terms, other.n_doc_freq)
+            and self.class_totals() == other.class_totals()
+            and self.totals() == other.totals()
+            and list(self.cells()) == list(other.cells())
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def copy(self) -> Counts:
+        """Counts of their own."""
+        out = Counts(self.fingerprint)
+        out.labels, out.label_ids = list(self.labels), dict(self.label_ids)
+        for name in ("doc_count", "term_sum", "doc_freq_sum"):
+            setattr(out, name, getattr(self, name).copy())
+        out.n_docs, out.n_terms, out.n_doc_freq = self.n_docs, self.n_terms, self.n_doc_freq
+        out.vocabulary = Vocabulary(*(array.copy() for array in self.vocabulary))
+        out.postings = Postings(*(array.copy() for array in self.postings))
+        return out
+
+    # Adding and taking back
+
+    def add(self, other: Counts) -> None:
+        """Add the counts of other documents."""
+        self._check(other)
+        class_map = self.add_labels(other.labels)
+        self._absorb(*other._joinable(class_map), n_cells=other.n_cells)
+        self._add_totals(other, class_map, sign=1)
+
+    def subtract(self, other: Counts) -> None:
+        """Take the counts of documents back: all of them, or none where something was never added.
+
+        Raises
+        ------
+        UnlearnError
+            If a count would fall below zero.
+        """
+        self._check(other)
+        self._check_labels(other)
+        class_map = self.add_labels(other.labels)
+        ov, op, targets = other._joinable(class_map)
+        args = (self.vocabulary, self.postings, ov, op, targets, new_items(postings.BLOCK))
+        lacking = run(postings.find_lacking, *args, work=20 * other.n_ids)
+        if lacking >= 0:
+            feature = feature_texts(ov)[lacking].decode()
+            raise UnlearnError(f"this was never learned: {feature!r} does not occur as often with these labels")
+        run(postings.subtract, *args, work=20 * other.n_ids)
+        self._add_totals(other, class_map, sign=-1)
+        if self.n_ids > 4096 and self.n_features * 2 < self.n_ids:
+            self._compact()
+
+    def add_labels(self, labels: Sequence[str]) -> Integers:
+        """The ids of labels here; new ones get the next."""
+        new = [label for label in labels if label not in self.label_ids]
+        if new:
+            for label in new:
+                self.label_ids[label] = len(self.labels)
+                self.labels.append(label)
+            for name in ("doc_count", "term_sum", "doc_freq_sum"):
+                setattr(self, name, np.concatenate([getattr(self, name), np.zeros(len(new), np.int64)]))
+        return np.array([self.label_ids[label] for label in labels], np.int64)
+
+    def _check(self, other: Counts) -> None:
+        if self.fingerprint != other.fingerprint:
+            raise MismatchError(
+                "counts of different analyzers cannot be joined: learn both with the same analyzer "
+                f"(fingerprints {self.fingerprint!r} and {other.fingerprint!r})"
+            )
+
+    def _check_labels(self, other: Counts) -> None:
+        known = self.class_totals()
+        for label, (n_docs, _, _) in other.class_totals().items():
+            have = known[label][0] if label in known else 0
+            if have < n_docs:
+                raise UnlearnError(f"{label!r} has {have} documents, {n_docs} cannot be taken back")
+        if self.n_docs < other.n_docs:
+            raise UnlearnError(f"{self.n_docs} documents were learned, {other.n_docs} cannot be taken back")
+
+    def _joinable(self, class_map: Integers) -> tuple[Vocabulary, Postings, Integers]:
+        """The features that occur, and lists whose classes ascend when they are mapped."""
+        v, p = self._live() if self.n_features < self.n_ids else (self.vocabulary, self.postings)
+        if len(class_map) < 2 or bool((np.diff(class_map) > 0).all()):
+            return v, p, class_map
+        n = int(v.size[FEATURES])
+        lengths = p.lengths[:n]
+        order = _ranges(p.starts[:n], lengths)
+        classes = class_map[p.classes[order]]
+        by_class = np.lexsort((classes, np.repeat(np.arange(n), lengths)))
+        p = p._replace(
+            starts=np.cumsum(lengths, dtype=np.int64) - lengths,
+            classes=classes[by_class].astype(np.int32),
+            terms=p.terms[order][by_class],
+            docs=p.docs[order][by_class],
+        )
+        return v, p, np.arange(int(class_map.max()) + 1, dtype=np.int64)
+
+    def _live(self) -> tuple[Vocabulary, Postings]:
+        """Vocabulary (without slots) and postings of the features that occur."""
+        v, p, live = self.vocabulary, self.postings, self.live_ids()
+        sizes = v.starts[live + 1] - v.starts[live]
+        text = v.text[_ranges(v.starts[live], sizes)]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        size = np.array([len(live), len(text), v.size[2], v.size[3]], np.uint64)
+        vocabulary = Vocabulary(v.slots[:0], v.hashes[live], starts, resized(text, len(text) + 64), size)
+        return vocabulary, p._replace(**{name: getattr(p, name)[live] for name in _BY_FEATURE})
+
+    def _absorb(self, ov: Vocabulary, op: Postings, class_map: Integers, n_cells: int) -> None:
+        items = new_items(postings.BLOCK)
+        first = 0
+        n_other = int(ov.size[FEATURES])
+        while True:
+            args = (self.vocabulary, self.postings, ov, op, class_map, first, items)
+            status, first = run(postings.absorb, *args, work=20 * (n_other - first))
+            if status == postings.DONE:
+                return
+            if status == postings.GROW_CELLS:
+                self._grow_cells(n_cells)
+                continue
+            features = self.n_ids + max(postings.BLOCK, min(n_other, self.n_ids))
+            text_bytes = int(self.vocabulary.size[BYTES]) + int(ov.size[BYTES])
+            self.vocabulary = grown_vocabulary(self.vocabulary, features, text_bytes)
+            room = len(self.vocabulary.hashes)
+            larger = {name: resized(getattr(self.postings, name), room) for name in _BY_FEATURE}
+            self.postings = self.postings._replace(**larger)
+
+    def _grow_cells(self, n_new: int) -> None:
+        p = self.postings
+        if p.size[postings.HOLES] * 2 > p.size[postings.USED]:
+            self._close_holes()
+            return
+        room = len(p.classes) + max(len(p.classes) // 2, 2 * n_new, 64)
+        self.postings = p._replace(**{name: resized(getattr(p, name), room) for name in _BY_CELL})
+
+    def _close_holes(self) -> None:
+        """Write the lists anew, one after the other."""
+        p = self.postings
+        n = self.n_ids
+        lengths = p.lengths[:n]
+        order = _ranges(p.starts[:n], lengths)
+        p.starts[:n] = np.cumsum(lengths, dtype=np.int64) - lengths
+        p.rooms[:n] = lengths
+        p.size[postings.USED], p.size[postings.HOLES] = len(order), 0
+        room = len(order) + len(order) // 2 + 64
+        self.postings = p._replace(**{name: resized(getattr(p, name)[order], room) for name in _BY_CELL})
+
+    def _compact(self) -> None:
+        """Drop the features that have gone."""
+        v, p = self._live()
+        self.vocabulary = new_vocabulary(self.n_features, int(v.size[BYTES]))
+        self.postings = new_postings(len(self.vocabulary.hashes), len(p.classes))
+        self._absorb(v, p, np.arange(len(self.labels), dtype=np.int64), n_cells=0)
+
+    def _add_totals(self, other: Counts, class_map: Integers, sign: int) -> None:
+        self.doc_count[class_map] += sign * other.doc_count
+        self.term_sum[class_map] += sign * other.term_sum
+        self.doc_freq_sum[class_map] += sign * other.doc_freq_sum
+        self.n_docs += sign * other.n_docs
+        self.n_terms += sign * other.n_terms
+        self.n_doc_freq += sign * other.n_doc_freq
+        self.version += 1
+
+
+def new_postings(features: int, cells: int) -> Postings:
+    """Empty postings with room for so many features and cells."""
+    by_feature: dict[str, Any] = {name: np.zeros(features, np.int64) for name in ("starts", "term_total", "doc_total")}
+    by_feature |= {name: np.zeros(features, np.int32) for name in ("lengths", "rooms")}
+    return Postings(
+        **by_feature,
+        classes=np.empty(cells, np.int32),
+        terms=np.empty(cells, np.int64),
+        docs=np.empty(cells, np.int64),
+        size=np.zeros(postings.SIZES, np.int64),
+    )
+
+
+def _ranges(starts: Integers, lengths: npt.NDArray[Any]) -> Integers:
+    """starts[0], starts[0] + 1, … (lengths[0] of them), starts[1], …"""
+    ends = np.cumsum(lengths, dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)

@@ -1,0 +1,1 @@
+"""Counting and scoring on many threads and many machines."""

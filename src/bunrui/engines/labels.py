@@ -1,0 +1,102 @@
+"""Labels → groups of documents that share them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from bunrui.errors import DataError, LabelError
+
+__all__ = ["LabelSets", "label_sets"]
+
+Integers = npt.NDArray[np.int64]
+
+
+class LabelSets(NamedTuple):
+    """Which labels each document has: group g has labels[indices[k]] for members[g] <= k < members[g + 1]."""
+
+    labels: list[str]
+    groups: Integers  # (n_docs,)
+    members: Integers  # (n_groups + 1,)
+    indices: Integers
+
+    def subset(self, rows: Integers) -> LabelSets:
+        """The same for some of the documents."""
+        return self._replace(groups=self.groups[rows])
+
+
+def label_sets(labels: Any, n_docs: int, known: Mapping[str, int]) -> LabelSets:
+    """Labels of documents: strings, or collections of strings.
+
+    Labels that are known come first, in the order of their ids, so that counts join without sorting.
+    """
+    if isinstance(labels, str):
+        raise LabelError("labels should be a list with one for each text, not one string")
+    values, codes, sets = _encode(labels)
+    if len(codes) != n_docs:
+        raise DataError(f"there are {n_docs} texts and {len(codes)} labels: give one label for each text")
+    order = sorted(range(len(values)), key=lambda v: (known.get(values[v], len(known)), values[v]))
+    rank = np.empty(len(values), np.int64)
+    rank[order] = np.arange(len(values))
+    names = [values[v] for v in order]
+    if sets is None:
+        every = np.arange(len(values) + 1, dtype=np.int64)
+        return LabelSets(names, rank[codes], every, every[:-1])
+    members = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
+    indices = np.array([rank[v] for s in sets for v in sorted(s, key=rank.__getitem__)], np.int64)
+    return LabelSets(names, codes, members, indices)
+
+
+def _encode(labels: Any) -> tuple[list[str], Integers, list[list[int]] | None]:
+    """Distinct labels, the code of each document, and what a code stands for where documents have several labels."""
+    if isinstance(labels, Sequence) and len(labels) <= 32:
+        return _encode_few(labels)
+    try:
+        array = labels if isinstance(labels, (pa.Array, pa.ChunkedArray)) else pa.array(labels, pa.string())
+    except (pa.ArrowException, UnicodeEncodeError):
+        return _encode_few(labels)
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        return _encode_few(array.to_pylist())
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.unify_dictionaries().combine_chunks()
+        array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    if array.null_count:
+        row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
+        raise LabelError(f"the label of text {row} is missing (null)")
+    values = [_checked(value, "among the labels") for value in array.dictionary.to_pylist()]
+    return values, array.indices.to_numpy().astype(np.int64), None
+
+
+def _encode_few(labels: Any) -> tuple[list[str], Integers, list[list[int]] | None]:
+    values: dict[str, int] = {}
+    sets: dict[tuple[str, ...], int] = {}
+    codes = []
+    several = False
+    for row, label in enumerate(labels):
+        if isinstance(label, Collection) and not isinstance(label, (str, bytes)):
+            several = True
+            names = tuple(sorted({_checked(name, f"of text {row}") for name in label}))
+            if not names:
+                raise LabelError(f"text {row} has no label: give at least one")
+        else:
+            names = (_checked(label, f"of text {row}"),)
+        for name in names:
+            values.setdefault(name, len(values))
+        codes.append(sets.setdefault(names, len(sets)))
+    if not several:
+        return list(values), np.array(codes, np.int64), None
+    return list(values), np.array(codes, np.int64), [[values[name] for name in names] for names in sets]
+
+
+def _checked(label: Any, where: str) -> str:
+    if not isinstance(label, str):
+        raise LabelError(f"a label {where} is {label!r}, which is not a string: convert labels with str")
+    if not label:
+        raise LabelError(f"a label {where} is empty: give it a name, or leave the text out")
+    return str(label)

@@ -1,0 +1,184 @@
+"""Counting on the threads of this machine: each counts into a table of its own, and the tables are added up.
+
+The same addition joins threads, batches and machines, so the result is the same for any number of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.counts import Counts, new_postings
+from bunrui.engines.labels import LabelSets
+from bunrui.kernel import count as tallying
+from bunrui.kernel import postings
+from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
+from bunrui.kernel.compile import is_compiled, run
+from bunrui.kernel.count import Tally
+from bunrui.kernel.vocabulary import FEATURES, Vocabulary
+from bunrui.kernel.workspace import grown_vocabulary, new_vocabulary, resized, scratch_for
+
+__all__ = ["bounds_of", "count", "each_slice", "longest_document", "n_threads"]
+
+Integers = npt.NDArray[np.int64]
+T = TypeVar("T")
+
+# Below this many bytes a second thread costs more than it brings.
+_WORTH_A_THREAD = 1 << 20
+
+
+def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> tuple[Counts, Integers]:
+    """Count documents; also the indices of those that must be folded in Python first, which are left out."""
+    order = np.argsort(sets.groups, kind="stable").astype(np.int64)
+    bounds = _cut(_sizes(docs, recipe)[order])
+    parts = each_slice(lambda lo, hi: _count_slice(docs, recipe, sets, order[lo:hi], fingerprint), bounds)
+    counts, hard = parts[0]
+    for more, more_hard in parts[1:]:
+        counts.add(more)
+        hard = np.concatenate([hard, more_hard])
+    return counts, hard
+
+
+def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
+    """Run `work(lo, hi)` for neighbouring bounds, on as many threads."""
+    pairs = list(zip(bounds, bounds[1:], strict=False))
+    if len(pairs) == 1:
+        return [work(*pairs[0])]
+    return list(_pool().map(lambda pair: work(*pair), pairs))
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads(), thread_name_prefix="bunrui")
+
+
+def n_threads() -> int:
+    """Threads that this process may use; BUNRUI_THREADS says otherwise."""
+    given = os.environ.get("BUNRUI_THREADS")
+    return max(1, int(given)) if given else len(os.sched_getaffinity(0))
+
+
+def bounds_of(docs: Documents, recipe: Recipe) -> list[int]:
+    """Where to cut documents into parts for the threads."""
+    return _cut(_sizes(docs, recipe))
+
+
+def _cut(sizes: Integers) -> list[int]:
+    """Where to cut a list into parts of about the same number of bytes."""
+    total = int(sizes.sum())
+    parts = min(n_threads(), max(1, total // _WORTH_A_THREAD))
+    if parts == 1 or not is_compiled(total):
+        return [0, len(sizes)]
+    cuts = np.searchsorted(np.cumsum(sizes), np.arange(1, parts) * (total / parts))
+    return [0, *cuts.tolist(), len(sizes)]
+
+
+def _sizes(docs: Documents, recipe: Recipe) -> Integers:
+    """Bytes of every document."""
+    offsets = docs.offsets[docs.lists] if recipe.params[KIND] == GIVEN else docs.offsets
+    return np.diff(offsets)
+
+
+def longest_document(docs: Documents, recipe: Recipe) -> int:
+    """Bytes (or strings) of the longest document."""
+    sizes = _sizes(docs, recipe)
+    longest = int(sizes.max()) if len(sizes) else 0
+    if recipe.params[KIND] == GIVEN and len(docs.lists) > 1:
+        longest = max(longest, int(np.diff(docs.lists).max()))
+    return longest
+
+
+def _count_slice(
+    docs: Documents, recipe: Recipe, sets: LabelSets, order: Integers, fingerprint: str
+) -> tuple[Counts, Integers]:
+    groups = sets.groups[order].astype(np.int32)
+    n_bytes = int(_sizes(docs, recipe)[order].sum())
+    scratch = scratch_for(longest_document(docs, recipe))
+    guess = min(max(64, n_bytes // 4), 1 << 15)
+    v = new_vocabulary(guess, 8 * guess)
+    tally = _new_tally(len(v.hashes), guess, len(order))
+    while True:
+        status = run(tallying.count_documents, docs, order, groups, recipe, scratch, v, tally, work=n_bytes)
+        if status == tallying.DONE:
+            break
+        if status == tallying.GROW_CELLS:
+            room = 2 * len(tally.features) + int(tally.state[tallying.TOUCHED])
+            larger = {n: resized(getattr(tally, n), room) for n in ("features", "groups", "terms", "docs")}
+            tally = tally._replace(**larger)
+            continue
+        n_new = len(scratch.items.starts)
+        if n_bytes < n_new:
+            n_new = n_bytes + 1
+        v = grown_vocabulary(v, max(4 * len(v.hashes), int(v.size[FEATURES]) + n_new), 4 * len(v.text) + 16 * n_new)
+        tally = tally._replace(touched=np.empty(len(v.hashes) + 1, np.uint64))
+        run(tallying.list_touched, v, tally, work=len(v.slots) // 8)
+    n_hard = int(tally.state[tallying.N_HARD])
+    hard = tally.hard[:n_hard]
+    counted = np.setdiff1d(order, hard) if n_hard else order
+    return _assemble(v, tally, sets, counted, fingerprint), hard
+
+
+def _new_tally(features: int, cells: int, n_docs: int) -> Tally:
+    return Tally(
+        # One more than there are features: a slot is noted before it is known to be new.
+        touched=np.empty(features + 1, np.uint64),
+        features=np.empty(cells, np.uint32),
+        groups=np.empty(cells, np.int32),
+        terms=np.empty(cells, np.int64),
+        docs=np.empty(cells, np.int64),
+        hard=np.empty(n_docs, np.int64),
+        state=np.array([0, 0, 0, 0, -1, 0], np.int64),
+    )
+
+
+def _assemble(v: Vocabulary, tally: Tally, sets: LabelSets, counted: Integers, fingerprint: str) -> Counts:
+    """Counts from the cells of a tally."""
+    n_features = int(v.size[FEATURES])
+    n_cells = int(tally.state[tallying.CELLS])
+    p = new_postings(len(v.hashes), n_cells)
+    starts = np.zeros(n_features + 1, np.int64)
+    run(tallying.sort_cells, tally, starts, p.classes, p.terms, p.docs, work=n_cells)
+    p.starts[:n_features] = starts[:-1]
+    p.lengths[:n_features] = p.rooms[:n_features] = np.diff(starts)
+    if n_features:
+        p.term_total[:n_features] = np.add.reduceat(p.terms, starts[:-1])
+        p.doc_total[:n_features] = np.add.reduceat(p.docs, starts[:-1])
+    p.size[postings.USED], p.size[postings.LIVE] = n_cells, n_features
+    n_groups = len(sets.members) - 1
+    docs_by_group = np.bincount(sets.groups[counted], minlength=n_groups)
+    if len(sets.indices) != n_groups:
+        p = _by_class(p, n_features, sets)
+    counts = Counts(fingerprint)
+    counts.add_labels(sets.labels)
+    counts.vocabulary, counts.postings = v, p
+    per_label = np.repeat(docs_by_group, np.diff(sets.members))
+    counts.doc_count = _sums(sets.indices, per_label, len(sets.labels))
+    used = slice(0, int(p.size[postings.USED]))
+    counts.term_sum = _sums(p.classes[used], p.terms[used], len(sets.labels))
+    counts.doc_freq_sum = _sums(p.classes[used], p.docs[used], len(sets.labels))
+    counts.n_docs = len(counted)
+    counts.n_terms = int(p.term_total[:n_features].sum())
+    counts.n_doc_freq = int(p.doc_total[:n_features].sum())
+    return counts
+
+
+def _by_class(cells: postings.Postings, n_features: int, sets: LabelSets) -> postings.Postings:
+    """Cells by group → cells by class, each group counted for all of its labels."""
+    members, labels = sets.members, sets.indices.astype(np.int32)
+    sizes = np.diff(members)
+    room = int(sizes[cells.classes].sum())
+    p = new_postings(len(cells.starts), room)._replace(term_total=cells.term_total, doc_total=cells.doc_total)
+    run(postings.add_groups, p, n_features, cells, members, labels, work=room)
+    p.size[postings.LIVE] = n_features
+    return p
+
+
+def _sums(classes: Any, values: Any, n: int) -> Integers:
+    # bincount adds in float64, which is exact below 2 ** 53: half a million times the text of a batch.
+    return np.bincount(classes, weights=values, minlength=n).astype(np.int64)

@@ -1,0 +1,71 @@
+"""Everything that bunrui raises on purpose.
+
+    BunruiError
+    ├── DataError          input that cannot be read as documents and labels
+    │   └── EncodingError  bytes that are not valid UTF-8
+    ├── LabelError         a label that is unknown, empty or of the wrong kind
+    ├── UnlearnError       something that was never learned, so cannot be taken back
+    ├── MismatchError      counts of different analyzers, or models that cannot be joined
+    ├── NotLearnedError    a question to a classifier that has learned nothing
+    ├── OptionError        an option with a value that makes no sense
+    └── MissingExtraError  an optional package that is not installed
+
+Each message says what was expected and what to do next.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BunruiError",
+    "DataError",
+    "EncodingError",
+    "LabelError",
+    "MismatchError",
+    "MissingExtraError",
+    "NotLearnedError",
+    "OptionError",
+    "UnlearnError",
+]
+
+
+class BunruiError(Exception):
+    """The root of the tree."""
+
+
+class DataError(BunruiError, ValueError):
+    """Input that cannot be read as documents and labels."""
+
+
+class EncodingError(DataError):
+    """Bytes that are not valid UTF-8."""
+
+
+class LabelError(BunruiError, ValueError):
+    """A label that is unknown, empty or of the wrong kind."""
+
+
+class UnlearnError(BunruiError, ValueError):
+    """Something that was never learned, so cannot be taken back."""
+
+
+class MismatchError(BunruiError, ValueError):
+    """Counts of different analyzers, or models that cannot be joined."""
+
+
+class NotLearnedError(BunruiError, ValueError):
+    """A question to a classifier that has learned nothing."""
+
+
+class OptionError(BunruiError, ValueError):
+    """An option with a value that makes no sense."""
+
+
+class MissingExtraError(BunruiError, ImportError):
+    """An optional package that is not installed.
+
+    >>> str(MissingExtraError("ja", "fugashi"))
+    "the analyzer 'ja' needs fugashi, which is not installed: pip install 'bunrui[ja]'"
+    """
+
+    def __init__(self, extra: str, package: str) -> None:
+        super().__init__(f"the analyzer '{extra}' needs {package}, which is not installed: pip install 'bunrui[{extra}]'")

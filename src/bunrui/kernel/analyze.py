@@ -1,0 +1,120 @@
+"""A document → its items, by whichever analyzer the recipe names.
+
+    bytes ─► fold ─► units ─► n-grams = items
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from bunrui.kernel.fold import copy_codepoints, fold_nfkc
+from bunrui.kernel.ngrams import Items, Units, ngrams, unigrams
+from bunrui.kernel.primitives import i64
+from bunrui.kernel.unicode import NfkcTable
+from bunrui.kernel.universal import Characters, is_stop, scan
+from bunrui.kernel.vocabulary import Vocabulary
+from bunrui.kernel.words import close_gaps, fold_words, split_words
+
+# Kinds of recipe
+WORDS = 0
+UNIVERSAL = 1
+GIVEN = 2  # features made elsewhere: a document is a list of strings
+
+# Places in `Recipe.params`
+KIND = 0
+FOLDED = 1  # the text was folded in Python already
+ORDER = 2  # longest n-gram of words (WORDS)
+
+HARD = -1  # only Python can fold this text
+
+
+class Recipe(NamedTuple):
+    """An analyzer as the kernels read it."""
+
+    params: Any  # int64 (3)
+    lower: Any  # uint32 (0x110000): for WORDS
+    nfkc: NfkcTable
+    chars: Characters
+    stop: Vocabulary
+
+
+class Documents(NamedTuple):
+    """UTF-8 text: document d is data[offsets[d] : offsets[d + 1]].
+
+    For the recipe GIVEN, `lists` groups these strings: document d is the strings lists[d] … lists[d + 1] - 1, and string
+    s counts counts[s] times (once where `counts` is empty).
+    """
+
+    data: Any  # uint8
+    offsets: Any  # int64
+    lists: Any  # int64
+    counts: Any  # int64
+
+
+class Scratch(NamedTuple):
+    """Room for one document."""
+
+    codes: Any  # uint32
+    units: Units
+    items: Items
+
+
+def units_of(docs: Documents, d: int, recipe: Recipe, scratch: Scratch) -> int:
+    """Fill `scratch.units` from a document; how many units, or HARD."""
+    units = scratch.units
+    if recipe.params[KIND] == GIVEN:
+        return copy_strings(docs, d, units)
+    lo = i64(docs.offsets[d])
+    hi = i64(docs.offsets[d + 1])
+    if recipe.params[KIND] == WORDS:
+        n = fold_words(docs.data, lo, hi, units.text, recipe.lower)
+        if n < 0:
+            return HARD
+        n_units = split_words(units.text, n, units.borders)
+        order = i64(recipe.params[ORDER])
+        if len(recipe.stop.hashes) > 0:
+            n_units = drop_stop(recipe.stop, units, n_units, scratch.items)
+        if order > 1:
+            close_gaps(units.text, units.borders, n_units)
+            for u in range(n_units):
+                units.orders[u] = 16 | min(u + 1, order)
+        return n_units
+    if recipe.params[FOLDED] != 0:
+        n = copy_codepoints(docs.data, lo, hi, scratch.codes)
+    else:
+        n = fold_nfkc(docs.data, lo, hi, scratch.codes, recipe.nfkc)
+    if n < 0:
+        return HARD
+    return scan(scratch.codes, n, recipe.chars, recipe.stop, units, scratch.items)
+
+
+def copy_strings(docs: Documents, d: int, units: Units) -> int:
+    first = i64(docs.lists[d])
+    last = i64(docs.lists[d + 1])
+    base = i64(docs.offsets[first])
+    for k in range(base, i64(docs.offsets[last])):
+        units.text[k - base] = docs.data[k]
+    for s in range(first, last):
+        units.borders[2 * (s - first)] = docs.offsets[s] - base
+        units.borders[2 * (s - first) + 1] = docs.offsets[s + 1] - base
+        units.orders[s - first] = 17
+    return last - first
+
+
+def drop_stop(stop: Vocabulary, units: Units, n_units: int, items: Items) -> int:
+    kept = i64(0)
+    for u in range(n_units):
+        start = i64(units.borders[2 * u])
+        end = i64(units.borders[2 * u + 1])
+        if not is_stop(stop, units.text, start, end, items):
+            units.borders[2 * kept] = start
+            units.borders[2 * kept + 1] = end
+            kept += 1
+    return kept
+
+
+def items_of(recipe: Recipe, units: Units, first: int, n_units: int, items: Items) -> tuple[int, int]:
+    """Places of items from unit `first` on; how many, and the unit to go on with (`n_units` at the end)."""
+    if recipe.params[KIND] == WORDS and recipe.params[ORDER] == 1:
+        return unigrams(units, first, n_units, items)
+    return ngrams(units, first, n_units, items)

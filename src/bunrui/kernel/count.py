@@ -1,0 +1,174 @@
+"""Documents → counts: how often each feature occurs in each group, and in how many of its documents.
+
+A group is a class, or a set of labels that documents share.  Documents are visited group by group; the counters of the
+current group stand in the slots of the vocabulary, beside the key that was compared a moment ago.  When a group ends,
+the slots that it touched are written out as cells.  No table of groups × features exists at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
+from bunrui.kernel.hashing import S32
+from bunrui.kernel.ngrams import TWO, Items, put_items
+from bunrui.kernel.primitives import ONE, ZERO, i64, u64
+from bunrui.kernel.vocabulary import FOUR, ID, NARROW, THREE, Vocabulary, has_room, probe
+
+DONE = 0
+GROW_TABLE = 1
+GROW_CELLS = 2
+
+# Places in `Tally.state`
+POSITION = 0  # in `order`
+UNIT = 1  # of the document there, where the last call stopped
+TOUCHED = 2
+CELLS = 3
+GROUP = 4  # whose counters stand in the slots, -1 before the first
+N_HARD = 5
+STATES = 6
+
+
+class Tally(NamedTuple):
+    """Cells (feature, group, occurrences, documents) as they come, and where the count stands."""
+
+    touched: Any  # uint64 (room of the vocabulary): slots with a counter that is not zero
+    features: Any  # uint32
+    groups: Any  # int32
+    terms: Any  # int64
+    docs: Any  # int64
+    hard: Any  # int64: documents that only Python can fold
+    state: Any  # int64 (STATES)
+
+
+def count_documents(
+    docs: Documents,
+    order: Sequence[int],
+    groups: Sequence[int],
+    recipe: Recipe,
+    scratch: Scratch,
+    v: Vocabulary,
+    tally: Tally,
+) -> int:
+    """Count the documents `order`, whose groups (ascending) are `groups`; go on where the last call stopped.
+
+    Returns DONE, or what must grow before it is called again.
+    """
+    state = tally.state
+    while state[POSITION] < len(order):
+        p = i64(state[POSITION])
+        if groups[p] != state[GROUP]:
+            if not flush(v, tally):
+                return GROW_CELLS
+            state[GROUP] = groups[p]
+        d = i64(order[p])
+        n_units = units_of(docs, d, recipe, scratch)
+        if n_units == HARD:
+            tally.hard[state[N_HARD]] = d
+            state[N_HARD] += 1
+            state[POSITION] = p + 1
+            continue
+        unit = u64(state[UNIT])
+        while unit < u64(n_units):
+            n_items, after = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
+            text = scratch.units.text
+            n_bytes = put_items(text, scratch.items, n_items, v.size[NARROW])
+            if not has_room(v, n_items, n_bytes):
+                state[UNIT] = i64(unit)
+                return GROW_TABLE
+            probe(v, scratch.items, n_items, text, 1)
+            first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
+            count_items(v, scratch.items, n_items, u64(p) + ONE, docs.counts, first, tally)
+            unit = after
+        state[UNIT] = 0
+        state[POSITION] = p + 1
+    if not flush(v, tally):
+        return GROW_CELLS
+    return DONE
+
+
+def count_items(
+    v: Vocabulary, items: Items, n_items: int, stamp: int, counts: Sequence[int], first: int, tally: Tally
+) -> None:
+    """Count every item once, or item k `counts[first + k]` times; `stamp` tells documents apart."""
+    slots = v.slots
+    found = items.slots
+    touched = tally.touched
+    n_touched = u64(tally.state[TOUCHED])
+    counted = len(counts) > 0
+    mark = stamp << S32
+    x = u64(1)
+    k = u64(0)
+    while k < n_items:
+        s = u64(found[k]) << TWO
+        entry = slots[s + TWO]
+        counter = slots[s + THREE]
+        if counted:
+            x = u64(counts[first + i64(k)])
+        touched[n_touched] = s
+        n_touched = n_touched + u64(counter == ZERO)
+        # Low half: occurrences.  High half: documents, one more if the slot does not carry this document's stamp.
+        slots[s + THREE] = counter + x + (u64((entry >> S32) != stamp) << S32)
+        slots[s + TWO] = (entry & ID) | mark
+        k = k + ONE
+    tally.state[TOUCHED] = i64(n_touched)
+
+
+def flush(v: Vocabulary, tally: Tally) -> bool:
+    """Write the counters of the current group out as cells; False when there is no room."""
+    state = tally.state
+    n = i64(state[CELLS])
+    n_touched = i64(state[TOUCHED])
+    if n + n_touched > len(tally.features):
+        return False
+    for t in range(n_touched):
+        s = u64(tally.touched[t])
+        counter = v.slots[s + THREE]
+        tally.features[n] = (v.slots[s + TWO] & ID) - ONE
+        tally.groups[n] = state[GROUP]
+        tally.terms[n] = i64(counter & ID)
+        tally.docs[n] = i64(counter >> S32)
+        v.slots[s + THREE] = ZERO
+        n += 1
+    state[CELLS] = n
+    state[TOUCHED] = 0
+    return True
+
+
+def list_touched(v: Vocabulary, tally: Tally) -> None:
+    """Find the touched slots again after the table has grown."""
+    n = i64(0)
+    s = u64(0)
+    end = u64(len(v.slots))
+    while s < end:
+        if v.slots[s + THREE] != ZERO:
+            tally.touched[n] = s
+            n += 1
+        s = s + FOUR
+    tally.state[TOUCHED] = n
+
+
+def sort_cells(tally: Tally, starts: Sequence[int], groups: Sequence[int], terms: Sequence[int], docs: Sequence[int]) -> None:
+    """Order the cells by feature, stably: feature f has the cells starts[f] … starts[f + 1] - 1, groups ascending.
+
+    `starts` comes as zeros, one more than there are features.
+    """
+    n = i64(tally.state[CELLS])
+    for k in range(n):
+        starts[i64(tally.features[k]) + 1] += 1
+    for f in range(len(starts) - 1):
+        starts[f + 1] += starts[f]
+    for k in range(n):
+        f = i64(tally.features[k])
+        at = i64(starts[f])
+        starts[f] = at + 1
+        groups[at] = tally.groups[k]
+        terms[at] = tally.terms[k]
+        docs[at] = tally.docs[k]
+    # Every start has moved to its end, which is the start of the next feature.
+    f = len(starts) - 1
+    while f > 0:
+        starts[f] = starts[f - 1]
+        f -= 1
+    starts[0] = 0

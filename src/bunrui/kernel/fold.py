@@ -1,0 +1,303 @@
+"""UTF-8 → folded code points, at the speed of the decoder.
+
+    fold_nfkc         unicodedata.normalize("NFKC", s).casefold()
+    fold_lower        s.lower()
+    copy_codepoints   s as it is
+
+All three read `src[lo:hi]` (uint8), never a byte beyond, write uint32 code points to `out` and return how many, or
+
+    HARD_TEXT (-1)    the text needs more context than the loop keeps: use `normal.py`, which is exact for everything
+    BAD_UTF8  (-2)    the bytes are not valid UTF-8 (overlong forms, surrogates, beyond U+10FFFF, cut short)
+
+`out` has at least `hi - lo + SLACK` elements.  A few characters expand to more code points than they have bytes (½ to
+three, ﷺ to eighteen); whatever would pass the bound is HARD_TEXT.
+
+What a mark does depends on what stands before it.  That state (`seam`, `base`, `last`) is touched only where a
+code point is special; a plain one costs one look into the table and one comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+
+from bunrui.kernel import unicode
+from bunrui.kernel.primitives import M64, ONE, U64, ZERO, i64, load64, u64
+
+HARD_TEXT = -1
+BAD_UTF8 = -2
+SLACK = 64
+
+_2, _3, _4, _5, _6, _7, _8 = map(U64, range(2, 9))
+_11, _12, _16, _18, _24, _32, _40, _48, _56 = map(U64, (11, 12, 16, 18, 24, 32, 40, 48, 56))
+_0F, _1F, _3F, _7F, _80, _C2, _E0, _F0, _FF, _FC0 = map(U64, (15, 31, 63, 127, 128, 0xC2, 0xE0, 0xF0, 255, 0xFC0))
+_800, _10000, _BEYOND = U64(0x800), U64(0x10000), U64(0x110000)
+_SURROGATES = U64(0xD800 >> 11)
+
+# Lead byte and two continuations, in the low bytes of a little-endian word.
+_THREE_MASK, _THREE_BYTES = U64(0xC0C0F0), U64(0x8080E0)
+_HIGH_BITS = U64(0x8080_8080_8080_8080)
+_FROM_A = U64((0x80 - ord("A")) * 0x0101_0101_0101_0101)
+_BEYOND_Z = U64((0x7F - ord("Z")) * 0x0101_0101_0101_0101)
+
+_KIND_SHIFT = U64(unicode.KIND_SHIFT)
+_ORDER_SHIFT = U64(unicode.ORDER_SHIFT)
+_PAYLOAD = U64(unicode.PAYLOAD_MASK)
+_SPECIAL = U64(1 << unicode.KIND_SHIFT)
+_CLOSED = U64(unicode.CLOSED)
+_JOINING = U64(unicode.JOINING)
+_SEQUENCE = U64(unicode.SEQUENCE)
+_HARD = U64(unicode.HARD)
+
+# A value of `last` beyond every combining class: nothing that joins may follow.
+_SEALED = U64(256)
+
+_L_FIRST, _L_END = U64(0x1100), U64(0x1113)
+_V_FIRST, _V_END, _V_COUNT = U64(0x1161), U64(0x1176), U64(21)
+_T_FIRST, _T_END, _T_STEP = U64(0x11A8), U64(0x11C3), U64(28)
+_S_FIRST, _S_END = U64(0xAC00), U64(0xD7A4)
+
+
+def decode(src: Sequence[int], i: int, end: int) -> tuple[int, int]:
+    """The code point at `i` and the place of the next; U+110000 where the bytes are none."""
+    a = u64(src[i])
+    if a >= _E0:
+        if a < _F0:
+            if end - i > _2:
+                b, c = u64(src[i + ONE]) ^ _80, u64(src[i + _2]) ^ _80
+                code = (a & _0F) << _12 | b << _6 | c
+                if (b | c) <= _3F and code >= _800 and code >> _11 != _SURROGATES:
+                    return code, i + _3
+        elif end - i > _3:
+            b, c, d = u64(src[i + ONE]) ^ _80, u64(src[i + _2]) ^ _80, u64(src[i + _3]) ^ _80
+            code = (a & _0F) << _18 | b << _12 | c << _6 | d
+            if (b | c | d) <= _3F and code >= _10000 and code < _BEYOND:
+                return code, i + _4
+    elif a < _80:
+        return a, i + ONE
+    elif a >= _C2 and end - i > ONE:
+        b = u64(src[i + ONE]) ^ _80
+        if b <= _3F:
+            return (a & _1F) << _6 | b, i + _2
+    return _BEYOND, i + ONE
+
+
+def three_bytes(word: int) -> int:
+    """The code point of a word that begins with three bytes of UTF-8."""
+    return (word & _0F) << _12 | word >> _2 & _FC0 | word >> _16 & _3F
+
+
+def lower_ascii(word: int) -> int:
+    """Eight ASCII characters in one word, capitals to small letters."""
+    # The sums set the high bit of a byte from "A" on, and of a byte beyond "Z".
+    capital = ((word + _FROM_A) ^ (word + _BEYOND_Z)) & _HIGH_BITS
+    return word | capital >> _2
+
+
+def spread(word: int, out: MutableSequence[int], n: int) -> None:
+    """The eight bytes of `word` as eight elements of `out`."""
+    out[n] = word & _FF
+    out[n + ONE] = word >> _8 & _FF
+    out[n + _2] = word >> _16 & _FF
+    out[n + _3] = word >> _24 & _FF
+    out[n + _4] = word >> _32 & _FF
+    out[n + _5] = word >> _40 & _FF
+    out[n + _6] = word >> _48 & _FF
+    out[n + _7] = word >> _56 & _FF
+
+
+def compose(base: int, mark: int, t: unicode.NfkcTable) -> int:
+    """The entry of two folded code points that become another; M64 where they stay."""
+    if mark >= _V_FIRST and mark < _T_END:
+        if mark < _V_END and base >= _L_FIRST and base < _L_END:
+            return _S_FIRST + ((base - _L_FIRST) * _V_COUNT + mark - _V_FIRST) * _T_STEP
+        if mark >= _T_FIRST and base >= _S_FIRST and base < _S_END and (base - _S_FIRST) % _T_STEP == ZERO:
+            return base + mark - _T_FIRST + ONE
+        return M64
+    key = base << _ORDER_SHIFT | mark
+    low, high = u64(0), u64(len(t.pair_keys))
+    while low < high:
+        middle = (low + high) >> ONE
+        if u64(t.pair_keys[middle]) < key:
+            low = middle + ONE
+        else:
+            high = middle
+    if low < u64(len(t.pair_keys)) and u64(t.pair_keys[low]) == key:
+        return u64(t.pair_values[low])
+    return M64
+
+
+def expand(entry: int, expansions: Sequence[int], out: MutableSequence[int], n: int, room: int) -> int:
+    """Write an expansion to `out` from `n` on; the new length, or M64 where that passes `room`."""
+    place = entry & _PAYLOAD
+    size = u64(expansions[place])
+    if n + size > room:
+        return M64
+    for k in range(i64(size)):
+        out[n + u64(k)] = expansions[place + ONE + u64(k)]
+    return n + size
+
+
+def join(
+    entry: int, out: MutableSequence[int], n: int, base: int, last: int, room: int, t: unicode.NfkcTable
+) -> tuple[int, int, int]:
+    """Add a code point that may act on those before it: the new (n, base, last); n is M64 where that is too hard.
+
+    base   place in `out` of the character that marks act on, M64 where there is none
+    last   combining class of the last mark between that and the end, 0 where there is none, or _SEALED
+    """
+    kind, order, code = entry >> _KIND_SHIFT, entry >> _ORDER_SHIFT & _FF, entry & _PAYLOAD
+    if last == _SEALED:
+        return M64, base, last
+    if kind == _SEQUENCE:
+        if n != ZERO:
+            return M64, base, last
+        return expand(entry, t.expansions, out, n, room), base, _SEALED
+    moves = order != ZERO and order < last
+    # A mark of the same class in between blocks composition; a starter is blocked by any mark.
+    if kind == _JOINING and base != M64 and (last == ZERO or (order != ZERO and order != last)):
+        found = compose(u64(out[base]), code, t)
+        if found < _SPECIAL and not moves:
+            out[base] = found
+            return n, base, last
+        if found != M64:
+            if moves or last != ZERO or found >> _KIND_SHIFT == _HARD:
+                return M64, base, last
+            return expand(found, t.expansions, out, base, room), base, _SEALED
+    if order == ZERO:
+        out[n] = code
+        return n + ONE, n, ZERO
+    if moves:
+        # Two marks in the wrong order are usual in vocalised Arabic and Hebrew, three are not.
+        if base == M64 or n - base != _2:
+            return M64, base, last
+        out[n] = out[n - ONE]
+        out[n - ONE] = code
+        return n + ONE, base, last
+    out[n] = code
+    return n + ONE, base, order
+
+
+def fold_nfkc(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], t: unicode.NfkcTable) -> int:
+    """NFKC and case folding of `src[lo:hi]`; `t` is `unicode.nfkc_table()`."""
+    codes = t.codes
+    start, end = u64(lo), u64(hi)
+    i, n = start, u64(0)
+    # `base` and `last` hold for a code point that starts at `seam`; elsewhere a plain one stands before it.
+    seam, base, last = start, u64(M64), u64(0)
+    while i < end:
+        if i + _8 <= end:
+            word = load64(src, i)
+            if word & _THREE_MASK == _THREE_BYTES:
+                code = three_bytes(word)
+                entry = u64(codes[code])
+                if entry < _SPECIAL and code >= _800 and code >> _11 != _SURROGATES:
+                    out[n] = entry
+                    n += ONE
+                    i += _3
+                    continue
+            elif word & _HIGH_BITS == ZERO:
+                spread(lower_ascii(word), out, n)
+                n += _8
+                i += _8
+                continue
+            elif word & _80 == ZERO:
+                out[n] = codes[word & _7F]
+                n += ONE
+                i += ONE
+                continue
+        code, next_i = decode(src, i, end)
+        if code == _BEYOND:
+            return i64(BAD_UTF8)
+        entry = u64(codes[code])
+        if entry < _SPECIAL:
+            out[n] = entry
+            n += ONE
+        else:
+            room = next_i - start + u64(SLACK)
+            kind = entry >> _KIND_SHIFT
+            if kind <= _CLOSED:
+                n = expand(entry, t.expansions, out, n, room)
+                if kind == _CLOSED:
+                    seam, last = next_i, _SEALED
+            else:
+                if seam != i:
+                    base, last = n - ONE, ZERO
+                n, base, last = join(entry, out, n, base, last, room, t)
+                seam = next_i
+            if n == M64:
+                return i64(HARD_TEXT)
+        i = next_i
+    return i64(n)
+
+
+def fold_lower(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], t: unicode.LowerTable) -> int:
+    """Lower case of `src[lo:hi]`; `t` is `unicode.lower_table()`.  A capital sigma is HARD_TEXT."""
+    codes = t.codes
+    start, end = u64(lo), u64(hi)
+    i, n = start, u64(0)
+    while i < end:
+        if i + _8 <= end:
+            word = load64(src, i)
+            if word & _THREE_MASK == _THREE_BYTES:
+                code = three_bytes(word)
+                entry = u64(codes[code])
+                if entry < _SPECIAL and code >= _800 and code >> _11 != _SURROGATES:
+                    out[n] = entry
+                    n += ONE
+                    i += _3
+                    continue
+            elif word & _HIGH_BITS == ZERO:
+                spread(lower_ascii(word), out, n)
+                n += _8
+                i += _8
+                continue
+            elif word & _80 == ZERO:
+                out[n] = codes[word & _7F]
+                n += ONE
+                i += ONE
+                continue
+        code, i = decode(src, i, end)
+        if code == _BEYOND:
+            return i64(BAD_UTF8)
+        entry = u64(codes[code])
+        if entry < _SPECIAL:
+            out[n] = entry
+            n += ONE
+        else:
+            if entry >> _KIND_SHIFT == _HARD:
+                return i64(HARD_TEXT)
+            n = expand(entry, t.expansions, out, n, i - start + u64(SLACK))
+            if n == M64:
+                return i64(HARD_TEXT)
+    return i64(n)
+
+
+def copy_codepoints(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int]) -> int:
+    """The code points of `src[lo:hi]`."""
+    i, end, n = u64(lo), u64(hi), u64(0)
+    while i < end:
+        if i + _8 <= end:
+            word = load64(src, i)
+            if word & _THREE_MASK == _THREE_BYTES:
+                code = three_bytes(word)
+                if code >= _800 and code >> _11 != _SURROGATES:
+                    out[n] = code
+                    n += ONE
+                    i += _3
+                    continue
+            elif word & _HIGH_BITS == ZERO:
+                spread(word, out, n)
+                n += _8
+                i += _8
+                continue
+            elif word & _80 == ZERO:
+                out[n] = word & _7F
+                n += ONE
+                i += ONE
+                continue
+        code, i = decode(src, i, end)
+        if code == _BEYOND:
+            return i64(BAD_UTF8)
+        out[n] = code
+        n += ONE
+    return i64(n)

@@ -1,0 +1,48 @@
+"""One logarithm for everything that becomes a weight.
+
+NumPy's vectorised log differs from libm's in the last bit on some processors, and a weight must not depend on whether it
+was computed in bulk or for one document, compiled or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableSequence, Sequence
+from math import log as scalar_log
+from math import log1p as scalar_log1p
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.kernel.compile import run
+
+Floats = npt.NDArray[np.float64]
+
+# Log calls whose cost is that of a byte of text in plain Python.
+_PER_BYTE = 10
+
+
+def log(x: npt.ArrayLike) -> Floats:
+    """The natural logarithm of every element."""
+    return _apply(_log_loop, x)
+
+
+def log1p(x: npt.ArrayLike) -> Floats:
+    """log(1 + x) for every element."""
+    return _apply(_log1p_loop, x)
+
+
+def _apply(loop: Callable[..., None], x: npt.ArrayLike) -> Floats:
+    array = np.asarray(x, dtype=np.float64)
+    out = np.empty(array.size)
+    run(loop, np.ascontiguousarray(array).reshape(-1), out, work=array.size // _PER_BYTE)
+    return out.reshape(array.shape)
+
+
+def _log_loop(x: Sequence[float], out: MutableSequence[float]) -> None:
+    for i in range(len(x)):
+        out[i] = scalar_log(x[i])
+
+
+def _log1p_loop(x: Sequence[float], out: MutableSequence[float]) -> None:
+    for i in range(len(x)):
+        out[i] = scalar_log1p(x[i])

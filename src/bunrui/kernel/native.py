@@ -1,0 +1,106 @@
+"""The compiled twins of `primitives.py`, name for name."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.core.extending import intrinsic
+
+
+@njit(inline="always")
+def u64(x):
+    return np.uint64(x)
+
+
+@njit(inline="always")
+def i64(x):
+    return np.int64(x)
+
+
+def _element_pointer(context, builder, array_type, array, index):
+    data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
+    return builder.gep(data, [index])
+
+
+@intrinsic
+def load64(typingctx, buffer, i):
+    """One unaligned load; the caller has padded the buffer."""
+
+    def codegen(context, builder, signature, args):
+        pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+        wide = builder.bitcast(pointer, ir.IntType(64).as_pointer())
+        return builder.load(wide, align=1)
+
+    return types.uint64(buffer, i), codegen
+
+
+@intrinsic
+def ctz(typingctx, x):
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def prefetch(typingctx, array, i):
+    def codegen(context, builder, signature, args):
+        pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+        byte = ir.IntType(8).as_pointer()
+        i32 = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32]), "llvm.prefetch.p0"
+        )
+        # read, keep in all levels, data cache
+        builder.call(function, [builder.bitcast(pointer, byte), i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, i), codegen
+
+
+_BYTE = ir.IntType(8)
+_V64 = ir.VectorType(_BYTE, 64)
+
+
+def _splat(value):
+    return ir.Constant(_V64, [value] * 64)
+
+
+def _load_v64(context, builder, array_type, array, index):
+    pointer = _element_pointer(context, builder, array_type, array, index)
+    return builder.load(builder.bitcast(pointer, _V64.as_pointer()), align=1)
+
+
+def _mask(builder, vector):
+    return builder.bitcast(vector, ir.IntType(64))
+
+
+@intrinsic
+def nonzero64(typingctx, buffer, i):
+    def codegen(context, builder, signature, args):
+        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+        return _mask(builder, builder.icmp_unsigned("!=", vector, _splat(0)))
+
+    return types.uint64(buffer, i), codegen
+
+
+@intrinsic
+def fold_words64(typingctx, src, i, out, o):
+    def codegen(context, builder, signature, args):
+        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+
+        def within(value, first, count):
+            return builder.icmp_unsigned("<", builder.sub(value, _splat(first)), _splat(count))
+
+        lower = builder.or_(vector, _splat(0x20))
+        letter = within(lower, ord("a"), 26)
+        other = builder.or_(within(vector, ord("0"), 10), builder.icmp_unsigned("==", vector, _splat(ord("_"))))
+        folded = builder.select(letter, lower, builder.select(other, vector, _splat(0)))
+        pointer = _element_pointer(context, builder, signature.args[2], args[2], args[3])
+        builder.store(folded, builder.bitcast(pointer, _V64.as_pointer()), align=1)
+        return _mask(builder, builder.icmp_signed("<", vector, _splat(0)))
+
+    return types.uint64(src, i, out, o), codegen

@@ -1,0 +1,182 @@
+r"""What the kernels compute, in plain Python: the specification that they are tested against, and the path of `explain`.
+
+    words       `re.findall(r"\w+", text.lower())` and n-grams of it
+    universal   folded text → units → n-grams, for any script
+
+Both give `(feature, start, end)` with places in the original text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from bunrui.kernel import normal
+from bunrui.kernel.unicode import (
+    EMOJI,
+    HANGUL,
+    KANA_HAN,
+    KEYCAP,
+    MARK,
+    MODIFIER,
+    PUNCT,
+    REGIONAL,
+    SPACE,
+    UNSPACED,
+    VS16,
+    WORD,
+    ZWJ,
+    char_class,
+    word,
+)
+
+Feature = tuple[str, int, int]
+
+EMOTICONS = tuple(
+    [":)", ":-)", ":]", ":-]", "=)", "=]", ";)", ";-)", ";]", ":d", ":-d", "=d", ";d", ":p", ":-p", "=p", ";p", ":b", ":-b", ":')", ":'-)", ":*", ":-*", ":x", ":-x", ":3", ">:3", ":>", ":->", ":}", ":-}", ":(", ":-(", ":[", ":-[", "=(", "=[", ";(", ":'(", ":'-(", ":,(", ":c", ":-c", ":<", ":-<", ":{", ":/", ":-/", ":\\", ":-\\", "=/", ":|", ":-|", "=|", ":o", ":-o", "=o", ":0", ":s", ":-s", ":$", ":@", ":-@", ">:(", ">:-(", ">:)", "<3", "</3", "<\\3", "(:", "(-:", "(;", "):", ")-:", "(^_^)", "(^^)", "(^o^)", "(^-^)", "^_^", "^^", "^-^", "^o^", "-_-", "(-_-)", "(>_<)", ">_<", "(t_t)", "(;_;)", ";_;", "(._.)", "._.", "(@_@)", "@_@", "(*_*)", "*_*", "($_$)", "(o_o)", "(x_x)", "\\o/", "=^_^=", "(*^_^*)", "(^_~)", "^.^", "-.-", ">.<", ">:d", ":-3"]
+)
+
+
+class Unit(NamedTuple):
+    """A word or a character of the folded text, with the n-grams that may end at it."""
+
+    text: str
+    start: int
+    end: int
+    shortest: int
+    longest: int
+
+
+class Orders(NamedTuple):
+    """Lengths of n-grams, and what they may cross."""
+
+    words: int
+    punctuation: bool
+    across: bool
+    scripts: Mapping[int, tuple[int, int]]  # KANA_HAN, HANGUL, UNSPACED: shortest and longest
+
+
+def words(text: str, order: int, stop: Collection[str] = ()) -> list[Feature]:
+    """Runs of word characters of the lower-case text, and n-grams of up to `order` of them."""
+    folded, starts, ends = normal.aligned(text, "lower")
+    is_word = word()
+    units: list[Unit] = []
+    i = 0
+    while i < len(folded):
+        j = i
+        while j < len(folded) and is_word[ord(folded[j])]:
+            j += 1
+        if j > i and folded[i:j] not in stop:
+            units.append(Unit(folded[i:j], i, j, 1, min(len(units) + 1, order)))
+        i = max(j, i + 1)
+    return list(_ngrams(units, " ", starts, ends))
+
+
+def universal(text: str, orders: Orders, stop: Collection[str] = ()) -> list[Feature]:
+    """Words, marks, emoticons and emoji with their n-grams, and n-grams of characters in scripts without spaces."""
+    folded, starts, ends = normal.aligned(text, "nfkc")
+    features: list[Feature] = []
+    chain: list[Unit] = []
+    for kind, start, end in _segments(folded, orders):
+        if kind in orders.scripts:
+            features += _ngrams(chain, " ", starts, ends)
+            chain = []
+            characters = list(_characters(folded, start, end, orders.scripts[kind]))
+            features += _ngrams(characters, "", starts, ends)
+            continue
+        unit = folded[start:end]
+        if kind == EMOJI:
+            unit = unit.replace("\ufe0f", "")
+        if unit not in stop:
+            chain.append(Unit(unit, start, end, 1, min(len(chain) + 1, orders.words)))
+    return features + list(_ngrams(chain, " ", starts, ends))
+
+
+def _ngrams(units: Sequence[Unit], joint: str, starts: Sequence[int], ends: Sequence[int]) -> Iterator[Feature]:
+    for i, unit in enumerate(units):
+        for n in range(unit.shortest, unit.longest + 1):
+            run = units[i - n + 1 : i + 1]
+            covered = [u for u in run if u.end > u.start]
+            yield joint.join(u.text for u in run), starts[covered[0].start], ends[covered[-1].end - 1]
+
+
+def _segments(folded: str, orders: Orders) -> Iterator[tuple[int, int, int]]:
+    """(kind, start, end): a word, a mark, an emoticon, an emoji, or a run of a script without spaces."""
+    table = char_class()
+    kinds = [int(table[ord(c)]) for c in folded]
+    n = len(folded)
+    i = 0
+    while i < n:
+        kind = kinds[i]
+        j = i + 1
+        if kind in (SPACE, ZWJ, VS16, KEYCAP):
+            i = j
+            continue
+        if _keycap_end(folded, kinds, i):
+            kind, j = EMOJI, _keycap_end(folded, kinds, i)
+        elif kind in (WORD, MARK):
+            while j < n and kinds[j] in (WORD, MARK) and not _keycap_end(folded, kinds, j):
+                j += 1
+        elif kind in (KANA_HAN, HANGUL, UNSPACED):
+            inside = (kind, MARK, PUNCT, SPACE) if orders.across else (kind, MARK)
+            while j < n and kinds[j] in inside:
+                j += 1
+        elif kind == PUNCT:
+            j = i + (_emoticon(folded, kinds, i) or 1)
+            if j == i + 1 and not orders.punctuation and folded[i:j] not in EMOTICONS:
+                i = j
+                continue
+        elif kind == REGIONAL:
+            j = i + 2 if kinds[j : j + 1] == [REGIONAL] else j
+        else:
+            kind = EMOJI
+            while j < n:
+                if kinds[j] == ZWJ and kinds[j + 1 : j + 2] == [EMOJI]:
+                    j += 2
+                elif kinds[j] in (MODIFIER, VS16):
+                    j += 1
+                else:
+                    break
+        yield kind, i, j
+        i = j
+
+
+def _keycap_end(folded: str, kinds: Sequence[int], i: int) -> int:
+    """Where the keycap sequence at `i` ends, 0 if there is none."""
+    if folded[i] not in "0123456789#*":
+        return 0
+    j = i + 2 if kinds[i + 1 : i + 2] == [VS16] else i + 1
+    return j + 1 if kinds[j : j + 1] == [KEYCAP] else 0
+
+
+def _emoticon(folded: str, kinds: Sequence[int], i: int) -> int:
+    """The length of the longest emoticon at `i`, or 0."""
+    for size in range(max(map(len, EMOTICONS)), 0, -1):
+        if folded[i : i + size] not in EMOTICONS or i + size > len(folded):
+            continue
+        last, after = kinds[i + size - 1], kinds[i + size : i + size + 1]
+        if last == WORD and after in ([WORD], [MARK]):
+            continue
+        if folded[i + size - 1 : i + size + 1] == "//":
+            continue
+        return size
+    return 0
+
+
+def _characters(folded: str, start: int, end: int, order: tuple[int, int]) -> Iterator[Unit]:
+    """The characters of a run with a space at either edge, white space collapsed."""
+    shortest, longest = order
+    table = char_class()
+    position = 1
+    yield Unit(" ", start, start, max(shortest, 2), 1)
+    in_space = False
+    for i in range(start, end):
+        is_space = table[ord(folded[i])] == SPACE
+        if is_space and in_space:
+            continue
+        position += 1
+        least = max(shortest, 2) if is_space else shortest
+        yield Unit(" " if is_space else folded[i], i, i + 1, least, min(position, longest))
+        in_space = is_space
+    if not in_space:
+        yield Unit(" ", end, end, max(shortest, 2), min(position + 1, longest))

@@ -1,0 +1,281 @@
+"""Documents → scores, by the one linear form that every text model has:
+
+    score[c] = bias[c] + scale[c] * (slope[c] * length + (sum of shared[f] + sum of weight[f, c]))
+
+The sums run over the features of the document in the order of its text, each class by itself, so that neither ids nor
+the layout of a table can change a bit of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+from typing import Any, NamedTuple
+
+from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
+from bunrui.kernel.ngrams import Items, put_items
+from bunrui.kernel.postings import Postings
+from bunrui.kernel.primitives import ONE, ZERO, i64, u64
+from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
+
+TOO_LONG = -2
+
+# Places in `Linear.reading`
+PRESENCE = 0  # a feature counts once in a document
+SMOOTH = 1  # features that were never learned count too
+
+
+class Table(NamedTuple):
+    """Weights by feature.  A list as long as there are classes is in the order of classes, `classes` is not read."""
+
+    starts: Any  # int64 (features)
+    lengths: Any  # int32 (features): 0 where the model does not know the feature
+    classes: Any  # int32 (cells)
+    weights: Any  # float64 (cells)
+    shared: Any  # float64 (features), or empty where it is 0
+
+
+class Linear(NamedTuple):
+    """What a score has beside the weights."""
+
+    bias: Any  # float64 (classes)
+    scale: Any  # float64 (classes)
+    slope: Any  # float64 (classes)
+    unseen: Any  # float64 (1): shared of a feature that was never learned
+    reading: Any  # int64 (2)
+
+
+class Sums(NamedTuple):
+    """Accumulators of one document, and the document in which a feature was last seen."""
+
+    weights: Any  # float64 (classes)
+    rest: Any  # float64 (2): shared, length
+    seen: Any  # uint32 (features)
+
+
+def score_documents(
+    docs: Documents,
+    lo: int,
+    hi: int,
+    recipe: Recipe,
+    scratch: Scratch,
+    v: Vocabulary,
+    table: Table,
+    linear: Linear,
+    sums: Sums,
+    out: MutableSequence[float],
+    hard: MutableSequence[int],
+) -> int:
+    """Score the documents lo … hi - 1 into `out` (classes by document); how many went to `hard` instead."""
+    n_classes = len(linear.bias)
+    n_hard = i64(0)
+    for d in range(lo, hi):
+        clear(sums)
+        n_units = units_of(docs, d, recipe, scratch)
+        if n_units == HARD:
+            hard[n_hard] = d
+            n_hard += 1
+            continue
+        unit = u64(0)
+        while unit < u64(n_units):
+            n_items, after = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
+            put_items(scratch.units.text, scratch.items, n_items, v.size[NARROW])
+            probe(v, scratch.items, n_items, scratch.units.text, 0)
+            first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
+            accumulate(scratch.items, n_items, docs.counts, first, table, linear, sums, d - lo + 1)
+            unit = after
+        finish(linear, sums, out, (d - lo) * n_classes)
+    return n_hard
+
+
+def clear(sums: Sums) -> None:
+    for c in range(len(sums.weights)):
+        sums.weights[c] = 0.0
+    sums.rest[0] = 0.0
+    sums.rest[1] = 0.0
+
+
+def accumulate(
+    items: Items,
+    n_items: int,
+    counts: Sequence[int],
+    first: int,
+    table: Table,
+    linear: Linear,
+    sums: Sums,
+    stamp: int,
+) -> None:
+    """Add the weights of the items, whose ids are known; `counts[first + k]` times where `counts` is not empty."""
+    ids = items.ids
+    starts = table.starts
+    lengths = table.lengths
+    classes = table.classes
+    weights = table.weights
+    all_shared = table.shared
+    seen = sums.seen
+    into = sums.weights
+    n_classes = u64(len(into))
+    presence = linear.reading[PRESENCE] != 0
+    smooth = linear.reading[SMOOTH] != 0
+    has_shared = len(all_shared) > 0
+    counted = len(counts) > 0 and not presence
+    shared = sums.rest[0]
+    length = sums.rest[1]
+    x = 1.0
+    k = u64(0)
+    while k < n_items:
+        f = u64(ids[k])
+        if counted:
+            x = float(counts[first + i64(k)])
+        k = k + ONE
+        if f == u64(MISSING) or lengths[f] == 0:
+            # A feature that is not known has no place to mark, so it counts every time, under presence too.
+            if smooth:
+                shared += x * linear.unseen[0]
+                length += x
+            continue
+        if presence:
+            if seen[f] == stamp:
+                continue
+            seen[f] = stamp
+        length += x
+        if has_shared:
+            shared += x * all_shared[f]
+        j = u64(starts[f])
+        end = j + u64(lengths[f])
+        if end - j == n_classes:
+            c = u64(0)
+            while c < n_classes:
+                into[c] += x * weights[j + c]
+                c = c + ONE
+        else:
+            while j < end:
+                into[u64(classes[j])] += x * weights[j]
+                j = j + ONE
+    sums.rest[0] = shared
+    sums.rest[1] = length
+
+
+def finish(linear: Linear, sums: Sums, out: MutableSequence[float], at: int) -> None:
+    """Write the scores of the document whose sums these are to `out[at:]`."""
+    for c in range(len(linear.bias)):
+        inner = linear.slope[c] * sums.rest[1] + (sums.rest[0] + sums.weights[c])
+        out[at + c] = linear.bias[c] + linear.scale[c] * inner
+
+
+def identify(
+    docs: Documents,
+    d: int,
+    recipe: Recipe,
+    scratch: Scratch,
+    v: Vocabulary,
+    alive: Sequence[int],
+    keep: Sequence[int],
+    marks: MutableSequence[int],
+    stamp: int,
+    features: MutableSequence[int],
+) -> tuple[int, int]:
+    """Look a short document up: `features` gets its distinct features, `scratch.items.ids` places in that list.
+
+    A feature counts as known where `alive` is not zero and `keep` is set (or empty).  `marks` has two numbers for each
+    feature, of which the first tells whether the second belongs to this document.
+    Returns the numbers of items and of features; HARD or TOO_LONG instead of the first.
+    """
+    items = scratch.items
+    n_units = units_of(docs, d, recipe, scratch)
+    if n_units == HARD:
+        return HARD, 0
+    n_items, after = items_of(recipe, scratch.units, ZERO, u64(n_units), items)
+    if after < u64(n_units):
+        return TOO_LONG, 0
+    put_items(scratch.units.text, items, n_items, v.size[NARROW])
+    probe(v, items, n_items, scratch.units.text, 0)
+    n_features = i64(0)
+    for k in range(i64(n_items)):
+        f = i64(items.ids[k])
+        if f == MISSING or alive[f] == 0 or (len(keep) > 0 and keep[f] == 0):
+            items.ids[k] = MISSING
+            continue
+        if marks[2 * f] != stamp:
+            marks[2 * f] = stamp
+            marks[2 * f + 1] = n_features
+            features[n_features] = f
+            n_features += 1
+        items.ids[k] = marks[2 * f + 1]
+    return i64(n_items), n_features
+
+
+def gather(
+    p: Postings,
+    features: Sequence[int],
+    by_docs: int,
+    starts: MutableSequence[int],
+    lengths: MutableSequence[int],
+    classes: MutableSequence[int],
+    counts: MutableSequence[int],
+    totals: MutableSequence[int],
+) -> None:
+    """The cells of some features, one list after the other; occurrences, or documents where `by_docs`."""
+    at = i64(0)
+    for k in range(len(features)):
+        f = i64(features[k])
+        a = i64(p.starts[f])
+        n = i64(p.lengths[f])
+        starts[k] = at
+        lengths[k] = n
+        totals[k] = p.doc_total[f] if by_docs != 0 else p.term_total[f]
+        for j in range(n):
+            classes[at + j] = p.classes[a + j]
+            counts[at + j] = p.docs[a + j] if by_docs != 0 else p.terms[a + j]
+        at += n
+
+
+def score_items(
+    docs: Documents,
+    d: int,
+    items: Items,
+    n_items: int,
+    table: Table,
+    linear: Linear,
+    sums: Sums,
+    out: MutableSequence[float],
+) -> None:
+    """Score one document whose items have places in `table` as ids."""
+    clear(sums)
+    first = i64(docs.lists[d]) if len(docs.counts) > 0 else i64(0)
+    accumulate(items, u64(n_items), docs.counts, first, table, linear, sums, 1)
+    finish(linear, sums, out, 0)
+
+
+def lay_out(
+    features: Sequence[int],
+    gathered: Table,
+    n_classes: int,
+    table: Table,
+) -> int:
+    """Put the lists of `gathered` (by place in `features`) under the ids of their features.
+
+    A list with more than an eighth of the classes is filled up with zeros: adding a row runs at the speed of memory, adding
+    cells one by one does not.  Call with an empty `table.weights` for the number of cells that it needs.
+    """
+    at = i64(0)
+    measure = len(table.weights) == 0
+    for k in range(len(features)):
+        a = i64(gathered.starts[k])
+        n = i64(gathered.lengths[k])
+        full = n * 8 > n_classes
+        if not measure:
+            f = i64(features[k])
+            table.starts[f] = at
+            table.lengths[f] = n_classes if full else n
+            if len(gathered.shared) > 0:
+                table.shared[f] = gathered.shared[k]
+            if full:
+                for c in range(n_classes):
+                    table.weights[at + c] = 0.0
+            for j in range(n):
+                c = i64(gathered.classes[a + j])
+                place = at + (c if full else j)
+                table.weights[place] = gathered.weights[a + j]
+                table.classes[place] = c
+        at += n_classes if full else n
+    return at

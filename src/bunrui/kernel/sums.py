@@ -1,0 +1,40 @@
+"""Sums that do not depend on the order of their terms.
+
+Each term is cut to a multiple of 2 ** -50 and added as integers; so the constants that models take over the whole
+vocabulary have the same bits whatever the order of features, threads or merges.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import MutableSequence, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.kernel.compile import run
+from bunrui.kernel.primitives import i64
+
+HIGH_BITS = 20
+LOW_BITS = 30
+HIGH = float(1 << HIGH_BITS)
+LOW = float(1 << LOW_BITS)
+
+
+def exact_sums(values: Any, groups: Any, n_groups: int) -> npt.NDArray[np.float64]:
+    """The sum of `values` (below 2 ** 30 in size) in every group, (n_groups,)."""
+    high = np.zeros(n_groups, np.int64)
+    low = np.zeros(n_groups, np.int64)
+    run(add_parts, np.ascontiguousarray(values, np.float64), groups, high, low, work=len(values) // 4)
+    return np.asarray(high / HIGH + low / (HIGH * LOW))
+
+
+def add_parts(
+    values: Sequence[float], groups: Sequence[int], high: MutableSequence[int], low: MutableSequence[int]
+) -> None:
+    for k in range(len(values)):
+        scaled = values[k] * HIGH
+        whole = math.floor(scaled)
+        high[groups[k]] += i64(whole)
+        low[groups[k]] += i64(math.floor((scaled - whole) * LOW))

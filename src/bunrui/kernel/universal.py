@@ -1,0 +1,259 @@
+"""Folded code points → units of any script: words, marks, emoticons, emoji, and characters where no spaces are written.
+
+The units are written to one text in which a single space stands between neighbours.  In scripts with spaces a unit is a
+word, a punctuation mark, an emoticon or an emoji sequence, and n-grams are runs of them.  In scripts without (Kana and
+Han; Hangul, whose words carry their endings with them; Thai, Lao, Khmer, Myanmar) a unit is a character, n-grams are runs
+of characters, and the space at either edge is a character too.  `reference.py` says the same in plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+from typing import Any, NamedTuple
+
+from bunrui.kernel import unicode
+from bunrui.kernel.ngrams import Items, Units, put_items
+from bunrui.kernel.primitives import ONE, i64
+from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
+from bunrui.kernel.words import put
+
+SPACE = unicode.SPACE
+WORD = unicode.WORD
+MARK = unicode.MARK
+KANA_HAN = unicode.KANA_HAN
+UNSPACED = unicode.UNSPACED
+PUNCT = unicode.PUNCT
+EMOJI = unicode.EMOJI
+REGIONAL = unicode.REGIONAL
+MODIFIER = unicode.MODIFIER
+ZWJ = unicode.ZWJ
+VS16 = unicode.VS16
+KEYCAP = unicode.KEYCAP
+
+# Places in `Characters.orders`
+WORD_ORDER = 0
+PUNCTUATION = 1
+ACROSS = 2
+FIRST_SCRIPT = 3  # shortest and longest for KANA_HAN, HANGUL, UNSPACED
+
+
+class Characters(NamedTuple):
+    """What the scanner knows: classes of characters, emoticons, n-gram orders."""
+
+    classes: Any  # uint8 (0x110000)
+    emoticon_index: Any  # int32 (129): emoticons that begin with an ASCII character stand at [index[c], index[c + 1])
+    emoticon_starts: Any  # int32: places in emoticon_codes, longest first among those with the same first character
+    emoticon_codes: Any  # uint32
+    orders: Any  # int64 (9)
+
+
+def scan(
+    codes: Sequence[int], n: int, chars: Characters, stop: Vocabulary, units: Units, items: Items
+) -> int:
+    """Units of `codes[:n]`; how many.
+
+    `units.text` holds 5 * n + 64 bytes, `units.orders` 3 * n + 8 units.  Words in `stop` are left out (`items` is scratch).
+    """
+    text = units.text
+    classes = chars.classes
+    text[0] = 32
+    o = i64(1)
+    u = i64(0)
+    chain = i64(0)
+    i = i64(0)
+    while i < n:
+        kind = i64(classes[codes[i]])
+        if kind == SPACE or kind == ZWJ or kind == VS16 or kind == KEYCAP:
+            i += 1
+            continue
+        if KANA_HAN <= kind <= UNSPACED:
+            i, o, u = scan_unspaced(codes, n, i, kind, chars, units, o, u)
+            chain = 0
+            continue
+        start = o
+        if kind == WORD or kind == MARK:
+            i, o = scan_word(codes, n, i, classes, text, o)
+            if o == start:  # the digit of a keycap, which is an emoji
+                i, o = scan_keycap(codes, n, i, classes, text, o)
+        elif kind == PUNCT:
+            size = emoticon_size(codes, n, i, chars)
+            if size > 0:
+                for k in range(size):
+                    o = put(text, o, i64(codes[i + k]))
+                i += size
+            elif is_keycap(codes, n, i, classes):
+                i, o = scan_keycap(codes, n, i, classes, text, o)
+            else:
+                if chars.orders[PUNCTUATION] != 0:
+                    o = put(text, o, i64(codes[i]))
+                i += 1
+        else:
+            i, o = scan_emoji(codes, n, i, classes, text, o)
+        if o == start:
+            continue
+        if len(stop.hashes) > 0 and is_stop(stop, text, start, o, items):
+            o = start
+            continue
+        chain += 1
+        units.borders[2 * u] = start
+        units.borders[2 * u + 1] = o
+        units.orders[u] = 16 | min(chain, i64(chars.orders[WORD_ORDER]))
+        u += 1
+        text[o] = 32
+        o += 1
+    return u
+
+
+def scan_word(
+    codes: Sequence[int], n: int, i: int, classes: Sequence[int], text: MutableSequence[int], o: int
+) -> tuple[int, int]:
+    """A run of letters, digits and marks; a last digit that is part of a keycap is left alone."""
+    while i < n:
+        c = i64(codes[i])
+        kind = i64(classes[c])
+        if kind != WORD and kind != MARK:
+            if (kind == VS16 or kind == KEYCAP) and is_keycap(codes, n, i - 1, classes):
+                return i - 1, o - 1
+            break
+        if c < 0x80:
+            text[o] = c
+            o += 1
+        else:
+            o = put(text, o, c)
+        i += 1
+    return i, o
+
+
+def is_keycap(codes: Sequence[int], n: int, i: int, classes: Sequence[int]) -> bool:
+    """Whether a keycap sequence begins at `i`: [0-9#*], perhaps a variation selector, and the key."""
+    c = i64(codes[i])
+    if not (48 <= c <= 57 or c == 35 or c == 42):
+        return False
+    j = i + 1
+    if j < n and classes[codes[j]] == VS16:
+        j += 1
+    return j < n and classes[codes[j]] == KEYCAP
+
+
+def scan_keycap(
+    codes: Sequence[int], n: int, i: int, classes: Sequence[int], text: MutableSequence[int], o: int
+) -> tuple[int, int]:
+    o = put(text, o, i64(codes[i]))
+    i += 1
+    if classes[codes[i]] == VS16:
+        i += 1
+    return i + 1, put(text, o, i64(codes[i]))
+
+
+def scan_emoji(
+    codes: Sequence[int], n: int, i: int, classes: Sequence[int], text: MutableSequence[int], o: int
+) -> tuple[int, int]:
+    """A flag, or a picture with its skin tone and whatever is joined to it; variation selectors are dropped."""
+    kind = i64(classes[codes[i]])
+    o = put(text, o, i64(codes[i]))
+    i += 1
+    if kind == REGIONAL:
+        if i < n and classes[codes[i]] == REGIONAL:
+            o = put(text, o, i64(codes[i]))
+            i += 1
+        return i, o
+    while i < n:
+        kind = i64(classes[codes[i]])
+        if kind == MODIFIER:
+            o = put(text, o, i64(codes[i]))
+        elif kind == ZWJ and i + 1 < n and classes[codes[i + 1]] == EMOJI:
+            o = put(text, o, i64(codes[i]))
+            i += 1
+            o = put(text, o, i64(codes[i]))
+        elif kind != VS16:
+            break
+        i += 1
+    return i, o
+
+
+def emoticon_size(codes: Sequence[int], n: int, i: int, chars: Characters) -> int:
+    """The length of the longest emoticon at `i`, or 0.
+
+    One that ends in a letter or digit does not run into a word (":dog"), one that ends in a slash not into "//".
+    """
+    c = i64(codes[i])
+    if c >= 128:
+        return 0
+    for e in range(i64(chars.emoticon_index[c]), i64(chars.emoticon_index[c + 1])):
+        start = i64(chars.emoticon_starts[e])
+        size = i64(chars.emoticon_starts[e + 1]) - start
+        if i + size > n:
+            continue
+        k = i64(1)
+        while k < size and codes[i + k] == chars.emoticon_codes[start + k]:
+            k += 1
+        if k < size:
+            continue
+        if i + size < n:
+            last = i64(codes[i + size - 1])
+            after = i64(codes[i + size])
+            kind = i64(chars.classes[after])
+            if chars.classes[last] == WORD and (kind == WORD or kind == MARK):
+                continue
+            if last == 47 and after == 47:
+                continue
+        return size
+    return 0
+
+
+def is_stop(stop: Vocabulary, text: Sequence[int], start: int, end: int, items: Items) -> bool:
+    items.starts[0] = start
+    items.lengths[0] = end - start
+    put_items(text, items, ONE, stop.size[NARROW])
+    probe(stop, items, ONE, text, 0)
+    return items.ids[0] != MISSING
+
+
+def scan_unspaced(
+    codes: Sequence[int], n: int, i: int, script: int, chars: Characters, units: Units, o: int, u: int
+) -> tuple[int, int, int]:
+    """A run of one script without spaces, a unit for each character and for the space at either edge.
+
+    With `ACROSS` the run goes on over punctuation and (single) spaces.
+    """
+    text = units.text
+    shortest = i64(chars.orders[FIRST_SCRIPT + 2 * (script - KANA_HAN)])
+    longest = i64(chars.orders[FIRST_SCRIPT + 2 * (script - KANA_HAN) + 1])
+    across = chars.orders[ACROSS] != 0
+    with_edge = max(shortest, 2) << 4
+    units.borders[2 * u] = o - 1
+    units.borders[2 * u + 1] = o
+    units.orders[u] = with_edge | 1
+    u += 1
+    order = i64(2)
+    in_space = False
+    while i <= n:
+        kind = i64(chars.classes[codes[i]]) if i < n else SPACE
+        start = o
+        if kind == script or kind == MARK or (across and kind == PUNCT):
+            o = put(text, o, i64(codes[i]))
+            units.orders[u] = (shortest << 4) | min(order, longest)
+            in_space = False
+        elif across and kind == SPACE and i < n:
+            if in_space:
+                i += 1
+                continue
+            text[o] = 32
+            o += 1
+            units.orders[u] = with_edge | min(order, longest)
+            in_space = True
+        else:
+            if not in_space:
+                text[o] = 32
+                o += 1
+                units.borders[2 * u] = start
+                units.borders[2 * u + 1] = o
+                units.orders[u] = with_edge | min(order, longest)
+                u += 1
+            break
+        units.borders[2 * u] = start
+        units.borders[2 * u + 1] = o
+        u += 1
+        order += 1
+        i += 1
+    return i, o, u

@@ -1,0 +1,121 @@
+"""A growing hash table of features: items in, ids out.
+
+A slot is four words: the two of the key, the id plus one (0 marks a free slot), and one for whoever counts.  Slots are
+indexed by the high bits of the hash and probed upwards, round the end.  Equal hashes are never taken
+for equal features: the key holds the bytes, and where a feature is longer than a key, the bytes are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from bunrui.kernel.hashing import BYTE, S8, equal_bytes
+from bunrui.kernel.ngrams import TWO, Items
+from bunrui.kernel.primitives import M64, ONE, U64, ZERO, i64, prefetch, u64
+
+AHEAD = U64(12)
+THREE = U64(3)
+FOUR = U64(4)
+ID = U64(0xFFFF_FFFF)
+MISSING = 0xFFFF_FFFF
+SLOT = 4
+
+# Places in `Vocabulary.size`
+FEATURES = 0
+BYTES = 1
+SHIFT = 2
+NARROW = 3  # mask of the hashes: all ones, but in tests
+
+
+class Vocabulary(NamedTuple):
+    """The arrays of a table."""
+
+    slots: Any  # uint64 (SLOT * capacity), capacity a power of two
+    hashes: Any  # uint64 (room)
+    starts: Any  # int64 (room + 1): the text of feature f is text[starts[f] : starts[f + 1]]
+    text: Any  # uint8, padded
+    size: Any  # uint64 (4): features, bytes of text, 64 - log2(capacity), mask of the hashes
+
+
+def probe(v: Vocabulary, items: Items, n_items: int, text: Sequence[int], grows: int) -> None:
+    """Find the slot of every item: `items.slots` and `items.ids`, which is MISSING where the table lacks the feature.
+
+    Where `grows` is not 0, features that are new are added; the caller has made room.
+    """
+    # Arrays are taken out of their tuples before the loop: inside, numba would count references for each item.
+    slots = v.slots
+    hashes = items.hashes
+    lows = items.low
+    highs = items.high
+    found = items.slots
+    ids = items.ids
+    shift = v.size[SHIFT]
+    mask = u64(len(slots)) - ONE
+    k = u64(0)
+    while k < n_items:
+        prefetch(slots, (hashes[k + AHEAD] >> shift) << TWO)
+        low = lows[k]
+        high = highs[k]
+        s = (hashes[k] >> shift) << TWO
+        entry = slots[s + TWO]
+        while entry != ZERO:
+            if slots[s] == low and slots[s + ONE] == high:
+                # A key whose second word begins with 0xFF, but not all of it, stands for a longer text.
+                if (high & BYTE) != BYTE or high == M64 or same_text(v, (entry & ID) - ONE, items, k, text):
+                    break
+            s = (s + FOUR) & mask
+            entry = slots[s + TWO]
+        if entry == ZERO and grows != 0:
+            entry = add(v, s, items, k, text)
+        found[k] = s >> TWO
+        ids[k] = (entry - ONE) & ID
+        k = k + ONE
+
+
+def same_text(v: Vocabulary, f: int, items: Items, k: int, text: Sequence[int]) -> bool:
+    return equal_bytes(v.text, u64(v.starts[f]), text, u64(items.starts[k]), u64(items.lengths[k]))
+
+
+def add(v: Vocabulary, s: int, items: Items, k: int, text: Sequence[int]) -> int:
+    """Put item `k` into the free slot `s` as a new feature."""
+    f = v.size[FEATURES]
+    at = v.size[BYTES]
+    start = u64(items.starts[k])
+    n = u64(items.lengths[k])
+    j = u64(0)
+    while j < n:
+        v.text[at + j] = text[start + j]
+        j = j + ONE
+    v.hashes[f] = items.hashes[k]
+    v.starts[f + ONE] = i64(at + n)
+    v.size[FEATURES] = f + ONE
+    v.size[BYTES] = at + n
+    v.slots[s] = items.low[k]
+    v.slots[s + ONE] = items.high[k]
+    v.slots[s + TWO] = f + ONE
+    return f + ONE
+
+
+def has_room(v: Vocabulary, n_items: int, n_bytes: int) -> bool:
+    """Whether so many new features with so many bytes of text fit without growing."""
+    return v.size[FEATURES] + n_items <= u64(len(v.hashes)) and v.size[BYTES] + n_bytes + S8 <= u64(len(v.text))
+
+
+def move_slots(old: Sequence[int], v: Vocabulary) -> None:
+    """Fill the slots of a table that has grown from those that it had."""
+    shift = v.size[SHIFT]
+    mask = u64(len(v.slots)) - ONE
+    n = u64(len(old))
+    o = u64(0)
+    while o < n:
+        entry = old[o + TWO]
+        if entry != ZERO:
+            s = (v.hashes[(entry & ID) - ONE] >> shift) << TWO
+            while v.slots[s + TWO] != ZERO:
+                s = (s + FOUR) & mask
+            v.slots[s] = old[o]
+            v.slots[s + ONE] = old[o + ONE]
+            v.slots[s + TWO] = entry
+            v.slots[s + THREE] = old[o + THREE]
+        o = o + FOUR

@@ -1,0 +1,119 @@
+r"""Text → words as `\w+` finds them in the lower-case text, in three passes that hardly branch.
+
+1. Fold: 64 ASCII bytes at a time, word characters to lower case, all others to 0; what is not ASCII goes through a table.
+2. Split: a bit mask of the non-zero bytes, words between its borders found by counting zeros.
+3. (Only for n-grams) close the gaps, so that a run of words is one piece of text: "new york".
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+
+from bunrui.kernel.primitives import M64, ONE, ZERO, ctz, fold_words64, i64, inline, nonzero64, u64
+
+SPECIAL = 0xFFFF_FFFF
+
+
+def fold_words(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], lower: Sequence[int]) -> int:
+    """Fold `src[lo:hi]` into `out`; the number of bytes written, or -1 where only Python can say (final sigma).
+
+    `lower[c]` is the folded code point, 0 for a separator, SPECIAL.  `out` holds 2 * (hi - lo) + 128 bytes (a lower-case
+    form has at most 3 bytes where the character had 2).
+    """
+    i = lo
+    o = i64(0)
+    last = len(src) - 64
+    while i < hi:
+        if i <= last:
+            wide = fold_words64(src, i, out, o)
+            if wide == ZERO:
+                i += 64
+                o += 64
+                continue
+            skip = i64(ctz(wide))
+            i += skip
+            o += skip
+        else:
+            while i < hi and src[i] < 0x80:
+                out[o] = lower[src[i]]
+                i += 1
+                o += 1
+        while i < hi and src[i] >= 0x80:
+            c = i64(src[i])
+            if c < 0xE0:
+                point = ((c & 0x1F) << 6) | (i64(src[i + 1]) & 0x3F)
+                i += 2
+            elif c < 0xF0:
+                point = ((c & 0x0F) << 12) | ((i64(src[i + 1]) & 0x3F) << 6) | (i64(src[i + 2]) & 0x3F)
+                i += 3
+            else:
+                point = (
+                    ((c & 0x07) << 18)
+                    | ((i64(src[i + 1]) & 0x3F) << 12)
+                    | ((i64(src[i + 2]) & 0x3F) << 6)
+                    | (i64(src[i + 3]) & 0x3F)
+                )
+                i += 4
+            folded = i64(lower[point])
+            if folded == SPECIAL:
+                return -1
+            o = put(out, o, folded)
+    # The last chunk may have read on into the next document (or all of the rest of it, in wide characters).
+    if i > hi:
+        o -= i - hi
+    for k in range(64):
+        out[o + k] = 0
+    return o
+
+
+@inline
+def put(out: MutableSequence[int], o: int, point: int) -> int:
+    """Write a code point as UTF-8; the place after it."""
+    if point < 0x80:
+        out[o] = point
+        return o + 1
+    if point < 0x800:
+        out[o] = 0xC0 | (point >> 6)
+        out[o + 1] = 0x80 | (point & 0x3F)
+        return o + 2
+    if point < 0x10000:
+        out[o] = 0xE0 | (point >> 12)
+        out[o + 1] = 0x80 | ((point >> 6) & 0x3F)
+        out[o + 2] = 0x80 | (point & 0x3F)
+        return o + 3
+    out[o] = 0xF0 | (point >> 18)
+    out[o + 1] = 0x80 | ((point >> 12) & 0x3F)
+    out[o + 2] = 0x80 | ((point >> 6) & 0x3F)
+    out[o + 3] = 0x80 | (point & 0x3F)
+    return o + 4
+
+
+def split_words(buf: Sequence[int], n: int, borders: MutableSequence[int]) -> int:
+    """Find the runs of non-zero bytes of `buf[:n]`; `borders` gets start, end, start, end …; the number of runs."""
+    b = u64(0)
+    carry = u64(0)
+    i = i64(0)
+    while i <= n:
+        mask = nonzero64(buf, i)
+        edges = mask ^ (((mask << ONE) & M64) | carry)
+        carry = mask >> u64(63)
+        while edges != ZERO:
+            borders[b] = i + i64(ctz(edges))
+            edges = edges & (edges - ONE)
+            b = b + ONE
+        i += 64
+    return i64(b) >> 1
+
+
+def close_gaps(buf: MutableSequence[int], borders: MutableSequence[int], n_words: int) -> None:
+    """Move words to the left until one space stands between neighbours."""
+    o = i64(0)
+    for w in range(n_words):
+        start = i64(borders[2 * w])
+        n = i64(borders[2 * w + 1]) - start
+        for k in range(n):
+            buf[o + k] = buf[start + k]
+        borders[2 * w] = o
+        borders[2 * w + 1] = o + n
+        buf[o + n] = 32
+        o += n + 1

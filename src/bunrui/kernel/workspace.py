@@ -1,0 +1,165 @@
+"""Room for the kernels: new arrays, and larger ones where they are full.
+
+Big arrays come from NumPy untouched, so that the pages that a document does not need cost nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bunrui.kernel import analyze, ngrams, vocabulary
+from bunrui.kernel.compile import run
+from bunrui.kernel.primitives import M64
+from bunrui.kernel.unicode import NfkcTable
+from bunrui.kernel.universal import Characters
+from bunrui.kernel.vocabulary import BYTES, FEATURES, NARROW, SHIFT, SLOT, Vocabulary
+
+ITEMS = 1 << 14
+NARROW_HASH = int(M64)  # tests set fewer bits, so that many features share a hash
+NO_COUNTS = np.empty(0, np.int64)
+
+
+def resized(array: Any, size: int) -> Any:
+    """The array with room for `size` elements, the old ones first."""
+    out = np.empty(size, array.dtype)
+    n = min(size, len(array))
+    out[:n] = array[:n]
+    return out
+
+
+def _slots(bits: int) -> Any:
+    # 64-byte alignment: two slots to a cache line, none across two.
+    raw = np.zeros((SLOT << bits) + 8, np.uint64)
+    skip = (-raw.ctypes.data % 64) // 8
+    return raw[skip : skip + (SLOT << bits)]
+
+
+def bits_for(features: int) -> int:
+    """log2 of the slots for so many features: at most five of eight are taken."""
+    return max(6, (max(features, 1) * 8 // 5).bit_length())
+
+
+def room_of(bits: int) -> int:
+    return (1 << bits) * 5 // 8
+
+
+def new_vocabulary(features: int, text_bytes: int) -> Vocabulary:
+    """An empty vocabulary with room for so many features."""
+    bits = bits_for(features)
+    starts = np.empty(room_of(bits) + 1, np.int64)
+    starts[0] = 0
+    return Vocabulary(
+        slots=_slots(bits),
+        hashes=np.empty(room_of(bits), np.uint64),
+        starts=starts,
+        text=np.empty(text_bytes + 64, np.uint8),
+        size=np.array([0, 0, 64 - bits, NARROW_HASH], np.uint64),
+    )
+
+
+def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int) -> Vocabulary:
+    """The vocabulary with room for so many features and bytes of text in all."""
+    text = v.text
+    if text_bytes + 64 > len(text):
+        text = resized(text, max(text_bytes + 64, 2 * len(text)))
+    if features <= len(v.hashes):
+        return v._replace(text=text)
+    bits = bits_for(features)
+    size = v.size.copy()
+    size[SHIFT] = 64 - bits
+    n = int(size[FEATURES])
+    grown = Vocabulary(_slots(bits), resized(v.hashes, room_of(bits)), resized(v.starts, room_of(bits) + 1), text, size)
+    run(vocabulary.move_slots, v.slots, grown, work=n * 20)
+    return grown
+
+
+def feature_texts(v: Vocabulary) -> list[bytes]:
+    """The text of every feature, by id."""
+    n = int(v.size[FEATURES])
+    text = v.text[: int(v.size[BYTES])].tobytes()
+    starts = v.starts[: n + 1].tolist()
+    return [text[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+
+
+def new_items(size: int = ITEMS) -> ngrams.Items:
+    padded = size + int(vocabulary.AHEAD)
+    return ngrams.Items(
+        hashes=np.zeros(padded, np.uint64),
+        low=np.empty(padded, np.uint64),
+        high=np.empty(padded, np.uint64),
+        starts=np.empty(size, np.uint32),
+        lengths=np.empty(size, np.uint32),
+        slots=np.empty(size, np.uint32),
+        ids=np.empty(size, np.uint32),
+    )
+
+
+def new_scratch(longest: int) -> analyze.Scratch:
+    """Room for documents of up to `longest` bytes (or strings, where features are given)."""
+    units = 3 * (longest + 64) + 8
+    return analyze.Scratch(
+        codes=np.empty(longest + 64, np.uint32),
+        units=ngrams.Units(
+            text=np.empty(5 * (longest + 64) + 256, np.uint8),
+            borders=np.empty(2 * units, np.uint32),
+            orders=np.empty(units, np.uint8),
+        ),
+        items=new_items(),
+    )
+
+
+def vocabulary_of(words: Sequence[str]) -> Vocabulary:
+    """A vocabulary of these words, in this order."""
+    texts = [word.encode() for word in words]
+    v = new_vocabulary(len(texts) or 1, sum(map(len, texts)))
+    items = new_items(1)
+    for text in texts:
+        add_feature(v, items, text)
+    return v if texts else v._replace(hashes=v.hashes[:0])
+
+
+def add_feature(v: Vocabulary, items: ngrams.Items, text: bytes) -> None:
+    """Add one feature, in plain Python: for short lists."""
+    plain = ngrams.Items(*(memoryview(array) for array in items))
+    plain.starts[0], plain.lengths[0] = 0, len(text)
+    padded = text + bytes(64)
+    ngrams.put_items(padded, plain, 1, int(v.size[NARROW]))
+    vocabulary.probe(Vocabulary(*(memoryview(array) for array in v)), plain, 1, padded, 1)
+
+
+def new_recipe(
+    kind: int,
+    *,
+    order: int = 1,
+    folded: bool = False,
+    lower: Any = None,
+    nfkc: NfkcTable | None = None,
+    characters: Characters | None = None,
+    stop: Sequence[str] = (),
+) -> analyze.Recipe:
+    """A recipe; tables that its kind does not read are empty."""
+    codes = np.empty(0, np.uint32)
+    numbers = np.empty(0, np.int32)
+    no_characters = Characters(np.empty(0, np.uint8), numbers, numbers, codes, np.zeros(9, np.int64))
+    return analyze.Recipe(
+        params=np.array([kind, int(folded), order], np.int64),
+        lower=codes if lower is None else lower,
+        nfkc=NfkcTable(codes, codes, np.empty(0, np.uint64), codes) if nfkc is None else nfkc,
+        chars=no_characters if characters is None else characters,
+        stop=vocabulary_of(stop),
+    )
+
+
+_threads = threading.local()
+
+
+def scratch_for(longest: int) -> analyze.Scratch:
+    """The scratch of this thread, with room for `longest` bytes."""
+    scratch: analyze.Scratch | None = getattr(_threads, "scratch", None)
+    if scratch is None or len(scratch.codes) < longest + 64:
+        scratch = _threads.scratch = new_scratch(max(longest, 4096))
+    return scratch

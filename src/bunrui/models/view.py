@@ -1,0 +1,183 @@
+"""Counts as a model reads them: all features, or those that selection keeps.
+
+Selection loses nothing: it is computed from the counts whenever a model asks, and the next model may ask otherwise.
+
+    min_df         features that occur in at least so many documents
+    max_features   the features that say most about the class: by mutual information between presence and class,
+                   or by the χ² statistic; ties go to the feature that sorts first
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.counts import Counts
+from bunrui.errors import OptionError
+from bunrui.kernel import score as scoring
+from bunrui.kernel.compile import run
+from bunrui.kernel.logs import log
+from bunrui.kernel.sums import exact_sums
+
+__all__ = ["Cells", "View", "gather", "select", "whole"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_NO_KEEP = np.empty(0, np.uint8)
+
+
+class View(NamedTuple):
+    """The counts as a model reads them: all features, or those that selection keeps.
+
+    Attributes
+    ----------
+    keep : (n_ids,) uint8, or empty for all
+    n_features : int
+        V, the features that are kept.
+    term_sum, doc_freq_sum : (n_classes,) int64
+        Over the features that are kept.
+    n_terms, n_doc_freq : int
+        The same over distinct documents.
+    """
+
+    counts: Counts
+    keep: npt.NDArray[np.uint8]
+    n_features: int
+    term_sum: Integers
+    doc_freq_sum: Integers
+    n_terms: int
+    n_doc_freq: int
+
+    def class_sum(self, by_docs: bool) -> Integers:
+        """N_c."""
+        return self.doc_freq_sum if by_docs else self.term_sum
+
+    def total(self, by_docs: bool) -> int:
+        """N over distinct documents."""
+        return self.n_doc_freq if by_docs else self.n_terms
+
+    def feature_ids(self) -> npt.NDArray[np.uint32]:
+        """Ids of the features that are kept."""
+        ids = self.counts.live_ids()
+        return (ids[self.keep[ids] != 0] if len(self.keep) else ids).astype(np.uint32)
+
+
+def whole(counts: Counts) -> View:
+    """The view that keeps everything."""
+    c = counts
+    return View(c, _NO_KEEP, c.n_features, c.term_sum, c.doc_freq_sum, c.n_terms, c.n_doc_freq)
+
+
+class Cells(NamedTuple):
+    """Counts of some features: those of feature k stand at starts[k] … starts[k] + lengths[k] - 1."""
+
+    ids: npt.NDArray[np.uint32]
+    starts: Integers
+    lengths: npt.NDArray[np.int32]
+    classes: npt.NDArray[np.int32]
+    counts: Integers  # n[f, c]
+    totals: Integers  # n[f], by feature
+
+    def spread(self, by_feature: Any) -> Any:
+        """A value for each feature → for each cell."""
+        return np.repeat(by_feature, self.lengths)
+
+
+def gather(counts: Counts, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+    """The cells of some features: occurrences, or documents."""
+    p = counts.postings
+    n = len(ids)
+    total = int(p.lengths[ids].sum())
+    cells = Cells(
+        ids,
+        np.empty(n, np.int64),
+        np.empty(n, np.int32),
+        np.empty(total, np.int32),
+        np.empty(total, np.int64),
+        np.empty(n, np.int64),
+    )
+    out = (cells.starts, cells.lengths, cells.classes, cells.counts, cells.totals)
+    run(scoring.gather, p, ids, int(by_docs), *out, work=total)
+    return cells
+
+
+def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | None) -> View:
+    """The view that keeps some features.
+
+    `max_features` is a number (by mutual information), or a pair of `"mi"` or `"chi2"` and a number.
+    """
+    method, most = max_features if isinstance(max_features, tuple) else ("mi", max_features)
+    _check(min_df, method, most)
+    if min_df == 1 and most is None:
+        return whole(counts)
+    ids = counts.live_ids()
+    ids = ids[counts.postings.doc_total[ids] >= min_df]
+    if most is not None and most < len(ids):
+        ids = _best(counts, ids, method, most)
+    keep = np.zeros(counts.n_ids, np.uint8)
+    keep[ids] = 1
+    p, n = counts.postings, len(counts.labels)
+    by_terms = gather(counts, ids.astype(np.uint32), by_docs=False)
+    by_docs = gather(counts, ids.astype(np.uint32), by_docs=True)
+    return View(
+        counts,
+        keep,
+        len(ids),
+        np.bincount(by_terms.classes, by_terms.counts, n).astype(np.int64),
+        np.bincount(by_docs.classes, by_docs.counts, n).astype(np.int64),
+        int(p.term_total[ids].sum()),
+        int(p.doc_total[ids].sum()),
+    )
+
+
+def _check(min_df: Any, method: Any, most: Any) -> None:
+    if isinstance(min_df, bool) or not isinstance(min_df, (int, np.integer)) or min_df < 1:
+        raise OptionError(f"min_df should be a whole number of documents, at least 1, not {min_df!r}")
+    if method not in ("mi", "chi2"):
+        raise OptionError(f"features are chosen by 'mi' or 'chi2', not {method!r}")
+    if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
+        raise OptionError(f"max_features should be a whole number, at least 1, not {most!r}")
+
+
+def _best(counts: Counts, ids: Integers, method: str, most: int) -> Integers:
+    cells = gather(counts, ids.astype(np.uint32), by_docs=True)
+    score = (mutual_information if method == "mi" else chi_squared)(cells, counts)
+    texts = counts.features()
+    order = sorted(range(len(ids)), key=lambda k: (-score[k], texts[ids[k]]))
+    return np.sort(ids[order[:most]])
+
+
+def mutual_information(cells: Cells, counts: Counts) -> Floats:
+    """Between the presence of a feature and the class, in nats, by feature.  Manning et al. (2008), section 13.5.1."""
+    n, df, docs, present = _table(cells, counts)
+    absent = docs - present
+    spread_df = cells.spread(df)
+    with_f = present * (log(n * present) - log(spread_df * docs))
+    # What the class would add to "absent" if it never had the feature is counted for all classes at once, below.
+    less = np.where(absent > 0, absent * (log(np.maximum(absent, 1.0)) - log(docs)), 0.0)
+    rest = np.maximum(n - df, 1.0)
+    without = (n - df) * (log(n) - log(rest))
+    return (_by_feature(cells, with_f + less) + without) / n
+
+
+def chi_squared(cells: Cells, counts: Counts) -> Floats:
+    """Pearson's statistic of presence against class, by feature."""
+    n, df, docs, present = _table(cells, counts)
+    # Sum of O²/E over "present" and "absent", less n; a class without the feature has O = E(absent) n / (n - df).
+    rest = np.maximum(n - df, 1.0)
+    with_f = present * present * n / (docs * cells.spread(df))
+    correction = ((docs - present) ** 2 / docs - docs) * n / cells.spread(rest)
+    without = np.where(n - df > 0, n * n / rest, 0.0)
+    return _by_feature(cells, with_f + correction) + without - n
+
+
+def _table(cells: Cells, counts: Counts) -> tuple[float, Floats, Floats, Floats]:
+    docs = counts.doc_count.astype(np.float64)
+    return float(docs.sum()), cells.totals.astype(np.float64), docs[cells.classes], cells.counts.astype(np.float64)
+
+
+def _by_feature(cells: Cells, values: Floats) -> Floats:
+    return exact_sums(values, cells.spread(np.arange(len(cells.ids), dtype=np.int32)), len(cells.ids))

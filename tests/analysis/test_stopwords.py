@@ -1,0 +1,74 @@
+"""Stop words: lists, files, and files that cannot be read."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bunrui.analysis import stopwords
+from bunrui.errors import DataError, EncodingError
+
+
+def test_a_list() -> None:
+    assert stopwords.read(["The", "the", "Ａ", " です ", "", "Straße", "ﾃﾞｽ"]) == ("a", "strasse", "the", "です", "デス")
+
+
+def test_any_iterable() -> None:
+    assert stopwords.read(word for word in ("b", "a")) == ("a", "b")
+    assert stopwords.read({"b", "a"}) == ("a", "b")
+    assert stopwords.read([]) == ()
+
+
+def test_a_list_has_no_comments() -> None:
+    assert stopwords.read(["#tag", "c#"]) == ("#tag", "c#")
+
+
+def test_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_bytes("\ufeff# a comment\r\nThe\r\n\r\n  and # another\nc#\nof course\nの\n#end".encode())
+    assert stopwords.read(path) == stopwords.read(str(path)) == ("and", "c#", "of course", "the", "の")
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert stopwords.read(tmp_path / "empty") == ()
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    path = tmp_path / "none.txt"
+    with pytest.raises(DataError) as caught:
+        stopwords.read(path)
+    expected = f"cannot read the stop words in {path}: No such file or directory. Give a file with one word a line"
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize("path", ["", ".", "a\0b"])
+def test_what_is_no_file(path: str) -> None:
+    with pytest.raises(DataError, match="cannot read the stop words in "):
+        stopwords.read(path)
+
+
+def test_invalid_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "sjis.txt"
+    path.write_bytes(b"the\nand\n" + "です".encode("shift_jis") + b"\nof\n")
+    with pytest.raises(EncodingError) as caught:
+        stopwords.read(path)
+    assert str(caught.value) == f"{path}, line 3: not valid UTF-8. Save the stop words as UTF-8"
+
+
+def test_words_that_are_no_strings() -> None:
+    words: Any = ["a", 3]
+    with pytest.raises(DataError, match="stop words should be strings, not 3"):
+        stopwords.read(words)
+
+
+@given(st.lists(st.text()))
+def test_sorted_unique_normalised(words: list[str]) -> None:
+    read = stopwords.read(words)
+    assert list(read) == sorted(set(read))
+    assert set(read) == {unicodedata.normalize("NFKC", word).casefold().strip() for word in words} - {""}

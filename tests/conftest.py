@@ -1,0 +1,39 @@
+"""Settings that all tests share: how Hypothesis draws, and where the public corpora are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# No deadline: the first call of a kernel may compile it, which takes seconds.
+settings.register_profile("bunrui", deadline=None)
+settings.register_profile("bunrui-ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("bunrui-ci" if os.environ.get("CI") else "bunrui")
+
+
+def corpora() -> Path:
+    """Where the public corpora should be: the folder BUNRUI_DATA, else `shared/data` beside the repository."""
+    named = os.environ.get("BUNRUI_DATA")
+    return Path(named) if named else REPOSITORY.parent / "shared" / "data"
+
+
+def skip_without_corpora() -> None:
+    if not corpora().is_dir():
+        pytest.skip(f"no corpora: {corpora()} is not a folder; set BUNRUI_DATA to the folder that holds them")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("data"):
+        skip_without_corpora()
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of public corpora; a test that asks for it is skipped where there is none."""
+    skip_without_corpora()
+    return corpora()
