@@ -1,14 +1,10 @@
-r"""The peers, one small class each behind one protocol, and the stopwatch they share.
+r"""The peers, one small class each behind one protocol; `stopwatch.py` measures them.
 
     peer = ScikitLearn("words")       # "words": \w+, "words2": word 1-2-grams, "ja": character n-grams
     peer.available()                  # None, or the reason why not
     peer.prepare(texts, labels)       # not timed: what a user of that tool has on disk already
     peer.learn(texts, labels)         # timed: list[str] in, a model that can answer out
     peer.predict(texts)               # timed: list[str] in, list[str] of labels out
-
-Measured: seconds of wall clock from strings to a model and from strings to labels, and the peak of resident memory.
-Not measured: importing, reading the corpus, `prepare`, and saving or loading a model.
-Every trial runs in a fresh process, and reports the best of `repeats` runs, which the row states.
 
 A new peer is a subclass of `Peer` with `name`, `learn` and `predict`, added to `PEERS`. `takes` says what it is fed:
 "list" (list[str]), "arrow" (pyarrow.StringArray for texts and labels) or "parquet" (the path of a Parquet file with the
@@ -17,27 +13,15 @@ columns label and text, and None for the labels; zstd, 4,096 rows a group).
 
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
 import importlib.util
-import multiprocessing
 import os
-import re
-import resource
-import sys
 import tempfile
-import time
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
-import corpora
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-T = TypeVar("T")
 FEATURES = ("words", "words2", "ja")
 
 
@@ -249,160 +233,67 @@ class Polars(Peer):
         self.counts = frame.group_by("label", "text").len().collect(engine="streaming")
 
 
-PEERS: dict[str, type[Peer]] = {peer.name: peer for peer in (ScikitLearn, FastText, River, VowpalWabbit, Polars)}
+class Bunrui(Peer):
+    """`TextClassifier` with the model and the features of the others, on all threads."""
+
+    name = "bunrui"
+    module = "bunrui"
+    distribution = "bunrui"
+    threads = ("all", "all")
+    supports = FEATURES
+
+    def prepare(self, texts: Any, labels: Any) -> None:
+        """Load the kernels, and compile them where that was not done yet."""
+        self._new().learn(["some words"] * 10_000, ["a", "b"] * 5_000).predict(["words"] * 10_000)
+
+    def _new(self) -> Any:
+        from bunrui import AnalyzerSpec, TextClassifier
+
+        specs = {
+            "words": AnalyzerSpec(name="words"),
+            "words2": AnalyzerSpec(name="words", words=2),
+            "ja": AnalyzerSpec(words=1, across=False, kana_han=(2, 3)),
+        }
+        return TextClassifier("multinomial", alpha=1.0, analyzer=specs[self.features])
+
+    def learn(self, texts: Any, labels: Any) -> None:
+        self.model = self._new().learn(texts, labels)
+
+    def predict(self, texts: Any) -> list[str]:
+        return list(self.model.predict(texts))
 
 
-class Timing(NamedTuple):
-    """The fewest `seconds` of `repeats` calls, the `value` of the last and the peak of resident memory in the first.
+class BunruiArrow(Bunrui):
+    """From an Arrow array in memory."""
 
-    Later calls may hold the result of the one before, so that only the first says what a single call needs.
-    """
-
-    seconds: float
-    repeats: int
-    value: Any
-    peak_rss_bytes: int
+    name = "bunrui, Arrow"
+    takes = "arrow"
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One peer on one corpus, in a process of its own. Bytes are the UTF-8 of the texts that one run reads.
+class BunruiParquet(Bunrui):
+    """From a Parquet file: one thread decodes the next batch while the others count."""
 
-    `loaded_rss_bytes` is the resident memory with libraries and data loaded, before learning. `learn` and `predict` are
-    `Timing` with their peaks; `predict` is None for who cannot. `accuracy` is on the test set.
-    """
+    name = "bunrui, Parquet"
+    takes = "parquet"
+    rows = 8192
 
-    peer: str
-    corpus: str
-    features: str
-    threads: tuple[str, str]
-    learn_bytes: int
-    predict_bytes: int
-    learn: Timing
-    predict: Timing | None
-    accuracy: float | None
-    loaded_rss_bytes: int
-    sample: bool
-    note: str = ""
+    def prepare(self, texts: Any, labels: Any) -> None:
+        super().prepare(texts, labels)
+        self.learn(texts, None)
 
+    def learn(self, texts: Any, labels: Any) -> None:
+        from bunrui.engines.stream import ahead
 
-def trial(
-    peer: type[Peer],
-    corpus: str,
-    features: str = "words",
-    *,
-    folder: str | None = None,
-    repeats: int = 3,
-    budget: float = 60.0,
-) -> Trial:
-    """Run a peer on a corpus in a fresh process: best of `repeats`, or of fewer once `budget` seconds are spent."""
-    return isolated(_trial, peer, corpus, features, folder, repeats, budget)
+        self.model = self._new()
+        for batch in ahead(pq.ParquetFile(texts).iter_batches(self.rows, columns=["label", "text"])):
+            self.model.learn(batch["text"], batch["label"])
+
+    def predict(self, texts: Any) -> list[str]:
+        from bunrui.engines.stream import ahead
+
+        batches = ahead(pq.ParquetFile(texts).iter_batches(self.rows, columns=["text"]))
+        return [label for batch in batches for label in self.model.predict(batch["text"])]
 
 
-def _trial(peer: type[Peer], corpus: str, features: str, folder: str | None, repeats: int, budget: float) -> Trial:
-    data = corpora.load(corpus, folder)
-    train, test = _sample(data.train, peer.limit_mb), _sample(data.test, peer.limit_mb)
-    sampled = train.num_rows < data.train.num_rows or test.num_rows < data.test.num_rows
-    learn_bytes, predict_bytes, truth = corpora.n_bytes(train), corpora.n_bytes(test), test["label"].to_pylist()
-    with tempfile.TemporaryDirectory() as scratch:
-        texts, labels = _feed(train, peer.takes, Path(scratch) / "train.parquet")
-        queries, _ = _feed(test, peer.takes, Path(scratch) / "test.parquet")
-        del data, train, test
-        model = peer(features)
-        model.prepare(texts, labels)
-        reset_peak_rss()
-        loaded = peak_rss()
-        learned = best(lambda: model.learn(texts, labels), repeats, budget)
-        predicted, accuracy = None, None
-        if peer.predicts:
-            predicted = best(lambda: model.predict(queries), repeats, budget)
-            accuracy = sum(a == b for a, b in zip(predicted.value, truth, strict=True)) / len(truth)
-            predicted = predicted._replace(value=None)  # not worth the way between the processes
-    return Trial(
-        peer=peer.name,
-        corpus=corpus,
-        features=features,
-        threads=peer.threads,
-        learn_bytes=learn_bytes,
-        predict_bytes=predict_bytes,
-        learn=learned,
-        predict=predicted,
-        accuracy=accuracy,
-        loaded_rss_bytes=loaded,
-        sample=sampled,
-        note=peer.note,
-    )
-
-
-def _sample(table: pa.Table, limit_mb: float | None) -> pa.Table:
-    """Every k-th document, so that about `limit_mb` remain."""
-    step = 1 if limit_mb is None else max(1, round(corpora.n_bytes(table) / (limit_mb * 1e6)))
-    return table if step == 1 else table.take(list(range(0, table.num_rows, step)))
-
-
-def _feed(table: pa.Table, takes: str, path: Path) -> tuple[Any, Any]:
-    """Texts and labels in the shape that the peer takes."""
-    if takes == "list":
-        return table["text"].to_pylist(), table["label"].to_pylist()
-    if takes == "arrow":
-        table = table.combine_chunks()
-        return table["text"].chunk(0), table["label"].chunk(0)
-    if takes == "parquet":
-        pq.write_table(table, path, compression="zstd", row_group_size=4096)
-        return str(path), None
-    raise ValueError(f"takes is list, arrow or parquet, not {takes!r}")
-
-
-def measure(function: Callable[..., object], *arguments: object, repeats: int = 3) -> tuple[float, int]:
-    """Best seconds of `repeats` calls in a fresh process, and the peak of its resident memory in bytes.
-
-    `function` is importable (top level of a module), as it travels to the other process by name. Everything it does is
-    timed, reading included; `trial` is the one that keeps loading apart.
-    """
-    return isolated(_measure, function, arguments, repeats)
-
-
-def _measure(function: Callable[..., object], arguments: tuple[object, ...], repeats: int) -> tuple[float, int]:
-    timing = best(lambda: function(*arguments), repeats)
-    return timing.seconds, timing.peak_rss_bytes
-
-
-def best(function: Callable[[], object], repeats: int, budget: float = float("inf")) -> Timing:
-    """Call `repeats` times, or fewer once another call would pass `budget` seconds; at least once."""
-    seconds: list[float] = []
-    peak = 0
-    reset_peak_rss()
-    while not seconds or (len(seconds) < repeats and sum(seconds) + min(seconds) <= budget):
-        start = time.perf_counter()
-        value = function()
-        seconds.append(time.perf_counter() - start)
-        peak = peak or peak_rss()
-    return Timing(min(seconds), len(seconds), value, peak)
-
-
-def isolated(function: Callable[..., T], *arguments: object) -> T:
-    """Call in a fresh Python (spawned, not forked): no memory, thread pool or compiled code left from another trial."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(function, *arguments).result()
-
-
-def peak_rss() -> int:
-    """Peak of the resident memory of this process, in bytes.
-
-    VmHWM where there is one: on Linux `ru_maxrss` survives exec, and a child of a parent with 774 MB reported 774 MB
-    where VmHWM said 9.
-    """
-    try:
-        found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
-    except OSError:
-        found = None
-    if found:
-        return int(found[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
-def reset_peak_rss() -> None:
-    """Let the peak start again from what is resident now; where the system cannot, loading counts in the peak."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
+_PEERS = (ScikitLearn, FastText, River, VowpalWabbit, Polars, Bunrui, BunruiArrow, BunruiParquet)
+PEERS: dict[str, type[Peer]] = {peer.name: peer for peer in _PEERS}

@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from peers import Trial
 from rich.console import Console
 from rich.table import Table
+from stopwatch import Trial
 
 BASELINE = "scikit-learn"
 

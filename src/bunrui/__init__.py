@@ -9,14 +9,18 @@ if TYPE_CHECKING:
     from bunrui.analysis import AnalyzerSpec
     from bunrui.classifier import TextClassifier
     from bunrui.counts import Counts
+    from bunrui.estimators import TextVectorizer
+    from bunrui.explanation import Explanation
 
 __version__ = "0.1.0"
-__all__ = ["AnalyzerSpec", "Counts", "TextClassifier", "__version__"]
+__all__ = ["AnalyzerSpec", "Counts", "Explanation", "TextClassifier", "TextVectorizer", "__version__"]
 
 _HOMES = {
     "AnalyzerSpec": "bunrui.analysis",
     "Counts": "bunrui.counts",
+    "Explanation": "bunrui.explanation",
     "TextClassifier": "bunrui.classifier",
+    "TextVectorizer": "bunrui.estimators",
 }
 
 

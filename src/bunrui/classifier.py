@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.analyzer import given_recipe
+from bunrui.analysis.analyzer import distinct, given_recipe
 from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.labels import label_sets
@@ -66,7 +66,7 @@ class TextClassifier:
     --------
     >>> clf = TextClassifier()
     >>> clf.learn(["cheap pills now", "meeting at noon", "料金が無料"], ["spam", "ham", "spam"])
-    TextClassifier(3 documents, 2 classes, 24 features)
+    TextClassifier(3 documents, 2 classes, 25 features)
     >>> clf.predict(["pills for free", "noon?", "無料です"]).tolist()
     ['spam', 'ham', 'spam']
     >>> clf.unlearn(["料金が無料"], ["spam"])
@@ -107,11 +107,8 @@ class TextClassifier:
         self._reader: Reader | None = None
 
     def __repr__(self) -> str:
-        counts = self.counts
-        return (
-            f"TextClassifier({counts.n_docs:,} documents, {len(counts.live_labels):,} classes, "
-            f"{counts.n_features:,} features)"
-        )
+        with self._memory.lock.read():
+            return f"TextClassifier{repr(self.counts).removeprefix('Counts')}"
 
     @property
     def counts(self) -> Counts:
@@ -121,9 +118,10 @@ class TextClassifier:
     @property
     def classes_(self) -> npt.NDArray[np.str_]:
         """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
-        if not self.counts.n_docs:
-            raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
-        return np.array(self.counts.live_labels)
+        with self._memory.lock.read():
+            if not self.counts.n_docs:
+                raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
+            return np.array(self.counts.live_labels)
 
     # Learning
 
@@ -178,7 +176,7 @@ class TextClassifier:
         analyzer = self._analyzer
 
         def again(rows: Any) -> tuple[Documents, Recipe]:
-            return analyzer.refold(array.take(rows).to_pylist())
+            return analyzer.refold(inputs.pick(array, rows))
 
         return analyzer.documents(array), analyzer.recipe, again
 
@@ -186,17 +184,24 @@ class TextClassifier:
 
     def scores(self, texts: Texts) -> Floats:
         """Scores (log-joint, up to what all classes share), (n_docs, n_classes) in the order of `classes_`."""
+        return self._scores(texts)[1]
+
+    def _scores(self, texts: Texts) -> tuple[list[str], Floats]:
+        """Scores with the classes of their columns: another thread may learn a class at any time."""
+        if self.unseen == "smooth" and model_of(self.model).presence:
+            texts = distinct(self._analyzer, texts)
         docs, recipe, again = self._documents(texts)
         with self._memory.lock.read():
             reader = self._current_reader()
             out, hard = _score(reader, docs, recipe)
             if len(hard):
                 out[hard], _ = _score(reader, *again(hard))
-            return out[:, reader.columns]
+            return reader.classes, out[:, reader.columns]
 
     def predict(self, texts: Texts) -> npt.NDArray[np.str_]:
         """The most likely label of every text, (n_docs,); ties go to the label that sorts first."""
-        return self.classes_[self.scores(texts).argmax(axis=1)]
+        classes, scores = self._scores(texts)
+        return np.asarray(np.array(classes)[scores.argmax(axis=1)])
 
     def predict_proba(self, texts: Texts) -> Floats:
         """P(class | text), (n_docs, n_classes) in the order of `classes_`."""
@@ -207,9 +212,8 @@ class TextClassifier:
 
         `negative` may be left out where there are two classes.
         """
-        negative = self._other(positive, negative)
-        columns = self.classes_.tolist()
-        scores = self.scores(texts)
+        columns, scores = self._scores(texts)
+        negative = _other(columns, positive, negative)
         return np.asarray(scores[:, columns.index(positive)] - scores[:, columns.index(negative)])
 
     def explain(self, text: Any, *, label: str | None = None, against: str | None = None) -> Explanation:
@@ -228,11 +232,11 @@ class TextClassifier:
     ) -> list[Word]:
         """The words that speak for a label: what one occurrence adds to its score, less the mean of the others.
 
-        With `positive` and `negative`, λ(w) = log P(w | positive) / P(w | negative) of the words of both, those that speak
-        for the positive class first.  With `word`, that word alone.
+        With `positive` and `negative`, λ(w) = log P(w | positive) / P(w | negative) of the words of both, those that
+        speak for the positive class first.  With `word`, that word alone.
         """
         if positive is not None:
-            negative = self._other(positive, negative)
+            negative = _other(self.classes_.tolist(), positive, negative)
         elif negative is not None:
             raise OptionError("words(negative=...) needs positive=... too")
         with self._memory.lock.read():
@@ -248,17 +252,6 @@ class TextClassifier:
         other = TextClassifier(**(self.get_params() | options | ({"model": model} if model else {})))
         other._memory = self._memory
         return other
-
-    def _other(self, positive: str, negative: str | None) -> str:
-        columns = self.classes_.tolist()
-        for label in (positive, negative):
-            if label is not None and label not in columns:
-                raise LabelError(f"there is no label {label!r}: the labels are {', '.join(columns[:20])}")
-        if negative is not None:
-            return negative
-        if len(columns) != 2:
-            raise LabelError(f"there are {len(columns)} labels: say which one is negative")
-        return next(label for label in columns if label != positive)
 
     def _current_reader(self) -> Reader:
         """The reader of the counts as they are now; call with the lock held."""
@@ -286,14 +279,17 @@ class TextClassifier:
     def partial_fit(self, texts: Texts, labels: Labels, classes: Sequence[str] | None = None) -> TextClassifier:
         """Learn more.  With `classes`, other labels are errors."""
         if classes is not None:
-            unknown = sorted(set(labels) - set(classes))
+            unknown = sorted(set(label_sets(labels, len(labels), {}).labels) - set(classes))
             if unknown:
                 raise LabelError(f"the label {unknown[0]!r} is not among classes={list(classes)}")
         return self.learn(texts, labels)
 
     def score(self, texts: Texts, labels: Labels) -> float:
         """Accuracy."""
-        return float(np.mean(self.predict(texts) == np.asarray(labels)))
+        found, expected = self.predict(texts), np.asarray(labels)
+        if len(found) != len(expected):
+            raise DataError(f"there are {len(found)} texts and {len(expected)} labels: give one label for each text")
+        return float(np.mean(found == expected))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The options by name."""
@@ -303,15 +299,22 @@ class TextClassifier:
     def set_params(self, **options: Any) -> TextClassifier:
         """Change options; another analyzer forgets what was learned."""
         known = self.get_params()
-        for name, value in options.items():
+        for name in options:
             if name not in known:
                 raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
-            setattr(self, name, value)
-        memory = self._memory
-        self._reset()
-        if self._analyzer.fingerprint == memory.counts.fingerprint:
-            self._memory = memory
+        checked = TextClassifier(**(known | options))
+        if checked._memory.counts.fingerprint == self.counts.fingerprint:
+            checked._memory = self._memory
+        self.__dict__.update(checked.__dict__)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # For copies and other processes: options and counts; the rest is made again.
+        return self.__dict__ | {"_analyzer": None, "_reader": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._analyzer = analyzer_of(self.analyzer)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.counts.n_docs > 0
@@ -325,6 +328,20 @@ class TextClassifier:
             classifier_tags=ClassifierTags(),
             input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
         )
+
+
+def _other(columns: Sequence[str], positive: str, negative: str | None) -> str:
+    """The label that stands against another."""
+    for label in (positive, negative):
+        if label is not None and label not in columns:
+            raise LabelError(f"there is no label {label!r}: the labels are {', '.join(columns[:20])}")
+    if negative == positive:
+        raise LabelError(f"the positive and the negative label are both {positive!r}: name two")
+    if negative is not None:
+        return negative
+    if len(columns) != 2:
+        raise LabelError(f"there are {len(columns)} labels: say which one is negative")
+    return next(label for label in columns if label != positive)
 
 
 def _n_docs(docs: Documents) -> int:

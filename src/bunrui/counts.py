@@ -23,7 +23,7 @@ from bunrui.kernel import postings
 from bunrui.kernel.compile import run
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.vocabulary import BYTES, FEATURES, Vocabulary
-from bunrui.kernel.workspace import feature_texts, grown_vocabulary, new_items, new_vocabulary, resized
+from bunrui.kernel.workspace import feature_texts, grown_vocabulary, new_vocabulary, resized, scratch_for
 
 __all__ = ["Counts"]
 
@@ -52,7 +52,9 @@ class Counts:
         Changes with every change of the counts.
     """
 
-    def __init__(self, fingerprint: str = "") -> None:
+    def __init__(
+        self, fingerprint: str = "", vocabulary: Vocabulary | None = None, cells: Postings | None = None
+    ) -> None:
         self.fingerprint = fingerprint
         self.labels: list[str] = []
         self.label_ids: dict[str, int] = {}
@@ -61,8 +63,8 @@ class Counts:
         self.doc_freq_sum: Integers = np.zeros(0, np.int64)
         self.n_docs = self.n_terms = self.n_doc_freq = 0
         self.version = 0
-        self.vocabulary: Vocabulary = new_vocabulary(1, 16)
-        self.postings: Postings = new_postings(len(self.vocabulary.hashes), 16)
+        self.vocabulary: Vocabulary = vocabulary or new_vocabulary(1, 16)
+        self.postings: Postings = cells or new_postings(len(self.vocabulary.hashes), 16)
 
     def __repr__(self) -> str:
         return f"Counts({self.n_docs:,} documents, {len(self.live_labels):,} classes, {self.n_features:,} features)"
@@ -115,8 +117,9 @@ class Counts:
 
     def class_totals(self) -> dict[str, tuple[int, int, int]]:
         """(doc_count, term_sum, doc_freq_sum) of every label with a document."""
-        rows = zip(self.labels, self.doc_count.tolist(), self.term_sum.tolist(), self.doc_freq_sum.tolist(), strict=True)
-        return {label: (docs, terms, freqs) for label, docs, terms, freqs in sorted(rows) if docs}
+        sums = (self.doc_count.tolist(), self.term_sum.tolist(), self.doc_freq_sum.tolist())
+        rows = sorted(zip(self.labels, *sums, strict=True))
+        return {label: (docs, terms, freqs) for label, docs, terms, freqs in rows if docs}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -133,13 +136,12 @@ class Counts:
 
     def copy(self) -> Counts:
         """Counts of their own."""
-        out = Counts(self.fingerprint)
+        vocabulary = Vocabulary(*(array.copy() for array in self.vocabulary))
+        out = Counts(self.fingerprint, vocabulary, Postings(*(array.copy() for array in self.postings)))
         out.labels, out.label_ids = list(self.labels), dict(self.label_ids)
         for name in ("doc_count", "term_sum", "doc_freq_sum"):
             setattr(out, name, getattr(self, name).copy())
         out.n_docs, out.n_terms, out.n_doc_freq = self.n_docs, self.n_terms, self.n_doc_freq
-        out.vocabulary = Vocabulary(*(array.copy() for array in self.vocabulary))
-        out.postings = Postings(*(array.copy() for array in self.postings))
         return out
 
     # Adding and taking back
@@ -163,7 +165,7 @@ class Counts:
         self._check_labels(other)
         class_map = self.add_labels(other.labels)
         ov, op, targets = other._joinable(class_map)
-        args = (self.vocabulary, self.postings, ov, op, targets, new_items(postings.BLOCK))
+        args = (self.vocabulary, self.postings, ov, op, targets, scratch_for(0).items)
         lacking = run(postings.find_lacking, *args, work=20 * other.n_ids)
         if lacking >= 0:
             feature = feature_texts(ov)[lacking].decode()
@@ -192,13 +194,17 @@ class Counts:
             )
 
     def _check_labels(self, other: Counts) -> None:
-        known = self.class_totals()
-        for label, (n_docs, _, _) in other.class_totals().items():
+        known, taken = self.class_totals(), other.class_totals()
+        for label, (n_docs, _, _) in taken.items():
             have = known[label][0] if label in known else 0
             if have < n_docs:
                 raise UnlearnError(f"{label!r} has {have} documents, {n_docs} cannot be taken back")
         if self.n_docs < other.n_docs:
             raise UnlearnError(f"{self.n_docs} documents were learned, {other.n_docs} cannot be taken back")
+        # Every document that stays has a label, and no label more than once.
+        rest = [n_docs - taken.get(label, (0, 0, 0))[0] for label, (n_docs, _, _) in known.items()]
+        if not max(rest, default=0) <= self.n_docs - other.n_docs <= sum(rest):
+            raise UnlearnError("this was never learned: some documents had other labels with these")
 
     def _joinable(self, class_map: Integers) -> tuple[Vocabulary, Postings, Integers]:
         """The features that occur, and lists whose classes ascend when they are mapped."""
@@ -229,7 +235,7 @@ class Counts:
         return vocabulary, p._replace(**{name: getattr(p, name)[live] for name in _BY_FEATURE})
 
     def _absorb(self, ov: Vocabulary, op: Postings, class_map: Integers, n_cells: int) -> None:
-        items = new_items(postings.BLOCK)
+        items = scratch_for(0).items
         first = 0
         n_other = int(ov.size[FEATURES])
         while True:
@@ -301,4 +307,4 @@ def _ranges(starts: Integers, lengths: npt.NDArray[Any]) -> Integers:
     """starts[0], starts[0] + 1, … (lengths[0] of them), starts[1], …"""
     ends = np.cumsum(lengths, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)
+    return np.asarray(np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths))

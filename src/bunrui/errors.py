@@ -68,4 +68,5 @@ class MissingExtraError(BunruiError, ImportError):
     """
 
     def __init__(self, extra: str, package: str) -> None:
-        super().__init__(f"the analyzer '{extra}' needs {package}, which is not installed: pip install 'bunrui[{extra}]'")
+        install = f"pip install 'bunrui[{extra}]'"
+        super().__init__(f"the analyzer '{extra}' needs {package}, which is not installed: {install}")

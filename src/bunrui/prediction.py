@@ -1,8 +1,8 @@
 """Scores → labels and probabilities.
 
 A `Reader` answers as one model of some counts.  Weights are never stored: many documents are scored from a table of all
-weights, which is made once; a few, from the weights of just their words, so that a prediction after every learned document
-costs no more than the document.  Both ways give the same bits.
+weights, which is made once; a few, from the weights of just their words, so that a prediction after every learned
+document costs no more than the document.  Both ways give the same bits.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ Integers = npt.NDArray[np.int64]
 # Few and short documents are scored from the weights of their words alone.
 _FEW_DOCUMENTS = 32
 _FEW_BYTES = 1 << 16
+
+# With so few classes a list with one class has an eighth of them, and all are filled up.
+_FEW_CLASSES = 8
 
 _local = threading.local()
 
@@ -78,15 +81,16 @@ class Reader:
         gathered = self._weighed(cells)
         n = counts.n_ids
         n_classes = len(counts.labels)
+        square = n_classes < _FEW_CLASSES
         empty = Table(
-            np.zeros(n, np.int64),
+            np.empty(0 if square else n, np.int64),
             np.zeros(n, np.int32),
             np.empty(0, np.int32),
             np.empty(0),
             np.zeros(n if len(gathered.shared) else 0),
         )
-        size = run(scoring.lay_out, ids, gathered, n_classes, empty, work=len(ids))
-        full = empty._replace(classes=np.empty(max(size, 1), np.int32), weights=np.empty(max(size, 1)))
+        size = max(1, run(scoring.lay_out, ids, gathered, n_classes, empty, work=len(ids)))
+        full = empty._replace(classes=np.empty(0 if square else size, np.int32), weights=np.empty(size))
         run(scoring.lay_out, ids, gathered, n_classes, full, work=size)
         return full
 

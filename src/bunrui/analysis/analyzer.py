@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Protocol
 
@@ -26,7 +26,7 @@ from bunrui.kernel.universal import Characters
 from bunrui.kernel.words import SPECIAL
 from bunrui.kernel.workspace import new_recipe
 
-__all__ = ["Analyzer", "FunctionAnalyzer", "KernelAnalyzer", "analyzer_of", "given_recipe"]
+__all__ = ["Analyzer", "FunctionAnalyzer", "KernelAnalyzer", "analyzer_of", "distinct", "given_recipe"]
 
 
 class Analyzer(Protocol):
@@ -38,7 +38,7 @@ class Analyzer(Protocol):
     @property
     def recipe(self) -> Recipe: ...
 
-    def documents(self, texts: pa.Array) -> Documents: ...
+    def documents(self, texts: pa.Array | list[str]) -> Documents: ...
 
     def refold(self, texts: Sequence[str]) -> tuple[Documents, Recipe]: ...
 
@@ -69,9 +69,10 @@ class KernelAnalyzer:
     def _recipe(self, folded: bool) -> Recipe:
         spec = self.spec
         assert spec.words is not None
-        stop = tuple(spec.stop_words)
+        stop = spec.stop_words
         if spec.name == "words":
-            lower = _word_characters() if folded else _lower_words()
+            signs = self._rewriter is not None
+            lower = _word_characters(signs) if folded else _lower_words(signs)
             return new_recipe(WORDS, order=spec.words, folded=folded, lower=lower, stop=stop)
         orders = [spec.words, spec.punctuation, spec.across, *spec.kana_han, *spec.hangul, *spec.unspaced]
         return new_recipe(
@@ -83,9 +84,9 @@ class KernelAnalyzer:
             stop=stop,
         )
 
-    def documents(self, texts: pa.Array) -> Documents:
+    def documents(self, texts: pa.Array | list[str]) -> Documents:
         if self._rewriter is not None:
-            texts = inputs.strings([self._rewriter.apply(text) for text in texts.to_pylist()])
+            texts = inputs.strings([self._rewriter.apply(text) for text in _listed(texts)])
         return inputs.buffers(texts)
 
     def refold(self, texts: Sequence[str]) -> tuple[Documents, Recipe]:
@@ -104,7 +105,7 @@ class KernelAnalyzer:
         assert spec.words is not None
         stop = frozenset(spec.stop_words)
         if spec.name == "words":
-            return [Token(*feature) for feature in reference.words(text, spec.words, stop)]
+            return [Token(*feature) for feature in reference.words(text, spec.words, stop, self._rewriter is not None)]
         scripts = {
             unicode.KANA_HAN: spec.kana_han,
             unicode.HANGUL: spec.hangul,
@@ -138,8 +139,8 @@ class FunctionAnalyzer:
     def describe(self) -> str:
         return self._name
 
-    def documents(self, texts: pa.Array) -> Documents:
-        return inputs.given([[token.text for token in self.features(text)] for text in texts.to_pylist()])
+    def documents(self, texts: pa.Array | list[str]) -> Documents:
+        return inputs.given([[token.text for token in self.features(text)] for text in _listed(texts)])
 
     def refold(self, texts: Sequence[str]) -> tuple[Documents, Recipe]:
         raise AssertionError("given features need no folding")
@@ -176,6 +177,10 @@ class FunctionAnalyzer:
                 yield Token(" ".join(t.text for t in run), run[0].start, last.end)
 
 
+def _listed(texts: pa.Array | list[str]) -> list[str]:
+    return texts if isinstance(texts, list) else texts.to_pylist()
+
+
 def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -> Analyzer:
     """The analyzer that a name, a spec or a function stands for.
 
@@ -206,7 +211,7 @@ def _of_spec(spec: AnalyzerSpec) -> Analyzer:
         name=spec.describe(),
         fingerprint=digest({"spec": spec.fingerprint, "dictionary": dictionary.identity()}),
         words=spec.words or 1,
-        stop=tuple(spec.stop_words),
+        stop=spec.stop_words,
         rewriter=_rewriter(spec),
     )
 
@@ -231,6 +236,19 @@ def _rewriter(spec: AnalyzerSpec) -> Rewriter | None:
     return Rewriter(html=spec.html, urls=spec.urls, mentions=spec.mentions, numbers=spec.numbers)
 
 
+def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:
+    """The features of each document once, in the order of its text.
+
+    Models that read presence count a word once.  For words that were learned, the kernels see to that; words that never
+    were have no place where they could note it.
+    """
+    if inputs.is_given(texts):
+        inputs.given(texts)  # for its checks
+        return [[w for w in dict.fromkeys(d) if not isinstance(d, Mapping) or d[w]] for d in texts]
+    listed = _listed(inputs.strings(texts))
+    return [list(dict.fromkeys(token.text for token in analyzer.features(text))) for text in listed]
+
+
 @cache
 def given_recipe() -> Recipe:
     """For documents whose features are given."""
@@ -238,18 +256,18 @@ def given_recipe() -> Recipe:
 
 
 @cache
-def _lower_words() -> Any:
+def _lower_words(signs: bool) -> Any:
     """For every code point its lower-case form if that is one word character, 0 if it separates, or SPECIAL."""
     codes = unicode.lower_table().codes
     single = codes >> unicode.KIND_SHIFT == unicode.PLAIN
     lower = np.where(single, codes, 0)
-    word = unicode.word()
+    word = reference.word_characters(signs)
     return np.where(single, np.where(word[lower], lower, 0), SPECIAL).astype(np.uint32)
 
 
 @cache
-def _word_characters() -> Any:
-    return np.where(unicode.word(), np.arange(unicode.N_CODES), 0).astype(np.uint32)
+def _word_characters(signs: bool) -> Any:
+    return np.where(reference.word_characters(signs), np.arange(unicode.N_CODES), 0).astype(np.uint32)
 
 
 @cache

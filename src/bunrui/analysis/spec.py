@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from bunrui.analysis import stopwords
+from bunrui.analysis.token import normalise
 from bunrui.errors import OptionError
+from bunrui.kernel import normal
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reference import EMOTICONS
 from bunrui.kernel.unicode import UNICODE_VERSION
@@ -68,7 +68,7 @@ class AnalyzerSpec:
     kana_han: tuple[int, int] = (1, 3)
     hangul: tuple[int, int] = (1, 4)
     unspaced: tuple[int, int] = (1, 4)
-    stop_words: tuple[str, ...] | Iterable[str] | str | Path = ()
+    stop_words: Any = ()  # after initialisation a tuple of str
     urls: bool = False
     mentions: bool = False
     numbers: bool = False
@@ -78,15 +78,17 @@ class AnalyzerSpec:
 
     def __post_init__(self) -> None:
         if self.name not in _NAMES:
-            raise OptionError(f"there is no analyzer {self.name!r}: choose one of {', '.join(_NAMES)}, or give a function")
-        object.__setattr__(self, "stop_words", stopwords.read(self.stop_words) if self.stop_words else ())
+            known = ", ".join(_NAMES)
+            raise OptionError(f"there is no analyzer {self.name!r}: choose one of {known}, or give a function")
+        fold = normal.lower if self.name == "words" else normalise
+        object.__setattr__(self, "stop_words", stopwords.read(self.stop_words, fold) if self.stop_words else ())
         if self.words is None:
             object.__setattr__(self, "words", 2 if self.name == "universal" else 1)
         for field in ("kana_han", "hangul", "unspaced"):
             object.__setattr__(self, field, tuple(getattr(self, field)))
         for low, high in ((1, self.words), self.kana_han, self.hangul, self.unspaced):
             if not (isinstance(low, int) and isinstance(high, int) and 1 <= low <= high <= MAX_ORDER):
-                raise OptionError(f"n-grams have from 1 to {MAX_ORDER} parts, the shortest first, not {low!r} to {high!r}")
+                raise OptionError(f"n-grams have 1 to {MAX_ORDER} parts, the shortest first, not {low!r} to {high!r}")
 
     @property
     def fingerprint(self) -> str:
@@ -105,7 +107,7 @@ class AnalyzerSpec:
             parts.append("characters {}–{} (kana, han), {}–{} (hangul)".format(*self.kana_han, *self.hangul))
         parts += [switch for switch in ("html", "urls", "mentions", "numbers", "base_forms") if getattr(self, switch)]
         if self.stop_words:
-            parts.append(f"{len(tuple(self.stop_words))} stop words")
+            parts.append(f"{len(self.stop_words)} stop words")
         return ", ".join(parts)
 
     def replace(self, **changes: Any) -> AnalyzerSpec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bunrui.analysis.token import normalise
@@ -14,14 +14,16 @@ __all__ = ["read"]
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
-def read(source: Iterable[str] | Path | str) -> tuple[str, ...]:
-    """Stop words as features are written: NFKC, case folded, sorted, each once.
+def read(source: Iterable[str] | Path | str, fold: Callable[[str], str] = normalise) -> tuple[str, ...]:
+    """Stop words as features are written: folded (NFKC and case folding, if not told otherwise), sorted, each once.
 
     Parameters
     ----------
     source : iterable of str, Path or str
         The words, or the path of a UTF-8 file (a str is a path).  In a file, `#` at the start of a line or after white
         space begins a comment, so that `c#` is a word; blank lines are left out.
+    fold : function of str
+        What the analyzer does to its words.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def read(source: Iterable[str] | Path | str) -> tuple[str, ...]:
     for word in words:
         if not isinstance(word, str):
             raise DataError(f"stop words should be strings, not {word!r}: give a list of words, or a path")
-    return tuple(sorted({normalise(word).strip() for word in words} - {""}))
+    return tuple(sorted({fold(word).strip() for word in words} - {""}))
 
 
 def _lines(path: Path) -> list[str]:

@@ -1,8 +1,8 @@
 """Whatever holds texts → Arrow strings → the buffers that kernels read.
 
 Texts come as a list, a NumPy array, a pandas or polars series, an Arrow array, or anything with the Arrow PyCapsule
-interface.  A document may also be a list of tokens, or a mapping from word to count: its features are given then, and no
-analyzer sees it.
+interface.  A document may also be a list of tokens, or a mapping from word to count: its features are given then, and
+no analyzer sees it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,27 @@ from bunrui.errors import DataError, EncodingError
 from bunrui.kernel.analyze import Documents
 from bunrui.kernel.workspace import NO_COUNTS
 
-__all__ = ["buffers", "given", "is_given", "of_bytes", "strings"]
+__all__ = ["buffers", "given", "is_given", "of_bytes", "pick", "strings"]
 
 MAX_COUNT = (1 << 32) - 1
+FEW = 32  # texts that are not worth an Arrow array
+_ARRAYS = ("__iter__", "__arrow_c_array__", "__arrow_c_stream__")
 
 
 def is_given(texts: Any) -> bool:
     """Whether documents come as tokens or counts, not as text."""
-    return isinstance(texts, Sequence) and not isinstance(texts, str) and any(not isinstance(t, str) for t in texts[:1])
+    return isinstance(texts, Sequence) and any(isinstance(t, (list, tuple, Mapping)) for t in texts[:1])
 
 
-def strings(texts: Any) -> pa.Array:
-    """Texts as one Arrow string array, checked to be valid UTF-8 without nulls."""
+def strings(texts: Any) -> pa.Array | list[str]:
+    """Texts as one Arrow string array, or a list if they are few; valid UTF-8 without nulls."""
     if isinstance(texts, str):
         raise DataError("texts should be a list of strings, not one string: put it into a list")
+    if isinstance(texts, Mapping) or not any(hasattr(texts, name) for name in _ARRAYS):
+        raise DataError(f"texts should be a list of strings, not {type(texts).__name__}")
+    if isinstance(texts, list) and len(texts) <= FEW:
+        _explain(texts)
+        return texts
     array = _arrow(texts)
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else pa.chunked_array(array).combine_chunks()
@@ -70,9 +77,16 @@ def _arrow(texts: Any) -> pa.Array | pa.ChunkedArray:
         raise DataError(f"texts cannot be read as strings: {error}") from error
 
 
+def pick(texts: pa.Array | list[str], rows: Any) -> list[str]:
+    """Some of the texts."""
+    return [texts[r] for r in rows] if isinstance(texts, list) else texts.take(rows).to_pylist()
+
+
 def _explain(texts: Sequence[Any]) -> None:
-    """Say which document is wrong."""
+    """Say which document is wrong, if one is."""
     for row, text in enumerate(texts):
+        if text is None:
+            raise DataError(f"text {row} is missing (null): fill it with an empty string or leave the row out")
         if not isinstance(text, str):
             raise DataError(f"text {row} should be a string, not {type(text).__name__}")
         try:
@@ -93,13 +107,17 @@ def validated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return array
 
 
-def buffers(array: pa.Array) -> Documents:
+def buffers(array: pa.Array | list[str]) -> Documents:
     """The buffers of a string array, without a copy of the text."""
+    if isinstance(array, list):
+        return of_bytes([text.encode() for text in array])
     wide = pa.types.is_large_string(array.type)
     _, offsets, data = array.buffers()
     numbers = np.frombuffer(offsets, np.int64 if wide else np.int32) if offsets else np.zeros(1, np.int32)
     numbers = numbers[array.offset : array.offset + len(array) + 1].astype(np.int64)
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.frombuffer(b"", np.uint8)
+    # Arrow says of some buffers that they may be written; numba would compile the kernels twice, once for each kind.
+    text.flags.writeable = False
     return Documents(text, numbers, NO_COUNTS, NO_COUNTS)
 
 

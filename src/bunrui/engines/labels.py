@@ -24,6 +24,19 @@ class LabelSets(NamedTuple):
     members: Integers  # (n_groups + 1,)
     indices: Integers
 
+    @property
+    def is_single(self) -> bool:
+        """Whether every group is one label, in the same order."""
+        every = np.arange(len(self.labels))
+        return len(self.members) - 1 == len(self.labels) and np.array_equal(self.indices, every)
+
+    def by_label(self, by_group: Integers) -> Integers:
+        """Sums over groups → over the labels that they have, on the last axis."""
+        out = np.zeros((*by_group.shape[:-1], len(self.labels)), np.int64)
+        for g, count in enumerate(np.moveaxis(by_group, -1, 0)):
+            out[..., self.indices[self.members[g] : self.members[g + 1]]] += count[..., None]
+        return out
+
     def subset(self, rows: Integers) -> LabelSets:
         """The same for some of the documents."""
         return self._replace(groups=self.groups[rows])
@@ -36,7 +49,13 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[str, int]) -> LabelSets:
     """
     if isinstance(labels, str):
         raise LabelError("labels should be a list with one for each text, not one string")
+    if isinstance(labels, Mapping) or not any(hasattr(labels, name) for name in ("__iter__", "__arrow_c_array__")):
+        raise LabelError(f"labels should be a list with one for each text, not {type(labels).__name__}")
     values, codes, sets = _encode(labels)
+    for value in values:
+        # NumPy's strings drop NUL at the end, and nothing encodes a lone surrogate: another label would come back.
+        if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
+            raise LabelError(f"a label is {value!r}, with a NUL or a lone surrogate: give it another name")
     if len(codes) != n_docs:
         raise DataError(f"there are {n_docs} texts and {len(codes)} labels: give one label for each text")
     order = sorted(range(len(values)), key=lambda v: (known.get(values[v], len(known)), values[v]))
@@ -56,20 +75,23 @@ def _encode(labels: Any) -> tuple[list[str], Integers, list[list[int]] | None]:
     if isinstance(labels, Sequence) and len(labels) <= 32:
         return _encode_few(labels)
     try:
-        array = labels if isinstance(labels, (pa.Array, pa.ChunkedArray)) else pa.array(labels, pa.string())
+        array = labels if isinstance(labels, (pa.Array, pa.ChunkedArray)) else pa.array(labels)
     except (pa.ArrowException, UnicodeEncodeError):
         return _encode_few(labels)
-    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
-        return _encode_few(array.to_pylist())
-    if not pa.types.is_dictionary(array.type):
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
         array = array.dictionary_encode()
+    if not pa.types.is_dictionary(array.type):
+        return _encode_few(array.to_pylist())
     if isinstance(array, pa.ChunkedArray):
         array = array.unify_dictionaries().combine_chunks()
         array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
     if array.null_count:
         row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
         raise LabelError(f"the label of text {row} is missing (null)")
-    values = [_checked(value, "among the labels") for value in array.dictionary.to_pylist()]
+    try:
+        values = [_checked(value, "among the labels") for value in array.dictionary.to_pylist()]
+    except UnicodeDecodeError as error:
+        raise LabelError(f"a label is not valid UTF-8: {error}. Decode it with its own encoding first") from error
     return values, array.indices.to_numpy().astype(np.int64), None
 
 

@@ -18,6 +18,10 @@ class ReadWriteLock:
         self._writing = False
         self._waiting = 0
 
+    def __reduce__(self) -> tuple[type[ReadWriteLock], tuple[()]]:
+        # A copy, also one in another process, has a lock of its own.
+        return ReadWriteLock, ()
+
     @contextmanager
     def read(self) -> Iterator[None]:
         with self._condition:
@@ -36,9 +40,12 @@ class ReadWriteLock:
     def write(self) -> Iterator[None]:
         with self._condition:
             self._waiting += 1
-            while self._writing or self._readers:
-                self._condition.wait()
-            self._waiting -= 1
+            try:
+                while self._writing or self._readers:
+                    self._condition.wait()
+            finally:
+                # Also when the wait is interrupted: readers would stay out for ever.
+                self._waiting -= 1
             self._writing = True
         try:
             yield

@@ -9,13 +9,15 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any, TypeVar
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Counts, new_postings
 from bunrui.engines.labels import LabelSets
+from bunrui.errors import OptionError
 from bunrui.kernel import count as tallying
 from bunrui.kernel import postings
 from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
@@ -35,9 +37,14 @@ _WORTH_A_THREAD = 1 << 20
 
 def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> tuple[Counts, Integers]:
     """Count documents; also the indices of those that must be folded in Python first, which are left out."""
-    order = np.argsort(sets.groups, kind="stable").astype(np.int64)
-    bounds = _cut(_sizes(docs, recipe)[order])
-    parts = each_slice(lambda lo, hi: _count_slice(docs, recipe, sets, order[lo:hi], fingerprint), bounds)
+    order = np.argsort(sets.groups, kind="stable")
+    sizes = _sizes(docs, recipe)[order]
+    longest = longest_document(docs, recipe)
+
+    def count_slice(lo: int, hi: int) -> tuple[Counts, Integers]:
+        return _count_slice(docs, recipe, sets, order[lo:hi], int(sizes[lo:hi].sum()), longest, fingerprint)
+
+    parts = each_slice(count_slice, _cut(sizes))
     counts, hard = parts[0]
     for more, more_hard in parts[1:]:
         counts.add(more)
@@ -47,7 +54,7 @@ def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) ->
 
 def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
     """Run `work(lo, hi)` for neighbouring bounds, on as many threads."""
-    pairs = list(zip(bounds, bounds[1:], strict=False))
+    pairs = list(pairwise(bounds))
     if len(pairs) == 1:
         return [work(*pairs[0])]
     return list(_pool().map(lambda pair: work(*pair), pairs))
@@ -58,10 +65,21 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads(), thread_name_prefix="bunrui")
 
 
+# The threads of the pool stay behind in the parent: a child that waited for them would wait for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def n_threads() -> int:
     """Threads that this process may use; BUNRUI_THREADS says otherwise."""
     given = os.environ.get("BUNRUI_THREADS")
-    return max(1, int(given)) if given else len(os.sched_getaffinity(0))
+    if given:
+        if not given.isdecimal():
+            raise OptionError(f"BUNRUI_THREADS should be a whole number, not {given!r}")
+        return max(1, int(given))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def bounds_of(docs: Documents, recipe: Recipe) -> list[int]:
@@ -82,7 +100,7 @@ def _cut(sizes: Integers) -> list[int]:
 def _sizes(docs: Documents, recipe: Recipe) -> Integers:
     """Bytes of every document."""
     offsets = docs.offsets[docs.lists] if recipe.params[KIND] == GIVEN else docs.offsets
-    return np.diff(offsets)
+    return np.asarray(offsets[1:] - offsets[:-1])
 
 
 def longest_document(docs: Documents, recipe: Recipe) -> int:
@@ -95,11 +113,16 @@ def longest_document(docs: Documents, recipe: Recipe) -> int:
 
 
 def _count_slice(
-    docs: Documents, recipe: Recipe, sets: LabelSets, order: Integers, fingerprint: str
+    docs: Documents,
+    recipe: Recipe,
+    sets: LabelSets,
+    order: Integers,
+    n_bytes: int,
+    longest: int,
+    fingerprint: str,
 ) -> tuple[Counts, Integers]:
     groups = sets.groups[order].astype(np.int32)
-    n_bytes = int(_sizes(docs, recipe)[order].sum())
-    scratch = scratch_for(longest_document(docs, recipe))
+    scratch = scratch_for(longest)
     guess = min(max(64, n_bytes // 4), 1 << 15)
     v = new_vocabulary(guess, 8 * guess)
     tally = _new_tally(len(v.hashes), guess, len(order))
@@ -141,30 +164,19 @@ def _assemble(v: Vocabulary, tally: Tally, sets: LabelSets, counted: Integers, f
     """Counts from the cells of a tally."""
     n_features = int(v.size[FEATURES])
     n_cells = int(tally.state[tallying.CELLS])
-    p = new_postings(len(v.hashes), n_cells)
-    starts = np.zeros(n_features + 1, np.int64)
-    run(tallying.sort_cells, tally, starts, p.classes, p.terms, p.docs, work=n_cells)
-    p.starts[:n_features] = starts[:-1]
-    p.lengths[:n_features] = p.rooms[:n_features] = np.diff(starts)
-    if n_features:
-        p.term_total[:n_features] = np.add.reduceat(p.terms, starts[:-1])
-        p.doc_total[:n_features] = np.add.reduceat(p.docs, starts[:-1])
-    p.size[postings.USED], p.size[postings.LIVE] = n_cells, n_features
     n_groups = len(sets.members) - 1
-    docs_by_group = np.bincount(sets.groups[counted], minlength=n_groups)
-    if len(sets.indices) != n_groups:
+    p = new_postings(len(v.hashes), n_cells)
+    sums = np.zeros((2, n_groups), np.int64)
+    run(tallying.assemble, tally, n_features, p, sums[0], sums[1], work=2 * n_cells)
+    doc_count = np.bincount(sets.groups[counted], minlength=n_groups)
+    n_terms, n_doc_freq = sums.sum(axis=1).tolist()
+    if not sets.is_single:
         p = _by_class(p, n_features, sets)
-    counts = Counts(fingerprint)
+        sums, doc_count = sets.by_label(sums), sets.by_label(doc_count)
+    counts = Counts(fingerprint, v, p)
     counts.add_labels(sets.labels)
-    counts.vocabulary, counts.postings = v, p
-    per_label = np.repeat(docs_by_group, np.diff(sets.members))
-    counts.doc_count = _sums(sets.indices, per_label, len(sets.labels))
-    used = slice(0, int(p.size[postings.USED]))
-    counts.term_sum = _sums(p.classes[used], p.terms[used], len(sets.labels))
-    counts.doc_freq_sum = _sums(p.classes[used], p.docs[used], len(sets.labels))
-    counts.n_docs = len(counted)
-    counts.n_terms = int(p.term_total[:n_features].sum())
-    counts.n_doc_freq = int(p.doc_total[:n_features].sum())
+    counts.doc_count, (counts.term_sum, counts.doc_freq_sum) = doc_count, sums
+    counts.n_docs, counts.n_terms, counts.n_doc_freq = len(counted), n_terms, n_doc_freq
     return counts
 
 
@@ -177,8 +189,3 @@ def _by_class(cells: postings.Postings, n_features: int, sets: LabelSets) -> pos
     run(postings.add_groups, p, n_features, cells, members, labels, work=room)
     p.size[postings.LIVE] = n_features
     return p
-
-
-def _sums(classes: Any, values: Any, n: int) -> Integers:
-    # bincount adds in float64, which is exact below 2 ** 53: half a million times the text of a batch.
-    return np.bincount(classes, weights=values, minlength=n).astype(np.int64)

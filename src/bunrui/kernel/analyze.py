@@ -41,8 +41,8 @@ class Recipe(NamedTuple):
 class Documents(NamedTuple):
     """UTF-8 text: document d is data[offsets[d] : offsets[d + 1]].
 
-    For the recipe GIVEN, `lists` groups these strings: document d is the strings lists[d] … lists[d + 1] - 1, and string
-    s counts counts[s] times (once where `counts` is empty).
+    For the recipe GIVEN, `lists` groups these strings: document d is the strings lists[d] … lists[d + 1] - 1, and
+    string s counts counts[s] times (once where `counts` is empty).
     """
 
     data: Any  # uint8

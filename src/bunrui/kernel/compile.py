@@ -53,7 +53,7 @@ def run(function: Callable[..., Any], *args: Any, work: int) -> Any:
 
 def _plain(arg: Any) -> Any:
     if isinstance(arg, np.ndarray):
-        return memoryview(arg)
+        return memoryview(arg)  # type: ignore[arg-type]
     if isinstance(arg, tuple) and hasattr(arg, "_fields"):
         return type(arg)(*(_plain(item) for item in arg))
     return arg

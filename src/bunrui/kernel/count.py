@@ -7,14 +7,15 @@ the slots that it touched are written out as cells.  No table of groups × featu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from typing import Any, NamedTuple
 
 from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
 from bunrui.kernel.hashing import S32
 from bunrui.kernel.ngrams import TWO, Items, put_items
-from bunrui.kernel.primitives import ONE, ZERO, i64, u64
-from bunrui.kernel.vocabulary import FOUR, ID, NARROW, THREE, Vocabulary, has_room, probe
+from bunrui.kernel.postings import LIVE, USED, Postings
+from bunrui.kernel.primitives import ONE, ZERO, i64, prefetch, u64
+from bunrui.kernel.vocabulary import AHEAD, FOUR, ID, NARROW, SHIFT, THREE, Vocabulary, add, find, has_room
 
 DONE = 0
 GROW_TABLE = 1
@@ -77,9 +78,8 @@ def count_documents(
             if not has_room(v, n_items, n_bytes):
                 state[UNIT] = i64(unit)
                 return GROW_TABLE
-            probe(v, scratch.items, n_items, text, 1)
             first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
-            count_items(v, scratch.items, n_items, u64(p) + ONE, docs.counts, first, tally)
+            count_items(v, scratch.items, n_items, text, u64(p) + ONE, docs.counts, first, tally)
             unit = after
         state[UNIT] = 0
         state[POSITION] = p + 1
@@ -89,11 +89,24 @@ def count_documents(
 
 
 def count_items(
-    v: Vocabulary, items: Items, n_items: int, stamp: int, counts: Sequence[int], first: int, tally: Tally
+    v: Vocabulary,
+    items: Items,
+    n_items: int,
+    text: Sequence[int],
+    stamp: int,
+    counts: Sequence[int],
+    first: int,
+    tally: Tally,
 ) -> None:
-    """Count every item once, or item k `counts[first + k]` times; `stamp` tells documents apart."""
+    """Count every item once, or item k `counts[first + k]` times; `stamp` tells documents apart.
+
+    Features that are new are added; the caller has made room.
+    """
     slots = v.slots
-    found = items.slots
+    hashes = items.hashes
+    lows = items.low
+    highs = items.high
+    shift = v.size[SHIFT]
     touched = tally.touched
     n_touched = u64(tally.state[TOUCHED])
     counted = len(counts) > 0
@@ -101,8 +114,11 @@ def count_items(
     x = u64(1)
     k = u64(0)
     while k < n_items:
-        s = u64(found[k]) << TWO
+        prefetch(slots, (hashes[k + AHEAD] >> shift) << TWO)
+        s = find(v, items, k, text, slots, lows[k], highs[k], (hashes[k] >> shift) << TWO)
         entry = slots[s + TWO]
+        if entry == ZERO:
+            entry = add(v, s, items, k, text)
         counter = slots[s + THREE]
         if counted:
             x = u64(counts[first + i64(k)])
@@ -149,26 +165,32 @@ def list_touched(v: Vocabulary, tally: Tally) -> None:
     tally.state[TOUCHED] = n
 
 
-def sort_cells(tally: Tally, starts: Sequence[int], groups: Sequence[int], terms: Sequence[int], docs: Sequence[int]) -> None:
-    """Order the cells by feature, stably: feature f has the cells starts[f] … starts[f + 1] - 1, groups ascending.
+def assemble(
+    tally: Tally, n_features: int, p: Postings, term_sum: MutableSequence[int], doc_freq_sum: MutableSequence[int]
+) -> None:
+    """Order the cells by feature, stably, so that groups ascend; total them by feature and by group.
 
-    `starts` comes as zeros, one more than there are features.
+    `p` and the sums come as zeros.
     """
     n = i64(tally.state[CELLS])
     for k in range(n):
-        starts[i64(tally.features[k]) + 1] += 1
-    for f in range(len(starts) - 1):
-        starts[f + 1] += starts[f]
+        f = i64(tally.features[k])
+        p.lengths[f] += 1
+        p.term_total[f] += tally.terms[k]
+        p.doc_total[f] += tally.docs[k]
+        g = i64(tally.groups[k])
+        term_sum[g] += tally.terms[k]
+        doc_freq_sum[g] += tally.docs[k]
+    at = i64(0)
+    for f in range(n_features):
+        p.starts[f] = at
+        at += p.lengths[f]
     for k in range(n):
         f = i64(tally.features[k])
-        at = i64(starts[f])
-        starts[f] = at + 1
-        groups[at] = tally.groups[k]
-        terms[at] = tally.terms[k]
-        docs[at] = tally.docs[k]
-    # Every start has moved to its end, which is the start of the next feature.
-    f = len(starts) - 1
-    while f > 0:
-        starts[f] = starts[f - 1]
-        f -= 1
-    starts[0] = 0
+        place = i64(p.starts[f]) + i64(p.rooms[f])
+        p.rooms[f] += 1
+        p.classes[place] = tally.groups[k]
+        p.terms[place] = tally.terms[k]
+        p.docs[place] = tally.docs[k]
+    p.size[USED] = n
+    p.size[LIVE] = n_features

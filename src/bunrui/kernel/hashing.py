@@ -56,8 +56,9 @@ def key_high(buffer: Sequence[int], start: int, n: int) -> int:
 
 @inline
 def hash_key(low: int, high: int) -> int:
-    """The hash of a key of up to 16 bytes."""
-    return mix(low ^ ((high * K3) & M64))
+    """The hash of a key of up to 16 bytes; only its high bits are good, and only they are used."""
+    h = low ^ ((high * K3) & M64)
+    return ((h ^ (h >> S32)) * K1) & M64
 
 
 def hash_long(buffer: Sequence[int], start: int, n: int) -> int:

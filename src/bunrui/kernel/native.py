@@ -40,7 +40,15 @@ def load64(typingctx, buffer, i):
 @intrinsic
 def ctz(typingctx, x):
     def codegen(context, builder, signature, args):
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), codegen
+
+
+@intrinsic
+def popcount(typingctx, x):
+    def codegen(context, builder, signature, args):
+        return builder.ctpop(args[0])
 
     return types.uint64(types.uint64), codegen
 

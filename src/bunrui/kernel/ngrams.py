@@ -18,22 +18,21 @@ MAX_ORDER = 15
 
 
 class Items(NamedTuple):
-    """Features of a document in the order of its text: hash, key, place in the folded text, slot, id."""
+    """Features of a document in the order of its text: hash, key, place in the folded text, id."""
 
     hashes: Any  # uint64
     low: Any  # uint64
     high: Any  # uint64
     starts: Any  # uint32
     lengths: Any  # uint32
-    slots: Any  # uint32
     ids: Any  # uint32
 
 
 class Units(NamedTuple):
     """The words and characters of a document.
 
-    `borders` has start, end, start, end … in `text`.  `orders` has for each unit the longest n-gram that ends there and,
-    16 times, the shortest.
+    `borders` has start, end, start, end … in `text`.  `orders` has for each unit the longest n-gram that ends there
+    and, 16 times, the shortest.
     """
 
     text: Any  # uint8, padded

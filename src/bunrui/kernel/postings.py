@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bunrui.kernel.ngrams import Items, put_items
-from bunrui.kernel.primitives import i64, u64
+from bunrui.kernel.primitives import i64, prefetch, u64
 from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, has_room, probe
 
 BLOCK = 512
@@ -75,6 +75,9 @@ def absorb(
             if op.doc_total[o] == 0:
                 continue
             f = i64(items.ids[k])
+            # The lists lie anywhere: ask for where the one after next begins, and for the beginning of the next.
+            prefetch(p.starts, i64(items.ids[min(k + 8, n - 1)]))
+            prefetch(p.classes, i64(p.starts[items.ids[min(k + 4, n - 1)]]))
             if not absorb_list(p, f, op, o, class_map):
                 return GROW_CELLS, o
             if p.doc_total[f] == 0:
@@ -93,12 +96,21 @@ def absorb_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[i
     m = i64(op.lengths[o])
     new = i64(0)
     i = i64(0)
-    for j in range(m):
-        c = class_map[op.classes[b + j]]
+    for j in range(b, b + m):
+        c = class_map[op.classes[j]]
         while i < n and p.classes[a + i] < c:
             i += 1
         if i == n or p.classes[a + i] != c:
             new += 1
+    if new == 0:
+        i = a
+        for j in range(b, b + m):
+            c = class_map[op.classes[j]]
+            while p.classes[i] < c:
+                i += 1
+            p.terms[i] += op.terms[j]
+            p.docs[i] += op.docs[j]
+        return True
     total = n + new
     if total > p.rooms[f]:
         # The first list of a feature gets exactly its room: most features stay rare.

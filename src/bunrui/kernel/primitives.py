@@ -27,6 +27,7 @@ __all__ = [
     "inline",
     "load64",
     "nonzero64",
+    "popcount",
     "prefetch",
     "u64",
 ]
@@ -69,8 +70,13 @@ def load64(buffer: Sequence[int], i: int) -> int:
 
 
 def ctz(x: int) -> int:
-    """Trailing zero bits of `x`, which is not zero."""
-    return (x & -x).bit_length() - 1
+    """Trailing zero bits of `x`; 64 where it is zero."""
+    return (x & -x).bit_length() - 1 if x else 64
+
+
+def popcount(x: int) -> int:
+    """The number of bits that are set."""
+    return x.bit_count()
 
 
 def prefetch(array: Sequence[int], i: int) -> None:
@@ -82,7 +88,7 @@ def nonzero64(buffer: Sequence[int], i: int) -> int:
     return sum(1 << j for j in range(64) if buffer[i + j])
 
 
-def fold_words64(src: Sequence[int], i: int, out: memoryview, o: int) -> int:
+def fold_words64(src: Sequence[int], i: int, out: Any, o: int) -> int:
     """Fold 64 ASCII bytes: word characters in lower case, all others to 0; the mask of the bytes that are not ASCII."""
     chunk = bytes(src[i : i + 64])
     out[o : o + 64] = chunk.translate(_FOLD_WORDS)

@@ -1,4 +1,4 @@
-r"""What the kernels compute, in plain Python: the specification that they are tested against, and the path of `explain`.
+r"""What the kernels compute, in plain Python: the specification they are tested against, and the path of `explain`.
 
     words       `re.findall(r"\w+", text.lower())` and n-grams of it
     universal   folded text → units → n-grams, for any script
@@ -9,6 +9,7 @@ Both give `(feature, start, end)` with places in the original text.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from bunrui.kernel import normal
@@ -26,15 +27,24 @@ from bunrui.kernel.unicode import (
     VS16,
     WORD,
     ZWJ,
+    Bools,
     char_class,
     word,
 )
 
 Feature = tuple[str, int, int]
 
-EMOTICONS = tuple(
-    [":)", ":-)", ":]", ":-]", "=)", "=]", ";)", ";-)", ";]", ":d", ":-d", "=d", ";d", ":p", ":-p", "=p", ";p", ":b", ":-b", ":')", ":'-)", ":*", ":-*", ":x", ":-x", ":3", ">:3", ":>", ":->", ":}", ":-}", ":(", ":-(", ":[", ":-[", "=(", "=[", ";(", ":'(", ":'-(", ":,(", ":c", ":-c", ":<", ":-<", ":{", ":/", ":-/", ":\\", ":-\\", "=/", ":|", ":-|", "=|", ":o", ":-o", "=o", ":0", ":s", ":-s", ":$", ":@", ":-@", ">:(", ">:-(", ">:)", "<3", "</3", "<\\3", "(:", "(-:", "(;", "):", ")-:", "(^_^)", "(^^)", "(^o^)", "(^-^)", "^_^", "^^", "^-^", "^o^", "-_-", "(-_-)", "(>_<)", ">_<", "(t_t)", "(;_;)", ";_;", "(._.)", "._.", "(@_@)", "@_@", "(*_*)", "*_*", "($_$)", "(o_o)", "(x_x)", "\\o/", "=^_^=", "(*^_^*)", "(^_~)", "^.^", "-.-", ">.<", ">:d", ":-3"]
+# fmt: off
+EMOTICONS = (
+    ":)", ":-)", ":]", ":-]", "=)", "=]", ";)", ";-)", ";]", ":d", ":-d", "=d", ";d", ":p", ":-p", "=p", ";p", ":b",
+    ":-b", ":')", ":'-)", ":*", ":-*", ":x", ":-x", ":3", ">:3", ":>", ":->", ":}", ":-}", ":(", ":-(", ":[", ":-[",
+    "=(", "=[", ";(", ":'(", ":'-(", ":,(", ":c", ":-c", ":<", ":-<", ":{", ":/", ":-/", ":\\", ":-\\", "=/", ":|",
+    ":-|", "=|", ":o", ":-o", "=o", ":0", ":s", ":-s", ":$", ":@", ":-@", ">:(", ">:-(", ">:)", "<3", "</3", "<\\3",
+    "(:", "(-:", "(;", "):", ")-:", "(^_^)", "(^^)", "(^o^)", "(^-^)", "^_^", "^^", "^-^", "^o^", "-_-", "(-_-)",
+    "(>_<)", ">_<", "(t_t)", "(;_;)", ";_;", "(._.)", "._.", "(@_@)", "@_@", "(*_*)", "*_*", "($_$)", "(o_o)",
+    "(x_x)", "\\o/", "=^_^=", "(*^_^*)", "(^_~)", "^.^", "-.-", ">.<", ">:d", ":-3",
 )
+# fmt: on
 
 
 class Unit(NamedTuple):
@@ -56,10 +66,18 @@ class Orders(NamedTuple):
     scripts: Mapping[int, tuple[int, int]]  # KANA_HAN, HANGUL, UNSPACED: shortest and longest
 
 
-def words(text: str, order: int, stop: Collection[str] = ()) -> list[Feature]:
+@cache
+def word_characters(signs: bool) -> Bools:
+    r"""Whether a code point is part of a word: `\w`, and with `signs` the placeholders of rewritten text."""
+    table = word().copy()
+    table[0xE000:0xE008] = signs
+    return table
+
+
+def words(text: str, order: int, stop: Collection[str] = (), signs: bool = False) -> list[Feature]:
     """Runs of word characters of the lower-case text, and n-grams of up to `order` of them."""
     folded, starts, ends = normal.aligned(text, "lower")
-    is_word = word()
+    is_word = word_characters(signs)
     units: list[Unit] = []
     i = 0
     while i < len(folded):
@@ -78,6 +96,10 @@ def universal(text: str, orders: Orders, stop: Collection[str] = ()) -> list[Fea
     features: list[Feature] = []
     chain: list[Unit] = []
     for kind, start, end in _segments(folded, orders):
+        if kind == PUNCT and end - start > 1:
+            # An emoticon: its marks one by one, then all of it.
+            for i in range(start, end):
+                chain.append(Unit(folded[i], i, i + 1, 1, min(len(chain) + 1, orders.words)))
         if kind in orders.scripts:
             features += _ngrams(chain, " ", starts, ends)
             chain = []
@@ -114,12 +136,13 @@ def _segments(folded: str, orders: Orders) -> Iterator[tuple[int, int, int]]:
             continue
         if _keycap_end(folded, kinds, i):
             kind, j = EMOJI, _keycap_end(folded, kinds, i)
+        elif (script := _script(folded, kinds, i)) is not None:
+            kind, j = script, i
+            inside = (kind, MARK, PUNCT, SPACE) if orders.across else (kind, MARK)
+            while j < n and (kinds[j] in inside or _digits_join(folded, kinds, j)):
+                j = max(j + 1, _digits_end(folded, j))
         elif kind in (WORD, MARK):
             while j < n and kinds[j] in (WORD, MARK) and not _keycap_end(folded, kinds, j):
-                j += 1
-        elif kind in (KANA_HAN, HANGUL, UNSPACED):
-            inside = (kind, MARK, PUNCT, SPACE) if orders.across else (kind, MARK)
-            while j < n and kinds[j] in inside:
                 j += 1
         elif kind == PUNCT:
             j = i + (_emoticon(folded, kinds, i) or 1)
@@ -139,6 +162,24 @@ def _segments(folded: str, orders: Orders) -> Iterator[tuple[int, int, int]]:
                     break
         yield kind, i, j
         i = j
+
+
+def _digits_end(folded: str, i: int) -> int:
+    while i < len(folded) and folded[i] in "0123456789":
+        i += 1
+    return i
+
+
+def _script(folded: str, kinds: Sequence[int], i: int) -> int | None:
+    """The script of the run that begins at `i`, perhaps with digits."""
+    j = _digits_end(folded, i)
+    return kinds[j] if j < len(folded) and kinds[j] in (KANA_HAN, HANGUL, UNSPACED) else None
+
+
+def _digits_join(folded: str, kinds: Sequence[int], i: int) -> bool:
+    """Whether digits at `i` belong to the run before them: no word goes on after them."""
+    j = _digits_end(folded, i)
+    return j > i and kinds[j : j + 1] not in ([WORD], [MARK], [VS16], [KEYCAP])
 
 
 def _keycap_end(folded: str, kinds: Sequence[int], i: int) -> int:

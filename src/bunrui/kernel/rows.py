@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from typing import Any, NamedTuple
 
 from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
-from bunrui.kernel.ngrams import put_items
-from bunrui.kernel.primitives import i64, u64
-from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, has_room, probe
+from bunrui.kernel.ngrams import Items, put_items
+from bunrui.kernel.postings import block_items
+from bunrui.kernel.primitives import M64, U64, i64, load64, u64
+from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, has_room, probe
 
 DONE = 0
 GROW_TABLE = 1
 GROW_ROWS = 2
+
+# What becomes of a feature that the vocabulary lacks
+KNOWN = 0  # it is left out
+GROWS = 1  # it is added
+HASHED = 2  # there is no vocabulary: the id of a feature is its stable hash modulo the length of `places`
+
+# Of the stable hash; never to be changed
+H0 = U64(0xA076_1D64_78BD_642F)
+H1 = U64(0x9E37_79B9_7F4A_7C15)
+H2 = U64(0xD6E8_FEB8_6659_FD93)
+THREE = U64(3)
+SEVEN = U64(7)
+EIGHT = U64(8)
+HALF = U64(32)
 
 # Places in `Rows.state`
 DOCUMENT = 0
 UNIT = 1
 FILLED = 2
 N_HARD = 3
-STATES = 4
+SHORTEST = 4  # n-grams of fewer words are left out; 0 and 1 keep all
+STATES = 5
 
 
 class Rows(NamedTuple):
@@ -33,12 +49,20 @@ class Rows(NamedTuple):
     state: Any  # int64 (STATES)
 
 
+class Csr(NamedTuple):
+    """Finished rows."""
+
+    starts: Any  # int64 (rows + 1)
+    indices: Any  # int32
+    values: Any  # int64
+
+
 def fill_rows(
     docs: Documents, lo: int, hi: int, recipe: Recipe, scratch: Scratch, v: Vocabulary, grows: int, rows: Rows
 ) -> int:
     """Rows for the documents lo … hi - 1; go on where the last call stopped.
 
-    New features are added to the vocabulary where `grows`, else left out.  Returns DONE, or what must grow first.
+    `grows` is KNOWN, GROWS or HASHED.  Returns DONE, or what must grow first.
     """
     state = rows.state
     while state[DOCUMENT] < hi - lo:
@@ -50,17 +74,22 @@ def fill_rows(
             rows.hard[state[N_HARD]] = d
             state[N_HARD] += 1
             n_units = 0
+        if state[SHORTEST] > 1:
+            drop_short(scratch.units.orders, i64(n_units), i64(state[SHORTEST]))
         unit = u64(state[UNIT])
         while unit < u64(n_units):
             n_items, after = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
             if i64(state[FILLED]) + i64(n_items) > len(rows.indices):
                 state[UNIT] = i64(unit)
                 return GROW_ROWS
-            n_bytes = put_items(scratch.units.text, scratch.items, n_items, v.size[NARROW])
-            if grows != 0 and not has_room(v, n_items, n_bytes):
-                state[UNIT] = i64(unit)
-                return GROW_TABLE
-            probe(v, scratch.items, n_items, scratch.units.text, grows)
+            if grows == HASHED:
+                hash_columns(scratch.units.text, scratch.items, i64(n_items), len(rows.places))
+            else:
+                n_bytes = put_items(scratch.units.text, scratch.items, n_items, v.size[NARROW])
+                if grows == GROWS and not has_room(v, n_items, n_bytes):
+                    state[UNIT] = i64(unit)
+                    return GROW_TABLE
+                probe(v, scratch.items, n_items, scratch.units.text, grows)
             first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
             state[FILLED] = fill(scratch.items.ids, i64(n_items), docs.counts, first, rows, begin, i64(state[FILLED]))
             unit = after
@@ -70,10 +99,42 @@ def fill_rows(
     return DONE
 
 
-def fill(
-    ids: Sequence[int], n_items: int, counts: Sequence[int], first: int, rows: Rows, begin: int, at: int
-) -> int:
+def drop_short(orders: MutableSequence[int], n_units: int, shortest: int) -> None:
+    """Let n-grams of at least `shortest` units end at each unit."""
+    for u in range(n_units):
+        orders[u] = (shortest << 4) | (orders[u] & 15)
+
+
+def hash_columns(text: Sequence[int], items: Items, n_items: int, width: int) -> None:
+    """ids[k]: the stable hash of item k modulo `width`.
+
+    Matrices and models are stored with these columns, so this hash is on its own and never changes, where that of the
+    vocabulary is free to become faster (and is good in its high bits only).
+    """
+    starts = items.starts
+    lengths = items.lengths
+    ids = items.ids
+    for k in range(n_items):
+        at = u64(starts[k])
+        n = u64(lengths[k])
+        h = (n * H0) & M64
+        end = at + (n & ~SEVEN & M64)
+        while at < end:
+            h = ((h ^ load64(text, at)) * H1) & M64
+            h = h ^ (h >> HALF)
+            at = at + EIGHT
+        # The bytes that are left, padded with 0xFF, which UTF-8 does not contain.
+        last = load64(text, at) | ((M64 << ((n & SEVEN) << THREE)) & M64)
+        h = ((h ^ last) * H1) & M64
+        h = ((h ^ (h >> HALF)) * H2) & M64
+        ids[k] = (h ^ (h >> HALF)) % u64(width)
+
+
+def fill(ids: Sequence[int], n_items: int, counts: Sequence[int], first: int, rows: Rows, begin: int, at: int) -> int:
     """Add items to the row that begins at `begin` and is filled up to `at`; where it is filled up to then."""
+    indices = rows.indices
+    values = rows.values
+    places = rows.places
     x = i64(1)
     for k in range(n_items):
         f = i64(ids[k])
@@ -82,12 +143,92 @@ def fill(
         if f == MISSING:
             continue
         # A place inside the current row means "seen in this document": no marks to clear between documents.
-        place = i64(rows.places[f]) - 1
+        place = i64(places[f]) - 1
         if place >= begin:
-            rows.values[place] += x
+            values[place] += x
         else:
-            rows.indices[at] = f
-            rows.values[at] = x
+            indices[at] = f
+            values[at] = x
             at += 1
-            rows.places[f] = at
+            places[f] = at
     return at
+
+
+def find_features(v: Vocabulary, ov: Vocabulary, grows: int, items: Items, ids: MutableSequence[int]) -> None:
+    """Where the features of a vocabulary are in another: `ids`, MISSING where it lacks one.
+
+    With GROWS they are added; the caller has made room for all.
+    """
+    n_features = i64(ov.size[FEATURES])
+    first = i64(0)
+    while first < n_features:
+        n, _ = block_items(ov, first, items, v.size[NARROW])
+        probe(v, items, u64(n), ov.text, grows)
+        for k in range(n):
+            ids[first + k] = items.ids[k]
+        first += n
+
+
+def add_totals(
+    indices: Sequence[int],
+    values: Sequence[int],
+    ids: Sequence[int],
+    doc_freq: MutableSequence[int],
+    term_count: MutableSequence[int],
+) -> None:
+    """Add cells to the totals of their features; feature f of the cells is ids[f] of the totals."""
+    for k in range(len(indices)):
+        f = i64(ids[indices[k]])
+        doc_freq[f] += 1
+        term_count[f] += values[k]
+
+
+def count_columns(indices: Sequence[int], columns: Sequence[int], ends: MutableSequence[int]) -> int:
+    """ends[c]: cells in the columns before c; how many in all.  Negative columns are left out."""
+    for k in range(len(indices)):
+        c = i64(columns[indices[k]])
+        if c >= 0:
+            ends[c] += 1
+    total = i64(0)
+    for c in range(len(ends)):
+        n = i64(ends[c])
+        ends[c] = total
+        total += n
+    return total
+
+
+def sort_rows(rows: Csr, columns: Sequence[int], ends: MutableSequence[int], cells: Csr, out: Csr) -> None:
+    """Rows with columns[f] in place of feature f, ascending in each row.
+
+    To the columns and back to the rows: two counting sorts, after which every row is in order.  `ends` is that of
+    `count_columns`; `cells` is room for as many rows and values; out.starts[0] is 0.
+    """
+    indices = rows.indices
+    values = rows.values
+    cell_rows = cells.indices
+    cell_values = cells.values
+    out_starts = out.starts
+    out_indices = out.indices
+    out_values = out.values
+    filled = i64(0)
+    for row in range(len(rows.starts) - 1):
+        # Where the row begins: its cells move it to where the row ends.
+        out_starts[row + 1] = filled
+        for k in range(i64(rows.starts[row]), i64(rows.starts[row + 1])):
+            c = i64(columns[indices[k]])
+            if c >= 0:
+                p = i64(ends[c])
+                cell_rows[p] = row
+                cell_values[p] = values[k]
+                ends[c] = p + 1
+                filled += 1
+    p = i64(0)
+    for c in range(len(ends)):
+        end = i64(ends[c])
+        while p < end:
+            row = i64(cell_rows[p])
+            at = i64(out_starts[row + 1])
+            out_indices[at] = c
+            out_values[at] = cell_values[p]
+            out_starts[row + 1] = at + 1
+            p += 1

@@ -2,8 +2,8 @@
 
 The units are written to one text in which a single space stands between neighbours.  In scripts with spaces a unit is a
 word, a punctuation mark, an emoticon or an emoji sequence, and n-grams are runs of them.  In scripts without (Kana and
-Han; Hangul, whose words carry their endings with them; Thai, Lao, Khmer, Myanmar) a unit is a character, n-grams are runs
-of characters, and the space at either edge is a character too.  `reference.py` says the same in plain Python.
+Han; Hangul, whose words carry their endings with them; Thai, Lao, Khmer, Myanmar) a unit is a character, n-grams are
+runs of characters, and the space at either edge is a character too.  `reference.py` says the same in plain Python.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from bunrui.kernel import unicode
 from bunrui.kernel.ngrams import Items, Units, put_items
-from bunrui.kernel.primitives import ONE, i64
+from bunrui.kernel.primitives import ONE, i64, inline
 from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
 from bunrui.kernel.words import put
 
@@ -52,10 +52,12 @@ def scan(
 ) -> int:
     """Units of `codes[:n]`; how many.
 
-    `units.text` holds 5 * n + 64 bytes, `units.orders` 3 * n + 8 units.  Words in `stop` are left out (`items` is scratch).
+    `units.text` holds 5 * n + 64 bytes, `units.orders` 3 * n + 8 units.  Words in `stop` are left out; `items` is
+    scratch.
     """
     text = units.text
     classes = chars.classes
+    order = i64(chars.orders[WORD_ORDER])
     text[0] = 32
     o = i64(1)
     u = i64(0)
@@ -66,6 +68,10 @@ def scan(
         if kind == SPACE or kind == ZWJ or kind == VS16 or kind == KEYCAP:
             i += 1
             continue
+        if is_digit(codes[i]):
+            j = digits_end(codes, n, i)
+            if j < n and KANA_HAN <= classes[codes[j]] <= UNSPACED:
+                kind = i64(classes[codes[j]])
         if KANA_HAN <= kind <= UNSPACED:
             i, o, u = scan_unspaced(codes, n, i, kind, chars, units, o, u)
             chain = 0
@@ -78,6 +84,13 @@ def scan(
         elif kind == PUNCT:
             size = emoticon_size(codes, n, i, chars)
             if size > 0:
+                # Its marks one by one, then all of it: a few tokens in a short text may be all the evidence there is.
+                for k in range(size):
+                    chain += 1
+                    end = put(text, o, i64(codes[i + k]))
+                    o = put_unit(units, u, o, end, min(chain, order))
+                    u += 1
+                start = o
                 for k in range(size):
                     o = put(text, o, i64(codes[i + k]))
                 i += size
@@ -95,13 +108,28 @@ def scan(
             o = start
             continue
         chain += 1
-        units.borders[2 * u] = start
-        units.borders[2 * u + 1] = o
-        units.orders[u] = 16 | min(chain, i64(chars.orders[WORD_ORDER]))
+        o = put_unit(units, u, start, o, min(chain, order))
         u += 1
-        text[o] = 32
-        o += 1
     return u
+
+
+def put_unit(units: Units, u: int, start: int, end: int, longest: int) -> int:
+    """Note that unit `u` stands at start … end - 1 and write a space after it; the place after that."""
+    put_orders(units, u, start, end, 1, longest)
+    units.text[end] = 32
+    return end + 1
+
+
+@inline
+def is_digit(code: int) -> bool:
+    return 48 <= code <= 57
+
+
+def digits_end(codes: Sequence[int], n: int, i: int) -> int:
+    """Where the digits that begin at `i` end."""
+    while i < n and is_digit(codes[i]):
+        i += 1
+    return i
 
 
 def scan_word(
@@ -214,46 +242,54 @@ def scan_unspaced(
 ) -> tuple[int, int, int]:
     """A run of one script without spaces, a unit for each character and for the space at either edge.
 
-    With `ACROSS` the run goes on over punctuation and (single) spaces.
+    Digits belong to the run (10점, 2011年) unless a word goes on after them (3D).  With `ACROSS` the run goes on over
+    punctuation and (single) spaces.
     """
-    text = units.text
+    classes = chars.classes
     shortest = i64(chars.orders[FIRST_SCRIPT + 2 * (script - KANA_HAN)])
     longest = i64(chars.orders[FIRST_SCRIPT + 2 * (script - KANA_HAN) + 1])
     across = chars.orders[ACROSS] != 0
-    with_edge = max(shortest, 2) << 4
-    units.borders[2 * u] = o - 1
-    units.borders[2 * u + 1] = o
-    units.orders[u] = with_edge | 1
+    at_edge = max(shortest, 2)
+    put_orders(units, u, o - 1, o, at_edge, 1)
     u += 1
     order = i64(2)
     in_space = False
-    while i <= n:
-        kind = i64(chars.classes[codes[i]]) if i < n else SPACE
+    digits = i64(0)
+    while i < n:
+        kind = i64(classes[codes[i]])
+        if i >= digits and is_digit(codes[i]):
+            digits = digits_end(codes, n, i)
+            after = i64(classes[codes[digits]]) if digits < n else SPACE
+            if after == WORD or after == MARK or after == VS16 or after == KEYCAP:
+                break
         start = o
-        if kind == script or kind == MARK or (across and kind == PUNCT):
-            o = put(text, o, i64(codes[i]))
-            units.orders[u] = (shortest << 4) | min(order, longest)
+        if kind == script or kind == MARK or i < digits or (across and kind == PUNCT):
+            o = put(units.text, o, i64(codes[i]))
+            put_orders(units, u, start, o, shortest, min(order, longest))
             in_space = False
-        elif across and kind == SPACE and i < n:
+        elif across and kind == SPACE:
             if in_space:
                 i += 1
                 continue
-            text[o] = 32
+            units.text[o] = 32
             o += 1
-            units.orders[u] = with_edge | min(order, longest)
+            put_orders(units, u, start, o, at_edge, min(order, longest))
             in_space = True
         else:
-            if not in_space:
-                text[o] = 32
-                o += 1
-                units.borders[2 * u] = start
-                units.borders[2 * u + 1] = o
-                units.orders[u] = with_edge | min(order, longest)
-                u += 1
             break
-        units.borders[2 * u] = start
-        units.borders[2 * u + 1] = o
         u += 1
         order += 1
         i += 1
+    if not in_space:
+        units.text[o] = 32
+        put_orders(units, u, o, o + 1, at_edge, min(order, longest))
+        o += 1
+        u += 1
     return i, o, u
+
+
+@inline
+def put_orders(units: Units, u: int, start: int, end: int, shortest: int, longest: int) -> None:
+    units.borders[2 * u] = start
+    units.borders[2 * u + 1] = end
+    units.orders[u] = (shortest << 4) | longest

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from bunrui.kernel.hashing import BYTE, S8, equal_bytes
 from bunrui.kernel.ngrams import TWO, Items
-from bunrui.kernel.primitives import M64, ONE, U64, ZERO, i64, prefetch, u64
+from bunrui.kernel.primitives import M64, ONE, U64, ZERO, i64, inline, prefetch, u64
 
 AHEAD = U64(12)
 THREE = U64(3)
@@ -38,37 +38,44 @@ class Vocabulary(NamedTuple):
     size: Any  # uint64 (4): features, bytes of text, 64 - log2(capacity), mask of the hashes
 
 
+@inline
+def find(
+    v: Vocabulary, items: Items, k: int, text: Sequence[int], slots: Sequence[int], low: int, high: int, s: int
+) -> int:
+    """From slot `s` on, the slot of item `k`, or the free one where it belongs."""
+    mask = u64(len(slots)) - ONE
+    entry = slots[s + TWO]
+    while entry != ZERO:
+        # Bits, not branches: whether a word has more than eight letters cannot be predicted.
+        if ((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO:
+            # A key whose second word begins with 0xFF, but is not all of it, stands for a longer text.
+            is_long = ((high & BYTE) == BYTE) & (high != M64)
+            if not is_long or same_text(v, (entry & ID) - ONE, items, k, text):
+                break
+        s = (s + FOUR) & mask
+        entry = slots[s + TWO]
+    return s
+
+
 def probe(v: Vocabulary, items: Items, n_items: int, text: Sequence[int], grows: int) -> None:
-    """Find the slot of every item: `items.slots` and `items.ids`, which is MISSING where the table lacks the feature.
+    """Set `items.ids`, MISSING where the table lacks the feature.
 
     Where `grows` is not 0, features that are new are added; the caller has made room.
     """
-    # Arrays are taken out of their tuples before the loop: inside, numba would count references for each item.
+    # Arrays are taken out of their tuples before the loop: inside, that would cost for each item.
     slots = v.slots
     hashes = items.hashes
     lows = items.low
     highs = items.high
-    found = items.slots
     ids = items.ids
     shift = v.size[SHIFT]
-    mask = u64(len(slots)) - ONE
     k = u64(0)
     while k < n_items:
         prefetch(slots, (hashes[k + AHEAD] >> shift) << TWO)
-        low = lows[k]
-        high = highs[k]
-        s = (hashes[k] >> shift) << TWO
+        s = find(v, items, k, text, slots, lows[k], highs[k], (hashes[k] >> shift) << TWO)
         entry = slots[s + TWO]
-        while entry != ZERO:
-            if slots[s] == low and slots[s + ONE] == high:
-                # A key whose second word begins with 0xFF, but not all of it, stands for a longer text.
-                if (high & BYTE) != BYTE or high == M64 or same_text(v, (entry & ID) - ONE, items, k, text):
-                    break
-            s = (s + FOUR) & mask
-            entry = slots[s + TWO]
         if entry == ZERO and grows != 0:
             entry = add(v, s, items, k, text)
-        found[k] = s >> TWO
         ids[k] = (entry - ONE) & ID
         k = k + ONE
 

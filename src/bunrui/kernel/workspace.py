@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from bunrui.errors import DataError
 from bunrui.kernel import analyze, ngrams, vocabulary
 from bunrui.kernel.compile import run
 from bunrui.kernel.primitives import M64
@@ -19,6 +21,7 @@ from bunrui.kernel.universal import Characters
 from bunrui.kernel.vocabulary import BYTES, FEATURES, NARROW, SHIFT, SLOT, Vocabulary
 
 ITEMS = 1 << 14
+MAX_TEXT = 0xFFFF_FFFF  # places of items are 32-bit
 NARROW_HASH = int(M64)  # tests set fewer bits, so that many features share a hash
 NO_COUNTS = np.empty(0, np.int64)
 
@@ -64,6 +67,8 @@ def new_vocabulary(features: int, text_bytes: int) -> Vocabulary:
 def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int) -> Vocabulary:
     """The vocabulary with room for so many features and bytes of text in all."""
     text = v.text
+    if text_bytes > MAX_TEXT:
+        raise DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
     if text_bytes + 64 > len(text):
         text = resized(text, max(text_bytes + 64, 2 * len(text)))
     if features <= len(v.hashes):
@@ -82,7 +87,7 @@ def feature_texts(v: Vocabulary) -> list[bytes]:
     n = int(v.size[FEATURES])
     text = v.text[: int(v.size[BYTES])].tobytes()
     starts = v.starts[: n + 1].tolist()
-    return [text[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+    return [text[a:b] for a, b in pairwise(starts)]
 
 
 def new_items(size: int = ITEMS) -> ngrams.Items:
@@ -93,7 +98,6 @@ def new_items(size: int = ITEMS) -> ngrams.Items:
         high=np.empty(padded, np.uint64),
         starts=np.empty(size, np.uint32),
         lengths=np.empty(size, np.uint32),
-        slots=np.empty(size, np.uint32),
         ids=np.empty(size, np.uint32),
     )
 
@@ -105,7 +109,7 @@ def new_scratch(longest: int) -> analyze.Scratch:
         codes=np.empty(longest + 64, np.uint32),
         units=ngrams.Units(
             text=np.empty(5 * (longest + 64) + 256, np.uint8),
-            borders=np.empty(2 * units, np.uint32),
+            borders=np.empty(2 * units + 8, np.uint32),
             orders=np.empty(units, np.uint8),
         ),
         items=new_items(),

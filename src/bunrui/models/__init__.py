@@ -18,21 +18,22 @@ DEFAULT_MODEL = "binary-complement"
 
 
 class Model(NamedTuple):
-    """A member of the family: its formula, and λ where the user names none."""
+    """A member of the family: its formula, λ where the user names none, and whether it reads presence."""
 
     formula: Callable[[View, Smoothing, Floats], Scorer]
     alpha: float
+    presence: bool = False
 
 
 # The defaults of λ were measured: docs/decisions/003-defaults.md
 MODELS = {
     "multinomial": Model(multinomial, 0.1),
-    "binary": Model(binary, 0.1),
-    "mixed": Model(mixed, 0.1),
-    "bernoulli": Model(bernoulli, 0.1),
+    "binary": Model(binary, 0.1, presence=True),
+    "mixed": Model(mixed, 0.1, presence=True),
+    "bernoulli": Model(bernoulli, 0.1, presence=True),
     "complement": Model(complement, 0.3),
     "wcnb": Model(wcnb, 0.3),
-    "binary-complement": Model(binary_complement, 0.3),
+    "binary-complement": Model(binary_complement, 0.3, presence=True),
 }
 
 

@@ -2,7 +2,7 @@
 
     score[c](d) = bias[c] + scale[c] * ( slope[c] * length(d) + sum over f of x[f] * (shared[f] + weight[f, c]) )
 
-`weight[f, c]` is not zero only where feature f occurs in class c, so a score touches only the cells of a document's words.
+`weight[f, c]` is not zero only where feature f occurs in class c, so a score touches only the cells of a document.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class Smoothing:
 def smoothing_of(estimator: str, alpha: float | Mapping[str, float] | None, default: float) -> Smoothing:
     """λ from the name of an estimator and its parameter.
 
-    `eap` is the mean of the posterior, (n + λ) / (N + λV); `map` its mode, (n + α - 1) / (N + αV - V) for α > 1, that is
-    λ = α - 1; `mle` takes no parameter.
+    `eap` is the mean of the posterior, (n + λ) / (N + λV); `map` its mode, (n + α - 1) / (N + αV - V) for α > 1, that
+    is λ = α - 1; `mle` takes no parameter.
 
     Examples
     --------
@@ -84,26 +84,29 @@ def smoothing_of(estimator: str, alpha: float | Mapping[str, float] | None, defa
         raise OptionError(f"there is no smoothing {estimator!r}: choose 'mle', 'eap' or 'map'")
     if alpha is None:
         alpha = 1.0001 if estimator == "map" else default
-    less, name = (1.0, "alpha of smoothing='map' should be above 1") if estimator == "map" else (0.0, "alpha should be above 0")
+    less, rule = 0.0, "alpha should be above 0 (for no smoothing use smoothing='mle')"
+    if estimator == "map":
+        less, rule = 1.0, "alpha of smoothing='map' should be above 1"
     by_word = dict(alpha) if isinstance(alpha, Mapping) else {}
     value = default + less if isinstance(alpha, Mapping) else alpha
     for each in (value, *by_word.values()):
         if isinstance(each, bool) or not isinstance(each, (int, float, np.number)) or not less < float(each) < np.inf:
-            raise OptionError(f"{name}, not {each!r}" + ("; for no smoothing use smoothing='mle'" if less == 0.0 else ""))
+            raise OptionError(f"{rule}, not {each!r}")
     return Smoothing(float(value) - less, {word: float(each) - less for word, each in by_word.items()})
 
 
 def log_prior(counts: Counts, prior: Any, smooth: float = 1.0) -> Floats:
     """log P(c) for every class id; 0 for classes without documents.
 
-    `prior` is "empirical" (D_c / D), "uniform", "smoothed" ((D_c + λ) / (D + λC)), or a mapping from label to probability.
+    `prior` is "empirical" (D_c / D), "uniform", "smoothed" ((D_c + λ) / (D + λC)), or a mapping from label to P(c).
     """
     alive = counts.doc_count > 0
     out = np.zeros(len(alive))
     docs = counts.doc_count[alive].astype(np.float64)
     if not isinstance(prior, Mapping) and prior not in ("empirical", "uniform", "smoothed"):
         raise OptionError(
-            f"there is no prior {prior!r}: choose 'empirical', 'uniform', 'smoothed' or give a mapping from label to probability"
+            f"there is no prior {prior!r}: choose 'empirical', 'uniform' or 'smoothed', "
+            "or give a mapping from label to probability"
         )
     if not len(docs):
         return out
@@ -119,9 +122,10 @@ def log_prior(counts: Counts, prior: Any, smooth: float = 1.0) -> Floats:
 
 
 def _given(counts: Counts, prior: Mapping[str, float]) -> Floats:
-    missing = [label for label in counts.live_labels if not prior.get(label, 0) > 0]
-    if missing:
-        raise OptionError(f"the prior of {missing[0]!r} should be above 0, not {prior.get(missing[0])!r}")
+    for label in counts.live_labels:
+        value = prior.get(label)
+        if not isinstance(value, (int, float, np.number)) or not 0 < float(value) < np.inf:
+            raise OptionError(f"the prior of {label!r} should be above 0, not {value!r}")
     return np.array([float(prior.get(label, 0)) for label in counts.labels])
 
 

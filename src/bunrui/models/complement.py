@@ -51,8 +51,11 @@ def complement(
     if normalise:
         cells = gather(view.counts, view.feature_ids(), by_docs)
         everywhere = exact_sums(share(cells), np.zeros(len(cells.ids), np.int32), 1)
-        size = -(view.n_features * slope + everywhere + exact_sums(weigh(cells), cells.classes, len(slope)))
-        scale = -1.0 / np.where(size > 0, size, 1.0)
+        parts = (view.n_features * slope, everywhere, exact_sums(weigh(cells), cells.classes, len(slope)))
+        size = -(parts[0] + parts[1] + parts[2])
+        # With one feature every weight is 0, and so is their sum but for rounding.
+        noise = 1e-12 * (np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2]))
+        scale = -1.0 / np.where(size > noise, size, 1.0)
     return Scorer(
         bias=np.zeros(len(slope)),
         scale=scale,

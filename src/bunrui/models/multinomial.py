@@ -10,8 +10,8 @@ As a sparse scorer:  log P(f | c) = log(1 + n[f, c] / λ[f])  +  log λ[f]  -  l
 
 McCallum and Nigam (1998); Manning, Raghavan, Schütze (2008), section 13.2.  Golden values: tests/golden/test_iir.py
 
-`binary` clips the counts of every document to 1, in training and in prediction: n[f, c] counts documents.  `mixed` trains
-on occurrences and reads presence: a repeated word counts once in a document, fully in the corpus.
+`binary` clips the counts of every document to 1, in training and in prediction: n[f, c] counts documents.  `mixed`
+trains on occurrences and reads presence: a repeated word counts once in a document, fully in the corpus.
 """
 
 from __future__ import annotations

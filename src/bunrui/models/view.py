@@ -109,6 +109,8 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
 
     `max_features` is a number (by mutual information), or a pair of `"mi"` or `"chi2"` and a number.
     """
+    if isinstance(max_features, tuple) and len(max_features) != 2:
+        raise OptionError(f"max_features should be a number, or a pair like ('chi2', 1000), not {max_features!r}")
     method, most = max_features if isinstance(max_features, tuple) else ("mi", max_features)
     _check(min_df, method, most)
     if min_df == 1 and most is None:
@@ -169,14 +171,17 @@ def chi_squared(cells: Cells, counts: Counts) -> Floats:
     # Sum of O²/E over "present" and "absent", less n; a class without the feature has O = E(absent) n / (n - df).
     rest = np.maximum(n - df, 1.0)
     with_f = present * present * n / (docs * cells.spread(df))
-    correction = ((docs - present) ** 2 / docs - docs) * n / cells.spread(rest)
+    correction = np.where(cells.spread(df) < n, ((docs - present) ** 2 / docs - docs) * n / cells.spread(rest), 0.0)
     without = np.where(n - df > 0, n * n / rest, 0.0)
     return _by_feature(cells, with_f + correction) + without - n
 
 
 def _table(cells: Cells, counts: Counts) -> tuple[float, Floats, Floats, Floats]:
+    # A document with several labels is an observation of each: both margins are sums over classes.
     docs = counts.doc_count.astype(np.float64)
-    return float(docs.sum()), cells.totals.astype(np.float64), docs[cells.classes], cells.counts.astype(np.float64)
+    present = cells.counts.astype(np.float64)
+    df = np.bincount(cells.spread(np.arange(len(cells.ids))), present, len(cells.ids)).astype(np.float64)
+    return float(docs.sum()), df, docs[cells.classes], present
 
 
 def _by_feature(cells: Cells, values: Floats) -> Floats:

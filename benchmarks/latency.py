@@ -1,0 +1,97 @@
+"""How long one document takes: learn and predict, 80 words, 20 classes, warm, after 0 and after all learned documents.
+
+    python benchmarks/latency.py [--json]
+
+river does the same, where it is installed.  Medians; a prediction comes right after the learning of a document, so that
+no table of weights can be kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import corpora
+
+from bunrui import TextClassifier
+from bunrui.kernel import compile as kernels
+
+WORDS = 80
+ROUNDS = 400
+
+
+def documents() -> tuple[list[str], list[str], list[str], list[str]]:
+    """Texts and labels to learn first, and documents of 80 words."""
+    try:
+        corpus = corpora.load("20news")
+    except FileNotFoundError:
+        corpus = corpora.load("zipf_en")
+    texts, labels = corpus.test["text"].to_pylist(), corpus.test["label"].to_pylist()
+    pairs = [(text.split(), label) for text, label in zip(texts, labels, strict=True)]
+    short = [(" ".join(words[:WORDS]), label) for words, label in pairs if len(words) >= WORDS][:ROUNDS]
+    train = corpus.train["text"].to_pylist(), corpus.train["label"].to_pylist()
+    return (*train, [text for text, _ in short], [label for _, label in short])
+
+
+def medians(
+    learn: Callable[[str, str], object], predict: Callable[[str], object], texts: list[str], labels: list[str]
+) -> tuple[float, float]:
+    """Milliseconds of one `learn` and of the `predict` after it."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for text, label in zip(texts, labels, strict=True):
+        started = time.perf_counter()
+        learn(text, label)
+        between = time.perf_counter()
+        predict(text)
+        times[0].append(between - started)
+        times[1].append(time.perf_counter() - between)
+    return statistics.median(times[0]) * 1e3, statistics.median(times[1]) * 1e3
+
+
+def learn_one(clf: TextClassifier, text: str, label: str) -> None:
+    clf.learn([text], [label])
+
+
+def predict_one(clf: TextClassifier, text: str) -> None:
+    clf.predict([text])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    kernels.force("compiled")
+    train_texts, train_labels, texts, labels = documents()
+    rows: list[dict[str, Any]] = []
+    for model, analyzer in (("multinomial", "words"), ("binary-complement", "universal")):
+        for learned in (0, len(train_texts)):
+            clf = TextClassifier(model, analyzer=analyzer).learn(texts[:20], labels[:20])
+            if learned:
+                clf.learn(train_texts, train_labels)
+            took = medians(partial(learn_one, clf), partial(predict_one, clf), texts, labels)
+            name = f"bunrui, {model}, {analyzer}"
+            rows.append({"peer": name, "learned before": learned, "learn ms": took[0], "predict ms": took[1]})
+    if importlib.util.find_spec("river"):
+        from river import feature_extraction, naive_bayes
+
+        model = feature_extraction.BagOfWords() | naive_bayes.MultinomialNB()
+        took = medians(model.learn_one, model.predict_one, texts, labels)
+        rows.append({"peer": "river", "learned before": 0, "learn ms": took[0], "predict ms": took[1]})
+    if options.json:
+        print(json.dumps(rows))
+        return
+    for row in rows:
+        print(
+            f"{row['peer']:42} after {row['learned before']:6} documents: "
+            f"learn {row['learn ms']:.3f} ms, predict {row['predict ms']:.3f} ms"
+        )
+
+
+if __name__ == "__main__":
+    main()
