@@ -18,6 +18,7 @@ from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import DataError, LabelError, NotLearnedError, OptionError
 from bunrui.explanation import Explanation, Word, explain, telling_words
 from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.workspace import release
 from bunrui.models import DEFAULT_MODEL, model_of
 from bunrui.models.base import log_prior, smoothing_of
 from bunrui.models.view import select
@@ -129,11 +130,12 @@ class TextClassifier:
         """Learn documents with their labels (strings, or collections of strings), all or none of them."""
         delta = self._count(texts, labels)
         with self._memory.lock.write():
-            if self.counts.n_docs or self.counts.labels:
-                self.counts.add(delta)
-            else:
+            if not self.counts.labels:
                 self._memory.counts = delta
                 delta.version = 1
+                return self
+            self.counts.add(delta)
+        release(delta.vocabulary)
         return self
 
     def unlearn(self, texts: Texts, labels: Labels) -> TextClassifier:
@@ -147,6 +149,7 @@ class TextClassifier:
         delta = self._count(texts, labels)
         with self._memory.lock.write():
             self.counts.subtract(delta)
+        release(delta.vocabulary)
         return self
 
     def merge(self, other: TextClassifier) -> TextClassifier:
@@ -336,7 +339,7 @@ def _other(columns: Sequence[str], positive: str, negative: str | None) -> str:
         if label is not None and label not in columns:
             raise LabelError(f"there is no label {label!r}: the labels are {', '.join(columns[:20])}")
     if negative == positive:
-        raise LabelError(f"the positive and the negative label are both {positive!r}: name two")
+        raise LabelError(f"{positive!r} cannot be held against itself: name another label")
     if negative is not None:
         return negative
     if len(columns) != 2:

@@ -31,8 +31,9 @@ Integers = npt.NDArray[np.int64]
 _FEW_DOCUMENTS = 32
 _FEW_BYTES = 1 << 16
 
-# With so few classes a list with one class has an eighth of them, and all are filled up.
-_FEW_CLASSES = 8
+# With so few classes all lists are filled up: whether a list is long or short cannot be predicted, and costs more than
+# adding zeros.
+_FEW_CLASSES = 16
 
 _local = threading.local()
 
@@ -99,9 +100,7 @@ class Reader:
         shared = scorer.share(cells) if scorer.share else np.empty(0)
         return Table(cells.starts, cells.lengths, cells.classes, scorer.weigh(cells), shared)
 
-    def score_slice(
-        self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats
-    ) -> Integers:
+    def score_slice(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats) -> Integers:
         """Score the documents lo … hi - 1 into `out` (all documents, by class id).
 
         Returns the documents that must be folded in Python first.

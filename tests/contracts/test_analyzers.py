@@ -218,10 +218,10 @@ NONSENSE: dict[str, tuple[Callable[[], Any], str]] = {
         "there is no analyzer 'klingon': choose one of universal, words, ja, zh, ko",
     ),
     "kind": (lambda: analyzer_of(3), "analyzer should be a name, an AnalyzerSpec or a function, not 3"),  # type: ignore[arg-type]
-    "words": (lambda: AnalyzerSpec(words=0), "n-grams have from 1 to 15 parts, the shortest first, not 1 to 0"),
-    "many words": (lambda: AnalyzerSpec(words=16), "n-grams have from 1 to 15 parts, the shortest first, not 1 to 16"),
-    "order": (lambda: AnalyzerSpec(hangul=(3, 2)), "n-grams have from 1 to 15 parts, the shortest first, not 3 to 2"),
-    "float": (lambda: AnalyzerSpec(kana_han=(1, 2.0)), "n-grams have from 1 to 15 parts"),  # type: ignore[arg-type]
+    "words": (lambda: AnalyzerSpec(words=0), "n-grams have 1 to 15 parts, the shortest first, not 1 to 0"),
+    "many words": (lambda: AnalyzerSpec(words=16), "n-grams have 1 to 15 parts, the shortest first, not 1 to 16"),
+    "order": (lambda: AnalyzerSpec(hangul=(3, 2)), "n-grams have 1 to 15 parts, the shortest first, not 3 to 2"),
+    "float": (lambda: AnalyzerSpec(kana_han=(1, 2.0)), "n-grams have 1 to 15 parts"),  # type: ignore[arg-type]
 }
 
 

@@ -78,8 +78,8 @@ def test_words_speak_for_their_class(model: str, smoothing: str) -> None:
 @every
 def test_a_class_without_words_loses_under_mle(model: str) -> None:
     """Against the class that a word belongs to; with λ = 0 it would have 0/0."""
-    texts: list[list[str]] = [["p", "p"], ["q"], *[[]] * 50]
-    clf = TextClassifier(model, smoothing="mle").learn(texts, ["P", "Q", *["none"] * 50])
+    texts: list[list[str]] = [["p", "p"], ["q"], ["r"], *[[]] * 50]
+    clf = TextClassifier(model, smoothing="mle").learn(texts, ["P", "Q", "R", *["none"] * 50])
     assert clf.predict([["p"], ["q"], ["q", "q", "p"]])[:2].tolist() == ["P", "Q"]
     none = clf.classes_.tolist().index("none")
     for query in (["p"], ["q"], ["p", "q"], ["p"] * 20):

@@ -195,11 +195,16 @@ UNIVERSAL = {
     "good日day": ["good", "日", " 日", "日 ", " 日 ", "day"],
     "日한": ["日", " 日", "日 ", " 日 ", "한", " 한", "한 ", " 한 "],
     "LINEで": ["line", "で", " で", "で ", " で "],
-    ":) :-( <3 (^_^)": [":)", ":-(", ":) :-(", "<3", ":-( <3", "(^_^)", "<3 (^_^)"],
     "http://": ["http", ":", "http :", "/", ": /", "/", "/ /"],
-    "so :/": ["so", ":/", "so :/"],
-    ":dog :d": [":", "dog", ": dog", ":d", "dog :d"],
-    ":D": [":d"],
+    # An emoticon: its marks, then all of it.
+    "so :/": ["so", ":", "so :", "/", ": /", ":/", "/ :/"],
+    ":dog :d": [":", "dog", ": dog", ":", "dog :", "d", ": d", ":d", "d :d"],
+    ":D": [":", "d", ": d", ":d", "d :d"],
+    # Digits belong to the characters beside them, but not to those after a space.
+    "第3回": ["第", " 第", "3", "第3", " 第3", "回", "3回", "第3回", "回 ", "3回 "],
+    "3 日": ["3", "日", " 日", "日 ", " 日 "],
+    "A4判": ["a4", "判", " 判", "判 ", " 判 "],
+    "日3km": ["日", " 日", "日 ", " 日 ", "3km"],
     "👍🏽👍": ["👍🏽", "👍", "👍🏽 👍"],
     "👩\u200d👩\u200d👧!": ["👩\u200d👩\u200d👧", "!", "👩\u200d👩\u200d👧 !"],
     "🇯🇵🇰🇷": ["🇯🇵", "🇰🇷", "🇯🇵 🇰🇷"],
@@ -243,7 +248,10 @@ def check_by_hand(spec: AnalyzerSpec, text: str, expected: list[str], mode: str)
 
 
 OPTIONS = [
-    (AnalyzerSpec(punctuation=False), "well, (yes) :)", ["well", "yes", "well yes", ":)", "yes :)"]),
+    (AnalyzerSpec(words=1), ":) :-( <3", [":", ")", ":)", ":", "-", "(", ":-(", "<", "3", "<3"]),
+    (AnalyzerSpec(words=1), "(^_^)!", ["(", "^", "_", "^", ")", "(^_^)", "!"]),
+    (AnalyzerSpec(words=1), "http://x", ["http", ":", "/", "/", "x"]),
+    (AnalyzerSpec(punctuation=False), "well, (yes) no...", ["well", "yes", "well yes", "no", "yes no"]),
     (AnalyzerSpec(punctuation=False), "#\u20e3 #", ["#\u20e3"]),
     (AnalyzerSpec(across=False), "中 文", ["中", " 中", "中 ", " 中 ", "文", " 文", "文 ", " 文 "]),
     (AnalyzerSpec(across=False, words=1), "中。", ["中", " 中", "中 ", " 中 ", "。"]),
@@ -340,7 +348,7 @@ def test_emoticons(emoticon: str) -> None:
     ]
     for mode in MODES:
         check(AnalyzerSpec(), texts, mode)
-    assert features(AnalyzerSpec(words=1), f"so {emoticon} yes") == ["so", emoticon, "yes"]
+    assert features(AnalyzerSpec(words=1), f"so {emoticon} yes") == ["so", *emoticon, emoticon, "yes"]
 
 
 @both

@@ -1,9 +1,9 @@
 """Analyzers at work: a spec, or a function of the user's, behind one protocol.
 
-    documents(texts)   the buffers that the kernels read
-    recipe             what the kernels do with them
-    refold(texts)      the same for documents that only Python can fold
-    features(text)     the features of one text with their places in it: the path of `explain`
+documents(texts)   the buffers that the kernels read
+recipe             what the kernels do with them
+refold(texts)      the same for documents that only Python can fold
+features(text)     the features of one text with their places in it: the path of `explain`
 """
 
 from __future__ import annotations

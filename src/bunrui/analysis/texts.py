@@ -44,7 +44,9 @@ def strings(texts: Any) -> pa.Array | list[str]:
         if isinstance(array, pa.ChunkedArray):
             array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
     if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+        # Not dictionary_decode: it knows no string_view, which is what polars gives.
+        words = array.dictionary
+        array = (words.cast(pa.large_string()) if pa.types.is_string_view(words.type) else words).take(array.indices)
     if pa.types.is_string_view(array.type) or pa.types.is_null(array.type):
         array = array.cast(pa.large_string())
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):

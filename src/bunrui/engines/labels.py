@@ -89,10 +89,14 @@ def _encode(labels: Any) -> tuple[list[str], Integers, list[list[int]] | None]:
         row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
         raise LabelError(f"the label of text {row} is missing (null)")
     try:
-        values = [_checked(value, "among the labels") for value in array.dictionary.to_pylist()]
+        values = array.dictionary.to_pylist()
     except UnicodeDecodeError as error:
         raise LabelError(f"a label is not valid UTF-8: {error}. Decode it with its own encoding first") from error
-    return values, array.indices.to_numpy().astype(np.int64), None
+    # A slice, or a category that no row has, leaves values in the dictionary that are no labels of these documents.
+    codes = array.indices.to_numpy().astype(np.int64)
+    used = np.bincount(codes, minlength=len(values)) > 0
+    codes = (np.cumsum(used) - 1)[codes]
+    return [_checked(values[v], "among the labels") for v in np.flatnonzero(used).tolist()], codes, None
 
 
 def _encode_few(labels: Any) -> tuple[list[str], Integers, list[list[int]] | None]:

@@ -24,7 +24,7 @@ from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
 from bunrui.kernel.compile import is_compiled, run
 from bunrui.kernel.count import Tally
 from bunrui.kernel.vocabulary import FEATURES, Vocabulary
-from bunrui.kernel.workspace import grown_vocabulary, new_vocabulary, resized, scratch_for
+from bunrui.kernel.workspace import grown_vocabulary, new_vocabulary, release, resized, scratch_for
 
 __all__ = ["bounds_of", "count", "each_slice", "longest_document", "n_threads"]
 
@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 # Below this many bytes a second thread costs more than it brings.
 _WORTH_A_THREAD = 1 << 20
+_LARGE_TABLE = 1 << 17
+_LARGE_TABLE = 1 << 17
 
 
 def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> tuple[Counts, Integers]:
@@ -48,6 +50,7 @@ def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) ->
     counts, hard = parts[0]
     for more, more_hard in parts[1:]:
         counts.add(more)
+        release(more.vocabulary)
         hard = np.concatenate([hard, more_hard])
     return counts, hard
 
@@ -135,10 +138,15 @@ def _count_slice(
             larger = {n: resized(getattr(tally, n), room) for n in ("features", "groups", "terms", "docs")}
             tally = tally._replace(**larger)
             continue
-        n_new = len(scratch.items.starts)
+        n_new = n_items = len(scratch.items.starts)
         if n_bytes < n_new:
             n_new = n_bytes + 1
-        v = grown_vocabulary(v, max(4 * len(v.hashes), int(v.size[FEATURES]) + n_new), 4 * len(v.text) + 16 * n_new)
+        features = len(v.hashes)
+        if int(v.size[FEATURES]) + n_items > features:  # else it is the text of a few long features that lacks room
+            # Small tables grow quickly; of large ones every page costs the system time to find and clear.
+            factor = 4 if features < _LARGE_TABLE else 2
+            features = max(factor * features, int(v.size[FEATURES]) + n_new)
+        v = grown_vocabulary(v, features, 2 * len(v.text) + 16 * n_new + longest)
         tally = tally._replace(touched=np.empty(len(v.hashes) + 1, np.uint64))
         run(tallying.list_touched, v, tally, work=len(v.slots) // 8)
     n_hard = int(tally.state[tallying.N_HARD])

@@ -1,6 +1,6 @@
 """A document → its items, by whichever analyzer the recipe names.
 
-    bytes ─► fold ─► units ─► n-grams = items
+bytes ─► fold ─► units ─► n-grams = items
 """
 
 from __future__ import annotations

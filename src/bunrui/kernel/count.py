@@ -174,10 +174,7 @@ def assemble(
     """
     n = i64(tally.state[CELLS])
     for k in range(n):
-        f = i64(tally.features[k])
-        p.lengths[f] += 1
-        p.term_total[f] += tally.terms[k]
-        p.doc_total[f] += tally.docs[k]
+        p.lengths[tally.features[k]] += 1
         g = i64(tally.groups[k])
         term_sum[g] += tally.terms[k]
         doc_freq_sum[g] += tally.docs[k]
@@ -186,11 +183,23 @@ def assemble(
         p.starts[f] = at
         at += p.lengths[f]
     for k in range(n):
+        # Features come in any order: ask for the place of a later cell while this one is written.
+        prefetch(p.starts, i64(tally.features[min(k + 32, n - 1)]))
+        prefetch(p.terms, i64(p.starts[tally.features[min(k + 16, n - 1)]]))
         f = i64(tally.features[k])
-        place = i64(p.starts[f]) + i64(p.rooms[f])
-        p.rooms[f] += 1
+        place = i64(p.starts[f])
+        p.starts[f] = place + 1
         p.classes[place] = tally.groups[k]
         p.terms[place] = tally.terms[k]
         p.docs[place] = tally.docs[k]
+    place = i64(0)
+    for f in range(n_features):
+        p.starts[f] = place
+        p.rooms[f] = p.lengths[f]
+        end = place + p.lengths[f]
+        while place < end:
+            p.term_total[f] += p.terms[place]
+            p.doc_total[f] += p.docs[place]
+            place += 1
     p.size[USED] = n
     p.size[LIVE] = n_features

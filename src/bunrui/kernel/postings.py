@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bunrui.kernel.ngrams import Items, put_items
-from bunrui.kernel.primitives import i64, prefetch, u64
+from bunrui.kernel.primitives import i64, inline, prefetch, u64
 from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, has_room, probe
 
 BLOCK = 512
@@ -75,9 +75,7 @@ def absorb(
             if op.doc_total[o] == 0:
                 continue
             f = i64(items.ids[k])
-            # The lists lie anywhere: ask for where the one after next begins, and for the beginning of the next.
-            prefetch(p.starts, i64(items.ids[min(k + 8, n - 1)]))
-            prefetch(p.classes, i64(p.starts[items.ids[min(k + 4, n - 1)]]))
+            prefetch_list(p, i64(items.ids[min(k + 8, n - 1)]), i64(items.ids[min(k + 4, n - 1)]))
             if not absorb_list(p, f, op, o, class_map):
                 return GROW_CELLS, o
             if p.doc_total[f] == 0:
@@ -86,6 +84,20 @@ def absorb(
             p.doc_total[f] += op.doc_total[o]
         first += n
     return DONE, first
+
+
+@inline
+def prefetch_list(p: Postings, later: int, soon: int) -> None:
+    """The lists lie anywhere in memory: ask for all of one feature, then for the cells of an earlier one."""
+    prefetch(p.starts, later)
+    prefetch(p.lengths, later)
+    prefetch(p.rooms, later)
+    prefetch(p.term_total, later)
+    prefetch(p.doc_total, later)
+    at = i64(p.starts[soon])
+    prefetch(p.classes, at)
+    prefetch(p.terms, at)
+    prefetch(p.docs, at)
 
 
 def absorb_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int]) -> bool:
@@ -188,9 +200,7 @@ def covers(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int]) 
     return True
 
 
-def subtract(
-    v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: Sequence[int], items: Items
-) -> None:
+def subtract(v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: Sequence[int], items: Items) -> None:
     """Take the counts (ov, op), which (v, p) has, away; cells that reach zero go."""
     n_features = i64(ov.size[FEATURES])
     first = i64(0)

@@ -54,6 +54,7 @@ M64 = U64(0xFFFF_FFFF_FFFF_FFFF)
 ZERO = U64(0)
 ONE = U64(1)
 
+
 def u64(x: int) -> int:
     """`x` as an unsigned 64-bit integer."""
     return x

@@ -14,10 +14,14 @@ from typing import Any, NamedTuple
 from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
 from bunrui.kernel.ngrams import TWO, Items, put_items
 from bunrui.kernel.postings import Postings
-from bunrui.kernel.primitives import ONE, ZERO, i64, inline, u64
+from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
 
 TOO_LONG = -2
+
+FAR = U64(16)
+NEAR = U64(8)
+FEW_COLUMNS = 4
 
 # Places in `Linear.reading`
 PRESENCE = 0  # a feature counts once in a document
@@ -122,13 +126,12 @@ def accumulate(
             shared += all_shared[u64(ids[k])]
             k = k + ONE
         sums.rest[0] = shared
-    if len(table.starts) == 0:
+    if len(table.starts) > 0:
+        add_lists(ids, n_known, table, sums.weights)
+    elif len(sums.weights) <= FEW_COLUMNS:
         add_columns(ids, n_known, table.weights, sums.weights)
     else:
-        k = u64(0)
-        while k < n_known:
-            add_row(table, u64(ids[k]), 1.0, sums.weights)
-            k = k + ONE
+        add_rows(ids, n_known, table.weights, sums.weights)
 
 
 def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: Sums, stamp: int) -> int:
@@ -145,6 +148,8 @@ def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: S
     n_unknown = u64(0)
     k = u64(0)
     while k < n_items:
+        later = u64(ids[min(k + FAR, n_items - ONE)])
+        prefetch(lengths, later if later < n_features else ZERO)
         f = u64(ids[k])
         k = k + ONE
         if f >= n_features or lengths[f] == 0:
@@ -186,6 +191,33 @@ def add_columns(ids: Sequence[int], n_ids: int, weights: Sequence[float], into: 
         into[c] = a
         into[d] = b
         c = c + TWO
+
+
+def add_rows(ids: Sequence[int], n_ids: int, weights: Sequence[float], into: MutableSequence[float]) -> None:
+    """Add whole rows, one after the other."""
+    n_classes = u64(len(into))
+    k = u64(0)
+    while k < n_ids:
+        prefetch(weights, u64(ids[min(k + NEAR, n_ids - ONE)]) * n_classes)
+        row = u64(ids[k]) * n_classes
+        c = u64(0)
+        while c < n_classes:
+            into[c] += weights[row + c]
+            c = c + ONE
+        k = k + ONE
+
+
+def add_lists(ids: Sequence[int], n_ids: int, table: Table, into: MutableSequence[float]) -> None:
+    """Add lists, some of them whole rows."""
+    starts = table.starts
+    weights = table.weights
+    k = u64(0)
+    while k < n_ids:
+        # Lists lie anywhere: ask for the start of a later one, and for the weights of one before it.
+        prefetch(starts, u64(ids[min(k + FAR, n_ids - ONE)]))
+        prefetch(weights, u64(starts[u64(ids[min(k + NEAR, n_ids - ONE)])]))
+        add_row(table, u64(ids[k]), 1.0, into)
+        k = k + ONE
 
 
 @inline

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from bunrui.kernel import unicode
 from bunrui.kernel.ngrams import Items, Units, put_items
-from bunrui.kernel.primitives import ONE, i64, inline
+from bunrui.kernel.primitives import ONE, i64, inline, u64
 from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
 from bunrui.kernel.words import put
 
@@ -47,9 +47,7 @@ class Characters(NamedTuple):
     orders: Any  # int64 (9)
 
 
-def scan(
-    codes: Sequence[int], n: int, chars: Characters, stop: Vocabulary, units: Units, items: Items
-) -> int:
+def scan(codes: Sequence[int], n: int, chars: Characters, stop: Vocabulary, units: Units, items: Items) -> int:
     """Units of `codes[:n]`; how many.
 
     `units.text` holds 5 * n + 64 bytes, `units.orders` 3 * n + 8 units.  Words in `stop` are left out; `items` is
@@ -137,17 +135,13 @@ def scan_word(
 ) -> tuple[int, int]:
     """A run of letters, digits and marks; a last digit that is part of a keycap is left alone."""
     while i < n:
-        c = i64(codes[i])
-        kind = i64(classes[c])
+        c = i64(codes[u64(i)])
+        kind = i64(classes[u64(c)])
         if kind != WORD and kind != MARK:
             if (kind == VS16 or kind == KEYCAP) and is_keycap(codes, n, i - 1, classes):
                 return i - 1, o - 1
             break
-        if c < 0x80:
-            text[o] = c
-            o += 1
-        else:
-            o = put(text, o, c)
+        o = put(text, o, c)
         i += 1
     return i, o
 
@@ -257,13 +251,24 @@ def scan_unspaced(
     digits = i64(0)
     while i < n:
         kind = i64(classes[codes[i]])
+        while kind == script:
+            start = o
+            o = put(units.text, o, i64(codes[u64(i)]))
+            put_orders(units, u, start, o, shortest, min(order, longest))
+            in_space = False
+            u += 1
+            order += 1
+            i += 1
+            kind = i64(classes[codes[u64(i)]]) if i < n else SPACE
+        if i == n:
+            break
         if i >= digits and is_digit(codes[i]):
             digits = digits_end(codes, n, i)
             after = i64(classes[codes[digits]]) if digits < n else SPACE
             if after == WORD or after == MARK or after == VS16 or after == KEYCAP:
                 break
         start = o
-        if kind == script or kind == MARK or i < digits or (across and kind == PUNCT):
+        if kind == MARK or i < digits or (across and kind == PUNCT):
             o = put(units.text, o, i64(codes[i]))
             put_orders(units, u, start, o, shortest, min(order, longest))
             in_space = False
@@ -290,6 +295,7 @@ def scan_unspaced(
 
 @inline
 def put_orders(units: Units, u: int, start: int, end: int, shortest: int, longest: int) -> None:
-    units.borders[2 * u] = start
-    units.borders[2 * u + 1] = end
-    units.orders[u] = (shortest << 4) | longest
+    at = u64(u)
+    units.borders[at << ONE] = start
+    units.borders[(at << ONE) + ONE] = end
+    units.orders[at] = (shortest << 4) | longest

@@ -14,7 +14,7 @@ from bunrui.kernel.hashing import BYTE, S8, equal_bytes
 from bunrui.kernel.ngrams import TWO, Items
 from bunrui.kernel.primitives import M64, ONE, U64, ZERO, i64, inline, prefetch, u64
 
-AHEAD = U64(12)
+AHEAD = U64(32)
 THREE = U64(3)
 FOUR = U64(4)
 ID = U64(0xFFFF_FFFF)

@@ -13,6 +13,8 @@ from bunrui.kernel.primitives import M64, ONE, U64, ZERO, ctz, fold_words64, i64
 
 SPECIAL = 0xFFFF_FFFF
 
+TWO = U64(2)
+THREE = U64(3)
 S8 = U64(8)
 S63 = U64(63)
 S64 = U64(64)
@@ -73,22 +75,24 @@ def fold_words(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], 
 @inline
 def put(out: MutableSequence[int], o: int, point: int) -> int:
     """Write a code point as UTF-8; the place after it."""
+    # Unsigned: an index that might be negative is tested by numba, each time.
+    at = u64(o)
     if point < 0x80:
-        out[o] = point
+        out[at] = point
         return o + 1
     if point < 0x800:
-        out[o] = 0xC0 | (point >> 6)
-        out[o + 1] = 0x80 | (point & 0x3F)
+        out[at] = 0xC0 | (point >> 6)
+        out[at + ONE] = 0x80 | (point & 0x3F)
         return o + 2
     if point < 0x10000:
-        out[o] = 0xE0 | (point >> 12)
-        out[o + 1] = 0x80 | ((point >> 6) & 0x3F)
-        out[o + 2] = 0x80 | (point & 0x3F)
+        out[at] = 0xE0 | (point >> 12)
+        out[at + ONE] = 0x80 | ((point >> 6) & 0x3F)
+        out[at + TWO] = 0x80 | (point & 0x3F)
         return o + 3
-    out[o] = 0xF0 | (point >> 18)
-    out[o + 1] = 0x80 | ((point >> 12) & 0x3F)
-    out[o + 2] = 0x80 | ((point >> 6) & 0x3F)
-    out[o + 3] = 0x80 | (point & 0x3F)
+    out[at] = 0xF0 | (point >> 18)
+    out[at + ONE] = 0x80 | ((point >> 12) & 0x3F)
+    out[at + TWO] = 0x80 | ((point >> 6) & 0x3F)
+    out[at + THREE] = 0x80 | (point & 0x3F)
     return o + 4
 
 

@@ -34,7 +34,31 @@ def resized(array: Any, size: int) -> Any:
     return out
 
 
+# Slots that nobody needs any more, by log2 of their number.  Clearing old memory takes a tenth of the time in which the
+# system finds and clears new pages: 13 against 130 to 270 ms for 128 MB.
+_spare: dict[int, list[Any]] = {}
+_LEAST_SPARE_BITS = 12  # 128 KB: below, there is nothing to gain
+_SPARE_BITS = 21  # 64 MB
+_SPARE_EACH = 2
+_spare_lock = threading.Lock()
+
+
+def release(v: Vocabulary) -> None:
+    """Give back the slots of a vocabulary that is used no more, to be used again."""
+    bits = (len(v.slots) // SLOT).bit_length() - 1
+    with _spare_lock:
+        spare = _spare.setdefault(bits, [])
+        if _LEAST_SPARE_BITS <= bits <= _SPARE_BITS and len(spare) < _SPARE_EACH:
+            spare.append(v.slots)
+
+
 def _slots(bits: int) -> Any:
+    with _spare_lock:
+        spare = _spare.get(bits)
+        slots = spare.pop() if spare else None
+    if slots is not None:
+        slots.fill(0)
+        return slots
     # 64-byte alignment: two slots to a cache line, none across two.
     raw = np.zeros((SLOT << bits) + 8, np.uint64)
     skip = (-raw.ctypes.data % 64) // 8
@@ -79,6 +103,7 @@ def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int) -> Vocabular
     n = int(size[FEATURES])
     grown = Vocabulary(_slots(bits), resized(v.hashes, room_of(bits)), resized(v.starts, room_of(bits) + 1), text, size)
     run(vocabulary.move_slots, v.slots, grown, work=n * 20)
+    release(v)
     return grown
 
 

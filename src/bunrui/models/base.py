@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 # 230 nats, more than any document makes up for.
 MLE_LAMBDA = 1e-100
 
+
 @dataclass(frozen=True)
 class Smoothing:
     """λ: one number for all words, or one for each.

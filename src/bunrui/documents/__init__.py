@@ -1,0 +1,33 @@
+"""Files and streams → Arrow record batches of documents with their labels.
+
+    sources ──► bytes ──► UTF-8 ──► blocks of whole rows ──► rows ──► record batches
+               streams   encodings        blocks       jsonl · delimited · lines
+
+    label   string, or list<string> where a row of the batch has several; absent with `labelled=False`
+    text    string, list<string> (tokens) or map<string, int64> (counts of words)
+    id      string, null where nothing gives one: the column `id=`, a mail's Message-ID, a file's path in its folder
+    source  the file, as it was given
+    line    the line where the row begins; the row in Parquet and Arrow files; null for whole files
+
+Formats by suffix, with `.gz`, `.bz2`, `.xz` or `.zst` behind it where a file is compressed:
+
+    csv, tsv      RFC 4180: a header, quoted fields may hold line breaks          .csv .tsv
+    tab           tabs between columns, quotes are plain characters               (only by name)
+    jsonl         one JSON object a line                                          .jsonl .ndjson .json
+    parquet       Parquet                                                         .parquet .pq
+    arrow         Arrow IPC, file or stream; Feather 2                            .arrow .arrows .ipc .feather
+    fasttext      `__label__spam __label__ad text` lines                          .txt, recognised
+    lines         one document a line                                             .txt
+    eml, mbox     mail                                                            .eml .mbox
+    maildir       a folder with cur and new                                       recognised
+    folder        a folder for each class, a file for each document               a folder
+
+No file is ever held as a whole, except those that are one document.
+"""
+
+from __future__ import annotations
+
+from bunrui.documents.reader import Reader, read
+from bunrui.documents.sources import FORMATS
+
+__all__ = ["FORMATS", "Reader", "read"]

@@ -1,0 +1,120 @@
+"""Bytes → blocks of whole lines or records, in valid UTF-8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from bunrui.documents.encodings import MARK, encoding_error, is_utf8, transcoder
+from bunrui.documents.reading import Reading
+from bunrui.documents.streams import Stream
+from bunrui.errors import DataError, EncodingError
+
+__all__ = ["MAX_RECORD", "Block", "blocks", "last_line", "undecodable"]
+
+MAX_RECORD = 1 << 30
+"""Bytes of the longest line or record: more is taken for a mistake, such as a quote that is never closed."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Block(NamedTuple):
+    """Whole rows: `data` ends with a line feed; `line` is the number of its first line.
+
+    `valid` is False where bad rows are skipped and some bytes are not valid UTF-8.
+    """
+
+    data: bytes
+    line: int
+    valid: bool
+
+
+def last_line(data: bytes) -> int:
+    """Where the last whole line ends."""
+    return data.rfind(b"\n") + 1
+
+
+def blocks(
+    stream: Stream, reading: Reading, cut: Callable[[bytes], int] = last_line, *, raw: bool = False
+) -> Iterator[Block]:
+    """Cut a stream into blocks.
+
+    Parameters
+    ----------
+    stream : Stream
+    reading : Reading
+    cut : callable
+        Where the last whole row in some bytes ends; 0 if there is none.
+    raw : bool
+        Leave the bytes as they are, whatever their encoding.
+    """
+    size = reading.options.batch_bytes
+    line, carry = 1, b""
+    read = stream.read if raw else _Utf8(stream, reading).read
+    # As much again as is left over, so that a line of any length is read in linear time.
+    while chunk := read(max(size - len(carry), len(carry))):
+        data = carry + chunk
+        end = cut(data)
+        if not end:
+            carry = data
+            if len(carry) > MAX_RECORD:
+                raise DataError(
+                    f"{reading.where(line)}: what begins here is longer than {MAX_RECORD >> 20} MB and has no end: "
+                    "is a quote not closed, or is this another format?"
+                )
+            continue
+        carry = data[end:]
+        data = data if end == len(data) else data[:end]
+        yield _block(data, line, reading, raw)
+        line += data.count(b"\n")
+    if carry:
+        yield _block(carry if carry.endswith(b"\n") else carry + b"\n", line, reading, raw)
+
+
+def _block(data: bytes, line: int, reading: Reading, raw: bool) -> Block:
+    valid = raw or is_utf8(data)
+    if not valid and not reading.options.skip_bad:
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            where = reading.where(line + data.count(b"\n", 0, error.start))
+            raise encoding_error(where, data, error.start, "utf-8") from None
+    return Block(data, line, valid)
+
+
+def undecodable(reading: Reading, line: int | None, data: bytes, start: int) -> EncodingError:
+    """An error about bytes of a row that are not valid UTF-8."""
+    encoding = reading.options.encoding
+    if transcoder(encoding, "strict") is None:
+        return encoding_error(reading.where(line), data, start, "utf-8")
+    return EncodingError(f"{reading.where(line)}: some bytes are not valid {encoding}")  # what they were is gone
+
+
+class _Utf8:
+    """A stream in UTF-8, without a byte order mark."""
+
+    def __init__(self, stream: Stream, reading: Reading) -> None:
+        self._stream, self._reading = stream, reading
+        self._decoder = transcoder(reading.options.encoding, MARK if reading.options.skip_bad else "strict")
+        self._line, self._at_start = 1, True
+
+    def read(self, n_bytes: int) -> bytes:
+        """What that many bytes of the source give; nothing only at the end."""
+        while True:
+            data = self._stream.read(n_bytes)
+            out = self._decoded(data) if self._decoder else data
+            if self._at_start and out:
+                out, self._at_start = out.removeprefix(_BOM), False
+            if out or not data:
+                return out
+
+    def _decoded(self, data: bytes) -> bytes:
+        assert self._decoder is not None
+        try:
+            text = self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            encoding = self._reading.options.encoding
+            line = self._line + error.object[: error.start].decode(encoding, "replace").count("\n")
+            raise encoding_error(self._reading.where(line), bytes(error.object), error.start, encoding) from None
+        self._line += text.count("\n")
+        return text.encode("utf-8", "surrogatepass")

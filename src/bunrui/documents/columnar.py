@@ -1,0 +1,189 @@
+"""Parquet and Arrow IPC: columns that are Arrow's already, or nearly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from bunrui.documents.blocks import undecodable
+from bunrui.documents.reading import Reading
+from bunrui.documents.rows import COUNTS, STRING, TOKENS, Object, Rows, tidy
+from bunrui.documents.streams import Stream
+from bunrui.errors import DataError
+
+__all__ = ["read_arrow", "read_parquet"]
+
+_ERRORS = (pa.ArrowException, OSError)
+
+
+def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Batches of a Parquet file."""
+    try:
+        file = pq.ParquetFile(stream.seekable())
+        _check_columns(file.schema_arrow.names, reading)
+        n_rows = file.metadata.num_rows
+        batches = file.iter_batches(_n_rows(file.metadata, reading), columns=reading.columns, use_threads=False)
+        yield from _documents(batches, reading, n_rows)
+    except _ERRORS as error:
+        raise DataError(f"{reading.source.name} cannot be read as Parquet: {error}") from error
+
+
+def _n_rows(metadata: Any, reading: Reading) -> int:
+    """How many rows are about a batch."""
+    n_bytes = 0
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for column in range(row_group.num_columns):
+            chunk = row_group.column(column)
+            if chunk.path_in_schema.split(".")[0] in reading.columns:
+                n_bytes += chunk.total_uncompressed_size
+    return int(max(1, min(1 << 20, reading.options.batch_bytes * metadata.num_rows // max(1, n_bytes))))
+
+
+def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Batches of an Arrow IPC file or stream."""
+    try:
+        if stream.peek().startswith(b"ARROW1"):
+            file = pa.ipc.open_file(stream.seekable())
+            names = file.schema.names
+            batches = (file.get_batch(at) for at in range(file.num_record_batches))
+        else:
+            file = pa.ipc.open_stream(pa.PythonFile(_Readable(stream), "r"))
+            names = file.schema.names
+            batches = iter(file)
+        _check_columns(names, reading)
+        yield from _documents((batch.select(reading.columns) for batch in batches), reading, None)
+    except _ERRORS as error:
+        raise DataError(f"{reading.source.name} cannot be read as Arrow IPC: {error}") from error
+
+
+class _Readable:
+    """What `pa.PythonFile` needs to read from a stream."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.read = stream.read
+        self.closed = False
+
+    def close(self) -> None:
+        """The stream is closed by its owner."""
+
+
+def _check_columns(names: list[str], reading: Reading) -> None:
+    for column in reading.columns:
+        if column not in names:
+            raise DataError(f"{reading.source.name}: {reading.lacks(column, names)}")
+        if names.count(column) > 1:
+            raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
+
+
+def _documents(batches: Iterator[Any], reading: Reading, n_rows: int | None) -> Iterator[pa.RecordBatch]:
+    reading.unit = "row"
+    options, done = reading.options, 0
+    for batch in batches:
+        columns = {name: _normal(batch.column(name), name, reading) for name in reading.columns}
+        whole = pa.record_batch(columns)
+        for part in _parts(whole, options.batch_bytes):
+            narrow = {name: _narrow(part.column(name)) for name in part.schema.names}
+            out = _quick(narrow, reading, done)
+            if out is None:
+                out = _slow(narrow, part.num_rows, reading, done)
+            done += part.num_rows
+            if n_rows and reading.source.size:
+                reading.progress.bytes_read = reading.bytes_before + reading.source.size * done // n_rows
+            if out is not None and out.num_rows:
+                yield out
+
+
+def _parts(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
+    """A batch in halves of halves, until each is small enough or one row."""
+    if batch.num_rows > 1 and batch.nbytes > 2 * n_bytes:
+        half = batch.num_rows // 2
+        yield from _parts(batch.slice(0, half), n_bytes)
+        yield from _parts(batch.slice(half), n_bytes)
+    elif batch.num_rows:
+        yield batch
+
+
+def _quick(columns: dict[str, pa.Array], reading: Reading, done: int) -> pa.RecordBatch | None:
+    options = reading.options
+    try:
+        for column in columns.values():
+            column.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    label = columns[options.label] if reading.wants_label else None
+    id = columns[options.id] if options.id else None
+    texts = [columns[name] for name in options.text]
+    return tidy(reading, texts, label, id, np.arange(len(texts[0])) + done + 1)
+
+
+def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int) -> pa.RecordBatch | None:
+    rows, options = Rows(reading), reading.options
+    for at in range(n_rows):
+        line = done + at + 1
+        try:
+            values = {name: _value(column[at]) for name, column in columns.items()}
+        except UnicodeDecodeError as error:
+            reading.fail(undecodable(reading, line, error.object, error.start))
+            continue
+        label = values[options.label] if reading.wants_label else None
+        rows.add([values[name] for name in options.text], label, values[options.id] if options.id else None, line=line)
+    return rows.batch()
+
+
+def _value(scalar: Any) -> Any:
+    value = scalar.as_py()
+    if value is None or scalar.type != COUNTS:
+        return value
+    counts = Object(value)
+    if len(counts) < len(value):
+        counts.repeated = frozenset(word for word, times in Counter(word for word, _ in value).items() if times > 1)
+    return counts
+
+
+# --- types
+
+
+def _normal(array: pa.Array, name: str, reading: Reading) -> pa.Array:
+    """A column as large strings, lists of strings or maps from string to int64."""
+    is_text = name in reading.options.text
+    kind = array.type
+    try:
+        if pa.types.is_dictionary(kind):
+            # Not dictionary_decode: it knows no string_view.
+            return _normal(array.dictionary.cast(pa.large_string()).take(array.indices), name, reading)
+        if _is_string(kind) or pa.types.is_null(kind):
+            return array.cast(pa.large_string())
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            return pc.cast(array, options=pc.CastOptions(pa.large_string(), allow_invalid_utf8=True))
+        if pa.types.is_map(kind) and is_text and pa.types.is_integer(kind.item_type) and _is_string(kind.key_type):
+            return array.cast(COUNTS)
+        if pa.types.is_struct(kind) and is_text and all(pa.types.is_integer(field.type) for field in kind):
+            rows = array.to_pylist()
+            return pa.array([row and [(k, v) for k, v in row.items() if v is not None] for row in rows], COUNTS)
+        if _is_list(kind) and (_is_string(kind.value_type) or not is_text):
+            return array.cast(TOKENS)
+        if not is_text and not pa.types.is_nested(kind):
+            return (pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(kind) else array).cast(STRING)
+    except pa.ArrowNotImplementedError:
+        pass
+    wanted = "strings, lists of tokens, or maps from word to count" if is_text else "strings, numbers, or lists of them"
+    raise DataError(f"{reading.source.name}: the column {name!r} holds {kind}: {wanted} were expected")
+
+
+def _narrow(array: pa.Array) -> pa.Array:
+    return array.cast(STRING) if array.type == pa.large_string() else array
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))

@@ -1,0 +1,270 @@
+"""CSV and TSV as in RFC 4180, and plain columns with tabs.
+
+A field that begins with a quote ends with one; inside, a quote is written twice, and delimiters and line breaks are
+text.  A quote inside a field that does not begin with one is a plain character.  Lines end with LF or CRLF; empty
+lines count for nothing.
+
+The quick way is Arrow's reader.  It is trusted where each quote opens or closes a field or is written twice, which one
+look at the neighbours of all quotes tells: then the line breaks with an even number of quotes before them end the
+records, and the line of each record is known.  All else is read record by record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv
+
+from bunrui.documents.blocks import Block, blocks, last_line, undecodable
+from bunrui.documents.reading import Reading, listing
+from bunrui.documents.rows import STRING, Rows, tidy
+from bunrui.documents.streams import Stream
+from bunrui.errors import DataError
+
+__all__ = ["Record", "read_delimited", "records"]
+
+Integers = npt.NDArray[np.int64]
+
+_QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')
+_PART = 1 << 20
+_UNCLOSED = 'a field begins with a quote that is never closed: close it, or write quotes inside text twice ("")'
+_GOES_ON = 'a field goes on after its closing quote: write quotes inside it twice ("")'
+
+
+class Record(NamedTuple):
+    """A record of a block: where it stands, and its fields or what is wrong with it."""
+
+    start: int
+    end: int
+    fields: list[bytes]
+    problem: str = ""
+
+
+def read_delimited(
+    stream: Stream, reading: Reading, delimiter: bytes, *, quotes: bool = True
+) -> Iterator[pa.RecordBatch]:
+    """Batches of a stream of records with a header."""
+    table: _Table | None = None
+
+    def cut(data: bytes) -> int:
+        return _last_record(data, delimiter) if quotes else last_line(data)
+
+    for block in blocks(stream, reading, cut):
+        if table is None:
+            table, block = _header(block, reading, delimiter, quotes)
+            if not block.data:
+                continue
+        batch = table.quick(block) if block.valid else None
+        if batch is None:
+            batch = table.slow(block)
+        if batch is not None and batch.num_rows:
+            yield batch
+
+
+def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table, Block]:
+    """The columns of a table, and the block without them."""
+    first = next((record for record in records(block.data, delimiter, quotes) if record.fields != [b""]), None)
+    if first is None:
+        raise DataError(f"{reading.source.name} has empty lines only: a header and rows were expected")
+    if first.problem:
+        line = block.line + block.data.count(b"\n", 0, first.start)
+        raise DataError(f"{reading.where(line)}: {first.problem}")
+    names = [name.decode("utf-8", "replace") for name in first.fields]
+    for column in reading.columns:
+        if names.count(column) > 1:
+            raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
+        if column not in names:
+            raise DataError(f"{reading.source.name}: {reading.lacks(column, names)}{_hint(names, delimiter)}")
+    line = block.line + block.data.count(b"\n", 0, first.end)
+    return _Table(reading, names, delimiter, quotes), Block(block.data[first.end :], line, block.valid)
+
+
+def _hint(names: list[str], delimiter: bytes) -> str:
+    if len(names) == 1 and "\t" in names[0]:
+        return ". The header has tabs: is it format='tsv'?"
+    if len(names) == 1 and delimiter != b"," and "," in names[0]:
+        return ". The header has commas: is it format='csv'?"
+    if len(names) == 1 and ";" in names[0]:
+        return ". The header has semicolons: write the file with commas"
+    return ""
+
+
+class _Table:
+    """How to read blocks below a header."""
+
+    def __init__(self, reading: Reading, names: list[str], delimiter: bytes, quotes: bool) -> None:
+        self._reading, self._names, self._delimiter, self._quotes = reading, names, delimiter, quotes
+        self._parse = pa.csv.ParseOptions(
+            delimiter=delimiter.decode(), quote_char='"' if quotes else False, newlines_in_values=quotes
+        )
+        self._keys = [str(at) for at in range(len(names))]  # Arrow wants names that differ
+        wanted = [self._keys[names.index(name)] for name in reading.columns]
+        self._convert = pa.csv.ConvertOptions(
+            check_utf8=False, column_types=dict.fromkeys(wanted, STRING), include_columns=wanted
+        )
+
+    def quick(self, block: Block) -> pa.RecordBatch | None:
+        """A block by Arrow, or None."""
+        lines = _record_lines(block.data, self._delimiter, self._quotes)
+        if lines is None or not len(lines):
+            return None
+        table = self._parsed(block.data)
+        if table is None or table.num_rows != len(lines):
+            return None
+        options = self._reading.options
+        columns = {name: _joined(table.column(at)) for at, name in enumerate(self._reading.columns)}
+        label = columns[options.label] if self._reading.wants_label else None
+        id = columns[options.id] if options.id else None
+        return tidy(self._reading, [columns[name] for name in options.text], label, id, lines + block.line)
+
+    def _parsed(self, data: bytes) -> pa.Table | None:
+        for size in (_PART, len(data) + 1):
+            options = pa.csv.ReadOptions(use_threads=False, block_size=size, column_names=self._keys)
+            try:
+                return pa.csv.read_csv(pa.BufferReader(data), options, self._parse, self._convert)
+            except (pa.ArrowException, UnicodeDecodeError):
+                if size >= len(data):
+                    return None
+        return None
+
+    def slow(self, block: Block) -> pa.RecordBatch | None:
+        """A block record by record."""
+        reading, options = self._reading, self._reading.options
+        at = {name: self._names.index(name) for name in reading.columns}
+        rows, line, seen = Rows(reading), block.line, 0
+        for record in records(block.data, self._delimiter, self._quotes):
+            line += block.data.count(b"\n", seen, record.start)
+            seen = record.start
+            if record.fields == [b""] and not record.problem and block.data[record.start] != ord('"'):
+                continue
+            if record.problem:
+                reading.bad(record.problem, line)
+            elif len(record.fields) != len(self._names):
+                reading.bad(self._miscounted(len(record.fields)), line)
+            else:
+                try:
+                    values = {name: record.fields[index].decode() for name, index in at.items()}
+                except UnicodeDecodeError as error:
+                    reading.fail(undecodable(reading, line, error.object, error.start))
+                    continue
+                label = values[options.label] if reading.wants_label else None
+                id = values[options.id] if options.id else None
+                rows.add([values[name] for name in options.text], label, id, line=line)
+        return rows.batch()
+
+    def _miscounted(self, n_fields: int) -> str:
+        n_names = len(self._names)
+        columns = f"{n_names} column{'s' if n_names > 1 else ''}"
+        expected = f"{columns} expected ({listing(self._names)}), {n_fields} found"
+        if not self._quotes:
+            return f"{expected}: take tabs out of the text"
+        what = "commas" if self._delimiter == b"," else "tabs"
+        return f"{expected}: put quotes around text with {what} or line breaks in it"
+
+
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    array = column.combine_chunks()
+    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
+
+
+# --- where records end
+
+
+def records(data: bytes, delimiter: bytes, quotes: bool = True) -> Iterator[Record]:
+    """The records of some bytes that end with a line feed.
+
+    >>> [record.fields for record in records(b'a,"b ""x"",\\nc"\\r\\n5" disk,\\n', b",")]
+    [[b'a', b'b "x",\\nc'], [b'5" disk', b'']]
+    >>> [record.problem for record in records(b'"a"b,c\\n', b",")]
+    ['a field goes on after its closing quote: write quotes inside it twice ("")']
+    """
+    plain = re.compile(rb"[^" + re.escape(delimiter) + rb"\n]*+")
+    start = at = 0
+    fields: list[bytes] = []
+    while start < len(data):
+        problem = ""
+        if quotes and data.startswith(b'"', at):
+            field = _QUOTED.match(data, at)
+            assert field is not None
+            end = field.end() + 1
+            if end > len(data):
+                problem = _UNCLOSED
+                end = at
+            elif data[end : end + 1] == b"\r" and data[end + 1 : end + 2] == b"\n":
+                fields.append(field.group()[1:].replace(b'""', b'"'))
+                end += 1
+            elif data[end : end + 1] in (delimiter, b"\n"):
+                fields.append(field.group()[1:].replace(b'""', b'"'))
+            else:
+                problem = _GOES_ON
+        else:
+            match = plain.match(data, at)
+            assert match is not None
+            end = match.end()
+            field_data = match.group()
+            fields.append(field_data.removesuffix(b"\r") if data[end : end + 1] == b"\n" else field_data)
+        if problem:
+            end = data.index(b"\n", end)
+        elif data[end : end + 1] == delimiter:
+            at = end + 1
+            continue
+        yield Record(start, end + 1, fields, problem)
+        start = at = end + 1
+        fields = []
+
+
+def _quote_places(data: bytes) -> tuple[Integers, npt.NDArray[np.uint8]]:
+    chars = np.frombuffer(data, np.uint8)
+    return np.flatnonzero(chars == ord('"')), chars
+
+
+def _are_paired(places: Integers, chars: npt.NDArray[np.uint8], delimiter: int) -> bool:
+    """Whether each quote opens or closes a field, or is one of two inside a field."""
+    opening, closing = places[::2], places[1::2]
+    before = chars[opening - 1]
+    after = chars[np.minimum(closing + 1, len(chars) - 1)]
+    opens = (opening == 0) | (before == delimiter) | (before == ord("\n")) | (before == ord('"'))
+    closes = (after == delimiter) | (after == ord("\n")) | (after == ord("\r")) | (after == ord('"'))
+    return bool(opens.all() and closes.all())
+
+
+def _record_lines(data: bytes, delimiter: bytes, quotes: bool) -> Integers | None:
+    """On which line of a block each record begins, if that can be seen from its quotes."""
+    if data.count(b"\r") != data.count(b"\r\n"):
+        return None  # Arrow takes CR alone for the end of a line
+    chars = np.frombuffer(data, np.uint8)
+    feeds = np.flatnonzero(chars == ord("\n"))
+    lines = np.arange(len(feeds))
+    if quotes and b'"' in data:
+        places, chars = _quote_places(data)
+        if len(places) % 2 or not _are_paired(places, chars, delimiter[0]):
+            return None
+        lines = np.flatnonzero(np.searchsorted(places, feeds) % 2 == 0)
+    ends = feeds[lines]
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    begins = np.concatenate([[0], lines[:-1] + 1])
+    length = ends - starts - (chars[np.maximum(ends - 1, 0)] == ord("\r"))
+    return np.asarray(begins[length > 0], np.int64)
+
+
+def _last_record(data: bytes, delimiter: bytes) -> int:
+    """Where the last whole record ends, 0 if there is none."""
+    end = last_line(data)
+    if b'"' not in data:
+        return end
+    places, chars = _quote_places(data)
+    if _are_paired(places, chars, delimiter[0]):
+        while end and np.searchsorted(places, end) % 2:
+            # Inside a quoted field: look before it.
+            end = data.rfind(b"\n", 0, places[np.searchsorted(places, end) - 1]) + 1
+        return end
+    for record in records(data[:end], delimiter):
+        if record.problem == _UNCLOSED:
+            return record.start
+        end = record.end
+    return end

@@ -1,0 +1,236 @@
+"""`read`: sources → record batches, one source after the other."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import cached_property, partial
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from bunrui.documents.delimited import read_delimited
+from bunrui.documents.folders import folder_files, read_folder
+from bunrui.documents.jsonl import read_jsonl
+from bunrui.documents.lines import read_fasttext, read_lines
+from bunrui.documents.mailboxes import maildir_files, read_eml, read_maildir, read_mbox
+from bunrui.documents.reading import Options, Progress, Reading, Source
+from bunrui.documents.sources import find_sources, guess
+from bunrui.documents.streams import Stream
+from bunrui.errors import DataError, OptionError
+
+__all__ = ["Reader", "read"]
+
+
+def read(
+    sources: Any,
+    *,
+    text: str | Iterable[str] = "text",
+    label: str = "label",
+    id: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    skip_bad: bool = False,
+    labelled: bool = True,
+    batch_bytes: int = 16 << 20,
+    include: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
+) -> Reader:
+    """Read documents from files, folders and streams.
+
+    Parameters
+    ----------
+    sources : path, "-", binary stream, an iterable of these, or a mapping from label to any of these
+        What to read, one after the other; "-" is the standard input.  All documents of a source in a mapping have its
+        label, whatever the source holds.
+    text : str or iterable of str
+        The column with the text; several are joined by line breaks.
+    label : str
+        The column with the label, or the list of labels.  Numbers become strings.
+    id : str, optional
+        The column with an id.
+    format : str, optional
+        One of `FORMATS`; by default the suffix of a file tells, and the first bytes of a stream or `.txt` file.
+    encoding : str
+        Of text; Parquet, Arrow and mail know their own.
+    skip_bad : bool
+        Leave out bad rows and count them, instead of raising at the first.
+    labelled : bool
+        Whether labels are wanted; without, labels in the sources are not looked at.
+    batch_bytes : int
+        About how many bytes of a source a batch holds; a longer document is a batch of its own.
+    include, exclude : str or iterable of str, optional
+        Patterns such as `"*.txt"`, of the files in a folder to be read and to be left out.
+
+    Returns
+    -------
+    Reader
+        An iterable of `pyarrow.RecordBatch`.
+
+    Raises
+    ------
+    DataError
+        With the file and the line, here for files that are not there, and while reading for what they hold.
+
+    Examples
+    --------
+    >>> import io
+    >>> lines = io.BytesIO(b'{"label": "spam", "text": "win money"}\\n{"label": 7, "text": "lunch?"}\\n')
+    >>> for batch in read(lines):
+    ...     print(batch.select(["label", "text", "line"]).to_pylist())
+    [{'label': 'spam', 'text': 'win money', 'line': 1}, {'label': '7', 'text': 'lunch?', 'line': 2}]
+    >>> next(iter(read(io.BytesIO(b"text,topic\\nhello,"), label="topic")))
+    Traceback (most recent call last):
+    bunrui.errors.DataError: stream, line 2: the label is empty: give it a name, or leave the row out
+    >>> [batch["text"].to_pylist() for batch in read(io.BytesIO(b"one\\ntwo\\n"), labelled=False)]
+    [['one', 'two']]
+    """
+    columns = _names(text)
+    if not columns:
+        raise OptionError("text= names no column: give at least one")
+    if batch_bytes < 1:
+        raise OptionError(f"batch_bytes is {batch_bytes}: give at least 1")
+    try:
+        b"".decode(encoding)
+    except LookupError as error:
+        raise OptionError(
+            f"there is no text encoding {encoding!r}: try utf-8, cp932, euc-jp, gb18030, big5, cp949 or latin-1"
+        ) from error
+    found = find_sources(sources, format)
+    options = Options(
+        columns, label, id, encoding, skip_bad, labelled, batch_bytes, _names(include or ()), _names(exclude or ())
+    )
+    return Reader(found, options)
+
+
+def _names(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+class Reader:
+    """The batches of some sources; made by `read`.
+
+    Each pass over it reads the sources from the start, which streams allow once.  Files are closed at the end of a
+    pass, when the pass is left early, and by `close`, which the end of a `with` block calls.
+
+    Examples
+    --------
+    >>> import io
+    >>> with read(io.BytesIO(b"text,label\\na,x\\nb,\\nc,y\\n"), skip_bad=True) as reader:
+    ...     print(sum(batch.num_rows for batch in reader), reader.n_skipped, reader.bytes_read)
+    2 1 22
+    >>> reader.skipped
+    ['stream, line 3: the label is empty: give it a name, or leave the row out']
+    """
+
+    def __init__(self, sources: list[Source], options: Options) -> None:
+        self._sources, self._options = sources, options
+        self._progress = Progress()
+        self._pass: Callable[[], Generator[pa.RecordBatch] | None] = lambda: None
+        self._used: set[int] = set()  # streams that were read
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far in this pass, before decompression."""
+        return self._progress.bytes_read
+
+    @cached_property
+    def bytes_total(self) -> int | None:
+        """Bytes of all sources, None if one is a pipe."""
+        total = 0
+        for source in self._sources:
+            size = _size(source, self._options)
+            if size is None:
+                return None
+            total += size
+        return total
+
+    @property
+    def n_skipped(self) -> int:
+        """Bad rows left out so far in this pass."""
+        return self._progress.n_skipped
+
+    @property
+    def skipped(self) -> list[str]:
+        """What was wrong with the first 20 of them."""
+        return list(self._progress.skipped)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        self.close()
+        self._progress = Progress()
+        batches = self._batches(self._progress)
+        self._pass = weakref.ref(batches)  # not the pass itself: it ends when nobody else holds it
+        return batches
+
+    def _batches(self, progress: Progress) -> Generator[pa.RecordBatch]:
+        for at, source in enumerate(self._sources):
+            before = progress.bytes_read
+            if source.path is None:
+                if at in self._used:
+                    raise DataError(f"{source.name} was read before, and a stream can be read only once")
+                self._used.add(at)
+            yield from _read(Reading(source, self._options, progress, before))
+            if source.size is not None:
+                progress.bytes_read = before + source.size
+
+    def close(self) -> None:
+        """Close the files of a pass under way."""
+        batches = self._pass()
+        if batches is not None:
+            batches.close()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _read(reading: Reading) -> Iterator[pa.RecordBatch]:
+    source = reading.source
+    if source.format == "maildir":
+        yield from read_maildir(reading)
+    elif source.format == "folder" or (source.format == "eml" and source.path and os.path.isdir(source.path)):
+        yield from read_folder(reading)
+    else:
+        with Stream(source, reading.progress) as stream:
+            head = stream.peek()
+            if not head:
+                raise DataError(f"{source.name} is empty")
+            yield from _FILES[source.format or guess(head, reading)](stream, reading)
+
+
+def _parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+    from bunrui.documents.columnar import read_parquet  # only here: pyarrow.parquet takes time to import
+
+    return read_parquet(stream, reading)
+
+
+def _arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+    from bunrui.documents.columnar import read_arrow
+
+    return read_arrow(stream, reading)
+
+
+_FILES: dict[str, Callable[[Stream, Reading], Iterator[pa.RecordBatch]]] = {
+    "csv": partial(read_delimited, delimiter=b","),
+    "tsv": partial(read_delimited, delimiter=b"\t"),
+    "tab": partial(read_delimited, delimiter=b"\t", quotes=False),
+    "jsonl": read_jsonl,
+    "parquet": _parquet,
+    "arrow": _arrow,
+    "fasttext": read_fasttext,
+    "lines": read_lines,
+    "eml": read_eml,
+    "mbox": read_mbox,
+}
+
+
+def _size(source: Source, options: Options) -> int | None:
+    if source.path is None or not os.path.isdir(source.path):
+        return source.size
+    if source.format == "maildir":
+        return sum(os.path.getsize(path) for path, _ in maildir_files(source.path))
+    return sum(os.path.getsize(os.path.join(source.path, path)) for path in folder_files(source.path, options))

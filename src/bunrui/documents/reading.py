@@ -1,0 +1,142 @@
+"""What all formats share: the wishes of the caller, the source at hand, and what happens to a bad row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from bunrui.errors import DataError
+
+__all__ = ["KEPT", "RowError", "Options", "Progress", "Reading", "Source", "listing"]
+
+KEPT = 20
+"""How many messages about skipped rows are kept."""
+
+
+class RowError(Exception):
+    """What is wrong with a row; whoever knows the file and the line makes a DataError of it."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `read`, checked."""
+
+    text: tuple[str, ...] = ("text",)
+    label: str = "label"
+    id: str | None = None
+    encoding: str = "utf-8"
+    skip_bad: bool = False
+    labelled: bool = True
+    batch_bytes: int = 16 << 20
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file, folder or stream.
+
+    Attributes
+    ----------
+    name : str
+        How messages and the column `source` call it.
+    path : str or None
+        None for a stream.
+    stream : binary file or None
+        None for a path.
+    format : str
+        One of `FORMATS`, or an empty string: guess from the first bytes.
+    compression : str
+        A suffix without its dot, or an empty string.
+    label : str or None
+        The label of all its documents, where the caller gives one.
+    size : int or None
+        Bytes to be read; None for a pipe.
+    """
+
+    name: str
+    path: str | None
+    stream: Any = None
+    format: str = ""
+    compression: str = ""
+    label: str | None = None
+    size: int | None = None
+
+
+@dataclass
+class Progress:
+    """Counters of one pass over the sources."""
+
+    bytes_read: int = 0
+    n_skipped: int = 0
+    skipped: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Reading:
+    """One source while it is read.
+
+    >>> reading = Reading(Source("a.csv", "a.csv"), Options(skip_bad=True), Progress())
+    >>> reading.bad("the label is empty", line=7)
+    >>> reading.progress.skipped
+    ['a.csv, line 7: the label is empty']
+    """
+
+    source: Source
+    options: Options
+    progress: Progress
+    bytes_before: int = 0  # read from the sources before this one
+    unit: str = "line"
+    kind: str = ""  # of text: "string", "tokens" or "counts", once the first row is read
+
+    @property
+    def wants_label(self) -> bool:
+        """Whether labels are to be found in the rows."""
+        return self.options.labelled and self.source.label is None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to be found in the rows, each once."""
+        options = self.options
+        names = [*options.text, *([options.label] if self.wants_label else []), *([options.id] if options.id else [])]
+        return list(dict.fromkeys(names))
+
+    def where(self, line: int | None = None, source: str | None = None) -> str:
+        """The place of a row, as messages begin with it."""
+        name = source or self.source.name
+        return name if line is None else f"{name}, {self.unit} {line}"
+
+    def bad(self, what: str, line: int | None = None, source: str | None = None) -> None:
+        """Raise about a bad row, or count it."""
+        self.fail(DataError(f"{self.where(line, source)}: {what}"))
+
+    def fail(self, error: DataError) -> None:
+        """Raise an error about one row, or count it."""
+        if not self.options.skip_bad:
+            raise error
+        self.progress.n_skipped += 1
+        if len(self.progress.skipped) < KEPT:
+            self.progress.skipped.append(str(error))
+
+    def lacks(self, column: str, there: list[str]) -> str:
+        """What to say when a column is not there."""
+        if column in self.options.text:
+            option = "text"
+        elif column == self.options.label:
+            option = "label"
+        else:
+            option = "id"
+        say = f"there is no column {column!r}, only {listing(there)}" if there else f"there is no column {column!r}"
+        return f"{say}: choose another with {option}="
+
+
+def listing(names: list[str], most: int = 20) -> str:
+    """Names in a message, the first of them if there are many.
+
+    >>> listing(["title", "body"])
+    "'title', 'body'"
+    >>> listing([str(n) for n in range(9)], most=2)
+    "'0', '1' and 7 more"
+    """
+    shown = ", ".join(repr(name if len(name) <= 40 else name[:40] + "…") for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

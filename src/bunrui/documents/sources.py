@@ -1,0 +1,141 @@
+"""What the caller gives → sources with a format each."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from bunrui.documents.mailboxes import is_maildir
+from bunrui.documents.reading import Reading, Source
+from bunrui.documents.streams import COMPRESSIONS
+from bunrui.errors import DataError, LabelError, OptionError
+
+__all__ = ["FORMATS", "find_sources", "guess"]
+
+FORMATS = (
+    "csv",
+    "tsv",
+    "tab",
+    "jsonl",
+    "parquet",
+    "arrow",
+    "fasttext",
+    "lines",
+    "eml",
+    "mbox",
+    "maildir",
+    "folder",
+)
+"""The names of all formats."""
+
+_FOLDERS = ("eml", "maildir", "folder")
+_SUFFIXES = {
+    "csv": "csv",
+    "tsv": "tsv",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "json": "jsonl",
+    "parquet": "parquet",
+    "pq": "parquet",
+    "arrow": "arrow",
+    "arrows": "arrow",
+    "ipc": "arrow",
+    "feather": "arrow",
+    "eml": "eml",
+    "mbox": "mbox",
+    "txt": "",
+}
+
+
+def find_sources(sources: Any, format: str | None) -> list[Source]:
+    """All sources in the order given, those of a mapping with their label.
+
+    Parameters
+    ----------
+    sources : path, "-", binary stream, an iterable of these, or a mapping from label to any of these
+    format : str or None
+        One of `FORMATS`; None to go by the suffix.
+    """
+    if format is not None and format not in FORMATS:
+        raise OptionError(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
+    found = list(_find(sources, format, None))
+    if not found:
+        raise DataError("there is nothing to read: give at least one file")
+    if sum(source.path is None and source.stream is None for source in found) > 1:
+        raise DataError("the standard input (-) can be read only once: give it once")
+    return found
+
+
+def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Source]:
+    if isinstance(sources, Mapping):
+        for name, inner in sources.items():
+            if not isinstance(name, str) or not name:
+                raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty")
+            yield from _find(inner, format, name)
+    elif isinstance(sources, (str, os.PathLike)):
+        yield _of_path(os.fspath(sources), format, label)
+    elif hasattr(sources, "read"):
+        name = str(getattr(sources, "name", "") or "stream")
+        yield Source(name, None, sources, format or "", label=label)
+    elif isinstance(sources, Iterable) and not isinstance(sources, (bytes, bytearray)):
+        for inner in sources:
+            yield from _find(inner, format, label)
+    else:
+        raise DataError(f"a source is a path, '-' or a binary stream, not {type(sources).__name__}")
+
+
+def _of_path(path: Any, format: str | None, label: str | None) -> Source:
+    path = os.fsdecode(path)
+    if path == "-":
+        return Source("<stdin>", None, None, format or "", label=label)
+    if os.path.isdir(path):
+        if format is not None and format not in _FOLDERS:
+            raise DataError(f"{path} is a folder, and {format} is read from files: give the files in it")
+        if (format or "maildir") == "maildir" and is_maildir(path):
+            return Source(path, path, None, "maildir", label=label)
+        if format == "maildir":
+            raise DataError(f"{path} is no Maildir: it has no folders cur and new")
+        return Source(path, path, None, format or "folder", label=label)
+    if not os.path.exists(path):
+        raise DataError(f"there is no file {path!r}: check the path")
+    if format in ("maildir", "folder"):
+        raise DataError(f"{path} is a file, and format {format!r} is read from a folder: give the folder")
+    size = os.path.getsize(path) if os.path.isfile(path) else None
+    suffixes = [suffix[1:].lower() for suffix in PurePath(path).suffixes]
+    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
+    if format is None:
+        format = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if format is None:
+        raise DataError(f"the name {path!r} does not tell the format: give format=, one of {', '.join(FORMATS[:-2])}")
+    return Source(path, path, None, format, compression, label, size)
+
+
+def guess(head: bytes, reading: Reading) -> str:
+    """The format of a stream, from its first bytes.
+
+    Parquet, Arrow and mbox by their marks; JSON lines by a {; `__label__`; CSV and TSV by a header with the columns
+    that are wanted; all else is lines.
+    """
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    if re.match(rb"From \S+[^\n]*\d\d?:\d\d[^\n]*\n", head):
+        return "mbox"
+    try:
+        text = head.decode(reading.options.encoding, "replace").lstrip("\ufeff").lstrip()
+    except LookupError:  # pragma: no cover
+        text = ""
+    if text.startswith("__label__"):
+        return "fasttext"
+    if re.match(r'\{\s*(?:"|\})', text):
+        return "jsonl"
+    header = text.split("\n", 1)[0].rstrip("\r")[:10_000]
+    for name, delimiter in (("csv", ","), ("tsv", "\t")):
+        if set(reading.columns) <= set(next(csv.reader([header], delimiter=delimiter), [])):
+            return name
+    return "lines"

@@ -1,0 +1,157 @@
+"""A file or pipe → bytes: counted, decompressed, and peeked at."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import tempfile
+import zlib
+from types import TracebackType
+from typing import Any
+
+import pyarrow as pa
+
+from bunrui.documents.reading import Progress, Source
+from bunrui.errors import DataError
+
+__all__ = ["COMPRESSIONS", "Stream"]
+
+COMPRESSIONS = ("gz", "bz2", "xz", "zst")
+_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, pa.ArrowException)
+_PEEK = 1 << 16
+
+
+class _Counted(io.RawIOBase):
+    """A file that counts what is read from it."""
+
+    def __init__(self, file: Any, progress: Progress, owned: bool) -> None:
+        self._file, self._progress, self._owned = file, progress, owned
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        if not isinstance(data, bytes):
+            raise DataError(f"a stream gives {type(data).__name__}, not bytes: open it in binary mode")
+        buffer[: len(data)] = data
+        self._progress.bytes_read += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if self._owned and not self.closed:
+            self._file.close()
+        super().close()
+
+
+class Stream:
+    """The bytes of a source, decompressed.
+
+    Files that it opened are closed with it; the standard input and streams that the caller gave stay open.
+
+    >>> with Stream(Source("x", None, io.BytesIO(gzip.compress(b"abc"))), Progress()) as stream:
+    ...     stream.peek(), stream.read(2), stream.read(2), stream.read(2)
+    (b'abc', b'ab', b'c', b'')
+    """
+
+    def __init__(self, source: Source, progress: Progress) -> None:
+        self.source = source
+        self._closing: list[Any] = []
+        self._head = b""
+        try:
+            self._open(source, progress)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, source: Source, progress: Progress) -> None:
+        if source.path is not None:
+            try:
+                file: Any = open(source.path, "rb", buffering=0)  # noqa: SIM115 (closed in close)
+            except OSError as error:
+                raise DataError(f"{source.name} cannot be opened: {error.strerror}") from error
+        else:
+            file = sys.stdin.buffer if source.stream is None else source.stream
+        counted = _Counted(file, progress, owned=source.path is not None)
+        self._closing.append(counted)
+        raw: Any = io.BufferedReader(counted, _PEEK)
+        self._file = raw
+        compression = source.compression
+        if not compression and source.path is None:
+            start = self._guarded(lambda: raw.peek(8))
+            compression = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "")
+        if compression:
+            self._file = _decompressed(raw, compression)
+            self._closing.append(self._file)
+
+    def peek(self) -> bytes:
+        """The first bytes, without taking them."""
+        if len(self._head) < _PEEK:
+            self._head += self._fill(_PEEK - len(self._head))
+        return self._head
+
+    def read(self, n_bytes: int) -> bytes:
+        """So many bytes; fewer only at the end."""
+        taken, self._head = self._head[:n_bytes], self._head[n_bytes:]
+        if len(taken) == n_bytes:
+            return taken
+        rest = self._fill(n_bytes - len(taken))
+        return taken + rest if taken else rest
+
+    def _fill(self, n_bytes: int) -> bytes:
+        parts = []
+        while n_bytes > 0 and (part := self._guarded(lambda n=n_bytes: self._file.read(n))):
+            parts.append(part)
+            n_bytes -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _guarded(self, read: Any) -> bytes:
+        try:
+            return bytes(read())
+        except _DAMAGED as error:
+            raise DataError(
+                f"{self.source.name} is damaged or cut short and cannot be decompressed: {error}"
+            ) from error
+        except OSError as error:
+            raise DataError(f"{self.source.name} cannot be read: {error.strerror or error}") from error
+
+    def seekable(self) -> Any:
+        """The same bytes as an Arrow file, to be read in any order; those of a pipe go through a temporary file."""
+        if self.source.path is not None and not self.source.compression and self.source.size is not None:
+            file = pa.OSFile(self.source.path)
+        else:
+            copy = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
+            self._closing.append(copy)
+            while part := self.read(1 << 20):
+                copy.write(part)
+            copy.seek(0)
+            file = pa.PythonFile(copy, "r")
+        self._closing.append(file)
+        return file
+
+    def close(self) -> None:
+        """Close what was opened."""
+        while self._closing:
+            self._closing.pop().close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _decompressed(raw: Any, compression: str) -> Any:
+    match compression:
+        case "gz":
+            return gzip.GzipFile(fileobj=raw)
+        case "bz2":
+            return bz2.BZ2File(raw)
+        case "xz":
+            return lzma.LZMAFile(raw)
+        case _:
+            return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
