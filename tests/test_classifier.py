@@ -871,6 +871,21 @@ def test_cross_validation(corpus: tuple[list[str], list[str]]) -> None:
     assert cross_val_predict(TextClassifier(), texts, labels, cv=4).tolist() == labels
     assert cross_val_predict(TextClassifier("multinomial"), np.array(texts), np.array(labels), cv=4).tolist() == labels
     assert cross_val_score(make_pipeline(TextClassifier()), texts, labels, cv=3).tolist() == [1.0] * 3
+    chances = cross_val_predict(TextClassifier(), texts, labels, cv=4, method="predict_proba")
+    assert np.unique(labels)[chances.argmax(axis=1)].tolist() == labels
+
+
+def test_numbers_as_labels() -> None:
+    texts = [f"word{k % 12} common" for k in range(36)]
+    labels = np.array([k % 12 for k in range(36)])
+    clf = TextClassifier(analyzer="words").fit(texts, labels)
+    assert clf.classes_.tolist() == list(range(12))  # 10 after 9, not after 1
+    assert clf.predict(texts).tolist() == labels.tolist()
+    assert clf.with_model("multinomial").score(texts, labels) == 1.0
+    with pytest.raises(LabelError, match=r"^this classifier was fitted with numbers as labels"):
+        clf.learn(["more"], ["1"])
+    with pytest.raises(LabelError, match=r"^a label of text 0 is 1, which is not a string"):
+        TextClassifier().learn(["text"], [1])
 
 
 # The package

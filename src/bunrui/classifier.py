@@ -106,6 +106,7 @@ class TextClassifier:
         self._memory = _Memory(Counts(self._analyzer.fingerprint))
         select(self._memory.counts, self.min_df, self.max_features)
         self._reader: Reader | None = None
+        self._numbers = False
 
     def __repr__(self) -> str:
         with self._memory.lock.read():
@@ -117,17 +118,25 @@ class TextClassifier:
         return self._memory.counts
 
     @property
-    def classes_(self) -> npt.NDArray[np.str_]:
+    def classes_(self) -> npt.NDArray[Any]:
         """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
         with self._memory.lock.read():
             if not self.counts.n_docs:
                 raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
-            return np.array(self.counts.live_labels)
+            return self._named(self.counts.live_labels)
+
+    def _named(self, labels: Sequence[str]) -> npt.NDArray[Any]:
+        return np.array([int(label) for label in labels] if self._numbers else labels)
 
     # Learning
 
     def learn(self, texts: Texts, labels: Labels) -> TextClassifier:
         """Learn documents with their labels (strings, or collections of strings), all or none of them."""
+        if self._numbers:
+            raise LabelError("this classifier was fitted with numbers as labels: fit it with strings to learn more")
+        return self._learn(texts, labels)
+
+    def _learn(self, texts: Texts, labels: Labels) -> TextClassifier:
         delta = self._count(texts, labels)
         with self._memory.lock.write():
             if not self.counts.labels:
@@ -201,10 +210,10 @@ class TextClassifier:
                 out[hard], _ = _score(reader, *again(hard))
             return reader.classes, out[:, reader.columns]
 
-    def predict(self, texts: Texts) -> npt.NDArray[np.str_]:
+    def predict(self, texts: Texts) -> npt.NDArray[Any]:
         """The most likely label of every text, (n_docs,); ties go to the label that sorts first."""
         classes, scores = self._scores(texts)
-        return np.asarray(np.array(classes)[scores.argmax(axis=1)])
+        return np.asarray(self._named(classes)[scores.argmax(axis=1)])
 
     def predict_proba(self, texts: Texts) -> Floats:
         """P(class | text), (n_docs, n_classes) in the order of `classes_`."""
@@ -253,7 +262,7 @@ class TextClassifier:
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
         other = TextClassifier(**(self.get_params() | options | ({"model": model} if model else {})))
-        other._memory = self._memory
+        other._memory, other._numbers = self._memory, self._numbers
         return other
 
     def _current_reader(self) -> Reader:
@@ -275,9 +284,18 @@ class TextClassifier:
     # As a scikit-learn estimator
 
     def fit(self, texts: Texts, labels: Labels) -> TextClassifier:
-        """Forget everything, then learn."""
+        """Forget everything, then learn.
+
+        Here labels may also be a NumPy array of whole numbers: scikit-learn's `cross_val_predict` makes one when it is
+        asked for probabilities.
+        """
         self._reset()
-        return self.learn(texts, labels)
+        if not (isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and labels.size and labels.min() >= 0):
+            return self.learn(texts, labels)
+        width = len(str(labels.max()))
+        self._learn(texts, [f"{number:0{width}d}" for number in labels.tolist()])
+        self._numbers = True
+        return self
 
     def partial_fit(self, texts: Texts, labels: Labels, classes: Sequence[str] | None = None) -> TextClassifier:
         """Learn more.  With `classes`, other labels are errors."""
@@ -307,7 +325,7 @@ class TextClassifier:
                 raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
         checked = TextClassifier(**(known | options))
         if checked._memory.counts.fingerprint == self.counts.fingerprint:
-            checked._memory = self._memory
+            checked._memory, checked._numbers = self._memory, self._numbers
         self.__dict__.update(checked.__dict__)
         return self
 

@@ -217,7 +217,7 @@ def _contributions(
     for name, sign in ((label, 1.0), (against, -1.0)):
         if name is not None:
             c = counts.label_ids[name]
-            unseen = scorer.scale[c] * (scorer.slope[c] + scorer.unseen) if smooth else 0.0
+            unseen = scorer.scale[c] * scorer.unseen[c] if smooth else 0.0
             one = np.full(len(features), unseen)
             one[known] = weights.of(c)
             values += sign * one

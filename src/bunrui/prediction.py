@@ -58,7 +58,7 @@ class Reader:
             scorer.bias,
             scorer.scale,
             scorer.slope,
-            np.array([scorer.unseen]),
+            scorer.unseen,
             np.array([int(scorer.presence), int(smooth_unseen)], np.int64),
         )
         self._table: Table | None = None
@@ -108,7 +108,7 @@ class Reader:
         counts = self.view.counts
         hard = np.empty(hi - lo, np.int64)
         seen = np.zeros(counts.n_ids if self.scorer.presence else 0, np.uint32)
-        sums = Sums(np.empty(len(counts.labels)), np.empty(2), seen)
+        sums = Sums(np.empty(len(counts.labels)), np.empty(3), seen)
         n_bytes = int(docs.offsets[-1] - docs.offsets[0])
         args = (docs, lo, hi, recipe, scratch_for(longest), counts.vocabulary, self.table(), self.linear, sums)
         n_hard = run(scoring.score_documents, *args, out[lo:hi].reshape(-1), hard, work=n_bytes)
@@ -128,7 +128,7 @@ class Reader:
         table = self._weighed(gather(counts, features[:n_features], self.scorer.by_docs))
         n_classes = len(counts.labels)
         seen = np.zeros(n_features if self.scorer.presence else 0, np.uint32)
-        sums = Sums(np.empty(n_classes), np.empty(2), seen)
+        sums = Sums(np.empty(n_classes), np.empty(3), seen)
         out = np.empty(n_classes)
         run(scoring.score_items, docs, d, scratch.items, n_items, table, self.linear, sums, out, work=n_items)
         return out

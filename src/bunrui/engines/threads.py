@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bunrui.counts import Counts, new_postings
 from bunrui.engines.labels import LabelSets
-from bunrui.errors import OptionError
+from bunrui.errors import DataError, OptionError
 from bunrui.kernel import count as tallying
 from bunrui.kernel import postings
 from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
@@ -34,7 +34,13 @@ T = TypeVar("T")
 # Below this many bytes a second thread costs more than it brings.
 _WORTH_A_THREAD = 1 << 20
 _LARGE_TABLE = 1 << 17
+
+# Places in the folded text, which may be five times as long, are 32-bit.
+MAX_DOCUMENT = 512 << 20
 _LARGE_TABLE = 1 << 17
+
+# Places in the folded text, which may be five times as long, are 32-bit.
+MAX_DOCUMENT = 512 << 20
 
 
 def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> tuple[Counts, Integers]:
@@ -112,6 +118,9 @@ def longest_document(docs: Documents, recipe: Recipe) -> int:
     longest = int(sizes.max()) if len(sizes) else 0
     if recipe.params[KIND] == GIVEN and len(docs.lists) > 1:
         longest = max(longest, int(np.diff(docs.lists).max()))
+    if longest > MAX_DOCUMENT:
+        row = int(sizes.argmax())
+        raise DataError(f"text {row} has {longest:,} bytes, more than {MAX_DOCUMENT:,}: cut it into several documents")
     return longest
 
 

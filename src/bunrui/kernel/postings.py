@@ -186,18 +186,33 @@ def find_lacking(
 
 
 def covers(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int]) -> bool:
-    if p.term_total[f] < op.term_total[o] or p.doc_total[f] < op.doc_total[o]:
+    """Whether what would stay of feature `f` could have been learned."""
+    terms = i64(p.term_total[f]) - i64(op.term_total[o])
+    docs = i64(p.doc_total[f]) - i64(op.doc_total[o])
+    if not could_be(terms, docs):
         return False
-    i = i64(p.starts[f])
-    end = i + i64(p.lengths[f])
-    b = i64(op.starts[o])
-    for j in range(b, b + i64(op.lengths[o])):
-        c = class_map[op.classes[j]]
-        while i < end and p.classes[i] < c:
-            i += 1
-        if i == end or p.classes[i] != c or p.terms[i] < op.terms[j] or p.docs[i] < op.docs[j]:
+    all_terms = i64(0)
+    all_docs = i64(0)
+    j = i64(op.starts[o])
+    end = j + i64(op.lengths[o])
+    a = i64(p.starts[f])
+    for i in range(a, a + i64(p.lengths[f])):
+        cell_terms = i64(p.terms[i])
+        cell_docs = i64(p.docs[i])
+        if j < end and p.classes[i] == class_map[op.classes[j]]:
+            cell_terms -= i64(op.terms[j])
+            cell_docs -= i64(op.docs[j])
+            j += 1
+        if not could_be(cell_terms, cell_docs) or cell_terms > terms or cell_docs > docs:
             return False
-    return True
+        all_terms += cell_terms
+        all_docs += cell_docs
+    return j == end and terms <= all_terms and docs <= all_docs
+
+
+def could_be(terms: int, docs: int) -> bool:
+    """Whether a feature can occur so often in so many documents."""
+    return 0 <= docs <= terms and (docs > 0 or terms == 0)
 
 
 def subtract(v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: Sequence[int], items: Items) -> None:

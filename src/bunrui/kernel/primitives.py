@@ -80,7 +80,7 @@ def popcount(x: int) -> int:
     return x.bit_count()
 
 
-def prefetch(array: Sequence[int], i: int) -> None:
+def prefetch(array: Sequence[float], i: int) -> None:
     """Say that `array[i]` will be read soon."""
 
 

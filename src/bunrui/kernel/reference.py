@@ -96,10 +96,11 @@ def universal(text: str, orders: Orders, stop: Collection[str] = ()) -> list[Fea
     features: list[Feature] = []
     chain: list[Unit] = []
     for kind, start, end in _segments(folded, orders):
-        if kind == PUNCT and end - start > 1:
+        if kind == PUNCT and end - start > 1 and orders.punctuation:
             # An emoticon: its marks one by one, then all of it.
             for i in range(start, end):
-                chain.append(Unit(folded[i], i, i + 1, 1, min(len(chain) + 1, orders.words)))
+                if folded[i] not in stop:
+                    chain.append(Unit(folded[i], i, i + 1, 1, min(len(chain) + 1, orders.words)))
         if kind in orders.scripts:
             features += _ngrams(chain, " ", starts, ends)
             chain = []

@@ -1,6 +1,8 @@
 """Documents → scores, by the one linear form that every text model has:
 
-    score[c] = bias[c] + scale[c] * (slope[c] * length + (sum of shared[f] + sum of weight[f, c]))
+    score[c] = bias[c] + scale[c] * (slope[c] * length + (sum of shared[f] + sum of weight[f, c]) + unseen[c] * n)
+
+where n counts the words that were never learned, if they count at all.
 
 The sums run over the features of the document in the order of its text, each class by itself, so that neither ids nor
 the layout of a table can change a bit of the result.
@@ -48,7 +50,7 @@ class Linear(NamedTuple):
     bias: Any  # float64 (classes)
     scale: Any  # float64 (classes)
     slope: Any  # float64 (classes)
-    unseen: Any  # float64 (1): shared of a feature that was never learned
+    unseen: Any  # float64 (classes)
     reading: Any  # int64 (2)
 
 
@@ -56,7 +58,7 @@ class Sums(NamedTuple):
     """Accumulators of one document, and the document in which a feature was last seen."""
 
     weights: Any  # float64 (classes)
-    rest: Any  # float64 (2): shared, length
+    rest: Any  # float64 (3): shared, length, words that were never learned
     seen: Any  # uint32 (features)
 
 
@@ -100,6 +102,7 @@ def clear(sums: Sums) -> None:
         sums.weights[c] = 0.0
     sums.rest[0] = 0.0
     sums.rest[1] = 0.0
+    sums.rest[2] = 0.0
 
 
 def accumulate(
@@ -114,7 +117,7 @@ def accumulate(
 ) -> None:
     """Add the weights of the items, whose ids are known; `counts[first + k]` times where `counts` is not empty."""
     if len(counts) > 0 and linear.reading[PRESENCE] == 0:
-        add_counted(items, n_items, counts, first, table, linear, sums)
+        add_counted(items, n_items, counts, first, table, sums)
         return
     n_known = keep_known(items, n_items, table, linear, sums, stamp)
     ids = items.ids
@@ -137,7 +140,7 @@ def accumulate(
 def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: Sums, stamp: int) -> int:
     """Move the ids that count to the front: known, and under presence not yet seen in this document; how many.
 
-    The length of the document, and the share of words that were never learned, go to `sums.rest`.
+    The length of the document, and the number of words that were never learned, go to `sums.rest`.
     """
     ids = items.ids
     lengths = table.lengths
@@ -163,10 +166,8 @@ def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: S
             n_known = n_known + ONE
     # Whole numbers below 2 ** 53: their sum has no order.
     sums.rest[1] += float(n_known)
-    if linear.reading[SMOOTH] != 0:
-        # A word that is not known has no place to mark: under presence the caller gives each word once.
-        sums.rest[1] += float(n_unknown)
-        sums.rest[0] += float(n_unknown) * linear.unseen[0]
+    # A word that is not known has no place to mark: where such words count, the caller gives each once under presence.
+    sums.rest[2] += float(n_unknown)
     return n_known
 
 
@@ -239,9 +240,7 @@ def add_row(table: Table, f: int, x: float, into: MutableSequence[float]) -> Non
             j = j + ONE
 
 
-def add_counted(
-    items: Items, n_items: int, counts: Sequence[int], first: int, table: Table, linear: Linear, sums: Sums
-) -> None:
+def add_counted(items: Items, n_items: int, counts: Sequence[int], first: int, table: Table, sums: Sums) -> None:
     """Add the weights of item k `counts[first + k]` times."""
     n_features = u64(len(table.lengths))
     k = u64(0)
@@ -250,9 +249,7 @@ def add_counted(
         x = float(counts[first + i64(k)])
         k = k + ONE
         if f >= n_features or table.lengths[f] == 0:
-            if linear.reading[SMOOTH] != 0:
-                sums.rest[0] += x * linear.unseen[0]
-                sums.rest[1] += x
+            sums.rest[2] += x
             continue
         sums.rest[1] += x
         if len(table.shared) > 0:
@@ -264,6 +261,8 @@ def finish(linear: Linear, sums: Sums, out: MutableSequence[float], at: int) -> 
     """Write the scores of the document whose sums these are to `out[at:]`."""
     for c in range(len(linear.bias)):
         inner = linear.slope[c] * sums.rest[1] + (sums.rest[0] + sums.weights[c])
+        if linear.reading[SMOOTH] != 0:
+            inner += linear.unseen[c] * sums.rest[2]
         out[at + c] = linear.bias[c] + linear.scale[c] * inner
 
 

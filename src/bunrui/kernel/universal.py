@@ -83,9 +83,11 @@ def scan(codes: Sequence[int], n: int, chars: Characters, stop: Vocabulary, unit
             size = emoticon_size(codes, n, i, chars)
             if size > 0:
                 # Its marks one by one, then all of it: a few tokens in a short text may be all the evidence there is.
-                for k in range(size):
-                    chain += 1
+                for k in range(size if chars.orders[PUNCTUATION] != 0 else 0):
                     end = put(text, o, i64(codes[i + k]))
+                    if len(stop.hashes) > 0 and is_stop(stop, text, o, end, items):
+                        continue
+                    chain += 1
                     o = put_unit(units, u, o, end, min(chain, order))
                     u += 1
                 start = o

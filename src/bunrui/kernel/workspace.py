@@ -184,10 +184,13 @@ def new_recipe(
 
 
 _threads = threading.local()
+_KEEP_SCRATCH = 4 << 20
 
 
 def scratch_for(longest: int) -> analyze.Scratch:
-    """The scratch of this thread, with room for `longest` bytes."""
+    """The scratch of this thread, with room for `longest` bytes; that of a very long document is not kept."""
+    if longest > _KEEP_SCRATCH:
+        return new_scratch(longest)
     scratch: analyze.Scratch | None = getattr(_threads, "scratch", None)
     if scratch is None or len(scratch.codes) < longest + 64:
         scratch = _threads.scratch = new_scratch(max(longest, 4096))

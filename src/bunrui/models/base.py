@@ -151,8 +151,8 @@ class Scorer:
         weight[f, c] of every cell.
     share : function of Cells, optional
         shared[f] of every feature; 0 where there is none.
-    unseen : float
-        shared of a word that was never learned.
+    unseen : (n_classes,) float64
+        In place of slope + shared + weight, for a word that was never learned.
     by_docs : bool
         Whether the model counts documents in place of occurrences.
     presence : bool
@@ -162,8 +162,8 @@ class Scorer:
     bias: Floats
     scale: Floats
     slope: Floats
+    unseen: Floats
     weigh: Callable[[Cells], Floats]
     share: Callable[[Cells], Floats] | None = None
-    unseen: float = 0.0
     by_docs: bool = False
     presence: bool = False

@@ -46,6 +46,7 @@ def bernoulli(view: View, smoothing: Smoothing, prior: Floats) -> Scorer:
         bias=prior + (all_absent + exact_sums(absent(cells), cells.classes, len(docs))),
         scale=np.ones_like(prior),
         slope=log(lam) - log_docs,
+        unseen=log(lam) - log(docs + 2 * lam),
         weigh=weigh,
         by_docs=True,
         presence=True,

@@ -60,9 +60,9 @@ def complement(
         bias=np.zeros(len(slope)),
         scale=scale,
         slope=slope,
+        unseen=slope + log(smoothing.value),
         weigh=weigh,
         share=share,
-        unseen=float(log(smoothing.value)),
         by_docs=by_docs,
         presence=by_docs,
     )

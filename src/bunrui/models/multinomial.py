@@ -29,7 +29,8 @@ def multinomial(
     view: View, smoothing: Smoothing, prior: Floats, *, by_docs: bool = False, presence: bool = False
 ) -> Scorer:
     """Occurrences in training and in prediction."""
-    slope = -log(positive(view.class_sum(by_docs) + smoothing.total(view), smoothing))
+    per_word = -log(positive(view.class_sum(by_docs) + smoothing.total(view), smoothing))
+    unseen = per_word + log(smoothing.value)
 
     def weigh(cells: Cells) -> Floats:
         return log1p(cells.counts / _by_cell(cells, smoothing, view))
@@ -37,15 +38,14 @@ def multinomial(
     def share(cells: Cells) -> Floats:
         return log(smoothing.of(view.counts, cells.ids))
 
-    if smoothing.is_single:
-        slope = slope + log(smoothing.value)
     return Scorer(
         bias=prior,
         scale=np.ones_like(prior),
-        slope=slope,
+        # With one λ for all words, log λ is of the slope.
+        slope=unseen if smoothing.is_single else per_word,
+        unseen=unseen,
         weigh=weigh,
         share=None if smoothing.is_single else share,
-        unseen=0.0 if smoothing.is_single else float(log(smoothing.value)),
         by_docs=by_docs,
         presence=presence,
     )
