@@ -56,8 +56,17 @@ def measure(name: str, spec: AnalyzerSpec, models: tuple[str, ...], alphas: tupl
             row: dict[str, Any] = {"corpus": name, "model": model, "alpha": alpha}
             for where, (clf, texts, labels) in accuracy.items():
                 row[where] = clf.with_model(model, alpha=alpha).score(texts, np.array(labels.to_pylist()))
+            if model == "binary-complement":
+                row["with prior"] = with_prior(part.with_model(model, alpha=alpha), *accuracy["held out"][1:])
             rows.append(row | {"features": whole.counts.n_features, "MB/s": n_bytes / seconds / 1e6})
     return rows
+
+
+def with_prior(clf: TextClassifier, texts: Any, labels: Any) -> float:
+    """Accuracy of a complement model to whose scores the log priors of the classes are added."""
+    docs = np.array([clf.counts.doc_count[clf.counts.label_ids[label]] for label in clf.classes_])
+    scores = clf.scores(texts) + np.log(docs / docs.sum())
+    return float(np.mean(clf.classes_[scores.argmax(axis=1)] == np.array(labels.to_pylist())))
 
 
 def main() -> None:
@@ -92,6 +101,10 @@ def report(spec: str, rows: list[dict[str, Any]], names: list[str]) -> None:
         mean = np.mean([row["held out"] for row in mine.values()])
         cells = "".join(f"{mine[name]['held out']:.4f}/{mine[name]['test']:.4f}".rjust(14) for name in names)
         print(f"{model}, {alpha}".ljust(26) + f"{mean:8.4f}" + cells)
+    for alpha in dict.fromkeys(row["alpha"] for row in rows if "with prior" in row):
+        mine = {row["corpus"]: row["with prior"] for row in rows if row["alpha"] == alpha and "with prior" in row}
+        cells = "".join(f"{mine[name]:.4f}/      ".rjust(14) for name in names)
+        print(f"… with prior, {alpha}".ljust(26) + f"{np.mean(list(mine.values())):8.4f}" + cells)
     sizes = {row["corpus"]: (row["features"], row["MB/s"]) for row in rows}
     print("features, MB/s".ljust(34) + "".join(f"{f / 1e6:.2f} M, {s:.0f}".rjust(14) for f, s in sizes.values()))
 

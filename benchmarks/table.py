@@ -124,7 +124,8 @@ def emit(rows: list[Row], versions: Mapping[str, str], *, as_json: bool = False)
     if as_json:
         sys.stdout.write(json.dumps(run, indent=2, ensure_ascii=False) + "\n")
     else:
-        show(run, Console())
+        # A pipe has no width of its own, and twelve columns do not fit into the usual 80.
+        show(run, Console() if sys.stdout.isatty() else Console(width=140))
 
 
 def show(run: Mapping[str, Any], console: Console) -> None:
@@ -177,7 +178,8 @@ def main() -> None:
     if arguments.json:
         sys.stdout.write(json.dumps(run, indent=2, ensure_ascii=False) + "\n")
     else:
-        show(run, Console())
+        # A pipe has no width of its own, and twelve columns do not fit into the usual 80.
+        show(run, Console() if sys.stdout.isatty() else Console(width=140))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,10 @@ from typing import NamedTuple
 
 from bunrui.documents.encodings import MARK, encoding_error, is_utf8, transcoder
 from bunrui.documents.reading import Reading
-from bunrui.documents.streams import Stream
+from bunrui.documents.streams import MAX_RECORD, Stream
 from bunrui.errors import DataError, EncodingError
 
-__all__ = ["MAX_RECORD", "Block", "blocks", "last_line", "undecodable"]
-
-MAX_RECORD = 1 << 30
-"""Bytes of the longest line or record: more is taken for a mistake, such as a quote that is never closed."""
+__all__ = ["Block", "blocks", "last_line", "undecodable"]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -101,7 +98,7 @@ class _Utf8:
     def read(self, n_bytes: int) -> bytes:
         """What that many bytes of the source give; nothing only at the end."""
         while True:
-            data = self._stream.read(n_bytes)
+            data = self._stream.read(max(n_bytes, len(_BOM)))
             out = self._decoded(data) if self._decoder else data
             if self._at_start and out:
                 out, self._at_start = out.removeprefix(_BOM), False

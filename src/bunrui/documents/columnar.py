@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bunrui.documents.blocks import undecodable
 from bunrui.documents.reading import Reading
 from bunrui.documents.rows import COUNTS, STRING, TOKENS, Object, Rows, tidy
 from bunrui.documents.streams import Stream
-from bunrui.errors import DataError
+from bunrui.errors import DataError, EncodingError
 
 __all__ = ["read_arrow", "read_parquet"]
 
@@ -130,7 +129,9 @@ def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int
         try:
             values = {name: _value(column[at]) for name, column in columns.items()}
         except UnicodeDecodeError as error:
-            reading.fail(undecodable(reading, line, error.object, error.start))
+            shown = error.object[error.start : error.start + 4].hex(" ")
+            what = f"the bytes {shown} are not valid utf-8: decode the text before it is written"
+            reading.fail(EncodingError(f"{reading.where(line)}: {what}"))
             continue
         label = values[options.label] if reading.wants_label else None
         rows.add([values[name] for name in options.text], label, values[options.id] if options.id else None, line=line)

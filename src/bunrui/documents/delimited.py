@@ -57,20 +57,22 @@ def read_delimited(
     for block in blocks(stream, reading, cut):
         if table is None:
             table, block = _header(block, reading, delimiter, quotes)
-            if not block.data:
-                continue
+        if table is None or not block.data:
+            continue
         batch = table.quick(block) if block.valid else None
         if batch is None:
             batch = table.slow(block)
         if batch is not None and batch.num_rows:
             yield batch
+    if table is None:
+        raise DataError(f"{reading.source.name} has empty lines only: a header and rows were expected")
 
 
-def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table, Block]:
-    """The columns of a table, and the block without them."""
+def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table | None, Block]:
+    """How to read what is below the header, and the block without it."""
     first = next((record for record in records(block.data, delimiter, quotes) if record.fields != [b""]), None)
     if first is None:
-        raise DataError(f"{reading.source.name} has empty lines only: a header and rows were expected")
+        return None, block
     if first.problem:
         line = block.line + block.data.count(b"\n", 0, first.start)
         raise DataError(f"{reading.where(line)}: {first.problem}")
@@ -235,9 +237,9 @@ def _are_paired(places: Integers, chars: npt.NDArray[np.uint8], delimiter: int) 
 
 def _record_lines(data: bytes, delimiter: bytes, quotes: bool) -> Integers | None:
     """On which line of a block each record begins, if that can be seen from its quotes."""
-    if data.count(b"\r") != data.count(b"\r\n"):
-        return None  # Arrow takes CR alone for the end of a line
     chars = np.frombuffer(data, np.uint8)
+    if b"\r" in data and not (chars[np.flatnonzero(chars == ord("\r")) + 1] == ord("\n")).all():
+        return None  # Arrow takes CR alone for the end of a line
     feeds = np.flatnonzero(chars == ord("\n"))
     lines = np.arange(len(feeds))
     if quotes and b'"' in data:
@@ -259,9 +261,10 @@ def _last_record(data: bytes, delimiter: bytes) -> int:
         return end
     places, chars = _quote_places(data)
     if _are_paired(places, chars, delimiter[0]):
-        while end and np.searchsorted(places, end) % 2:
-            # Inside a quoted field: look before it.
-            end = data.rfind(b"\n", 0, places[np.searchsorted(places, end) - 1]) + 1
+        if np.searchsorted(places, end) % 2:  # inside a quoted field
+            feeds = np.flatnonzero(chars == ord("\n"))
+            outside = feeds[np.searchsorted(places, feeds) % 2 == 0]
+            end = int(outside[-1]) + 1 if len(outside) else 0
         return end
     for record in records(data[:end], delimiter):
         if record.problem == _UNCLOSED:

@@ -86,8 +86,10 @@ def guesses(data: bytes) -> list[str]:
     >>> guesses("今天天氣很好".encode("big5"))[0], guesses("un café".encode("latin-1"))[0]
     ('big5', 'latin-1')
     """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or data.count(b"\0") * 4 > len(data):
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return ["utf-16"] if _decodes("utf-16", data) else []
+    if _decodes("utf-8", data) and not _decoded("utf-8", data).isascii():
+        return ["utf-8"]
     scored = [(_score(name, _decoded(name, data)), name) for name in _COMMON if _decodes(name, data)]
     return [name for score, name in sorted(scored, key=lambda pair: -pair[0]) if score > 0.3 or name == "latin-1"]
 
@@ -106,7 +108,7 @@ def _decoded(encoding: str, data: bytes) -> str:
 def _decodes(encoding: str, data: bytes) -> bool:
     try:
         return "\0" not in _decoded(encoding, data)
-    except UnicodeDecodeError:
+    except UnicodeError:
         return False
 
 

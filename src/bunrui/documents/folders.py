@@ -9,11 +9,10 @@ from pathlib import PurePath
 
 import pyarrow as pa
 
-from bunrui.documents.blocks import MAX_RECORD
 from bunrui.documents.encodings import encoding_error, transcoder
 from bunrui.documents.mailboxes import add_mail
 from bunrui.documents.reading import Options, Reading, Source
-from bunrui.documents.rows import Rows
+from bunrui.documents.rows import Rows, shown
 from bunrui.documents.streams import COMPRESSIONS, Stream
 from bunrui.errors import DataError
 
@@ -75,7 +74,7 @@ def _add(rows: Rows, reading: Reading, path: str, label: str | None) -> None:
     suffix = PurePath(path).suffix.lower()[1:]
     compression = suffix if suffix in COMPRESSIONS else ""
     with Stream(Source(name, name, compression=compression), reading.progress) as stream:
-        data = stream.read(MAX_RECORD)
+        data = stream.whole()
     stem = path.lower().removesuffix(f".{compression}") if compression else path.lower()
     if reading.source.format == "eml" or stem.endswith(".eml"):
         add_mail(rows, reading, data, label=label, source=name)
@@ -86,7 +85,7 @@ def _add(rows: Rows, reading: Reading, path: str, label: str | None) -> None:
         line = 1 + bytes(error.object[: error.start]).count(b"\n")
         reading.fail(encoding_error(reading.where(line, name), data, error.start, reading.options.encoding))
     else:
-        rows.add([text], label, path.replace(os.sep, "/"), source=name)
+        rows.add([text], label, shown(path.replace(os.sep, "/")), source=name)
 
 
 def _decoded(data: bytes, encoding: str) -> str:

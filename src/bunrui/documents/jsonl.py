@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from bunrui.documents.blocks import Block, blocks, undecodable
-from bunrui.documents.reading import RowError, Reading
+from bunrui.documents.reading import Reading, RowError
 from bunrui.documents.rows import LABELS, STRING, TOKENS, Object, Rows, Written, tidy
 from bunrui.documents.streams import Stream
 from bunrui.errors import DataError
@@ -163,7 +163,7 @@ def _object(line: bytes) -> Object:
     try:
         row = json.loads(line.decode(), object_pairs_hook=_pairs, parse_float=Written, parse_constant=_nothing)
     except json.JSONDecodeError as error:
-        raise RowError(f"this is not JSON: {error.msg} at character {error.pos + 1}") from None
+        raise RowError(f"this is not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}") from None
     except RecursionError:
         raise RowError("this JSON is nested too deeply: give text, label and id at the top of the object") from None
     except UnicodeDecodeError:

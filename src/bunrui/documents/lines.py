@@ -80,7 +80,7 @@ def _slow(block: Block, reading: Reading) -> pa.RecordBatch | None:
         if reading.wants_label and not labels:
             reading.bad("there is no label: begin the line with __label__ and its label", line)
             continue
-        text = _LABEL.sub("", text).rstrip(_SPACE)
+        text = _LABEL.sub("", text)
         rows.add([text], (labels if len(labels) > 1 else labels[0]) if reading.wants_label else None, None, line=line)
     return rows.batch()
 

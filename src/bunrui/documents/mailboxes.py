@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from bunrui.documents.blocks import MAX_RECORD, blocks
+from bunrui.documents.blocks import blocks
 from bunrui.documents.mail import parse_mail
-from bunrui.documents.reading import RowError, Reading, Source
+from bunrui.documents.reading import Reading, RowError, Source
 from bunrui.documents.rows import Rows
 from bunrui.documents.streams import Stream
 from bunrui.errors import DataError
@@ -24,13 +24,14 @@ __all__ = ["add_mail", "is_maildir", "maildir_files", "read_eml", "read_maildir"
 
 # A line that begins with "From " and has a time in it, at the start or below an empty line.
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]*\d\d?:\d\d[^\n]*\n")
+_LAST_LINE = re.compile(rb"(?<=\n)\r?\n\Z")  # the empty line that belongs to the next mail
 _QUOTED_FROM = re.compile(rb"^>(?=>*From )", re.MULTILINE)
 
 
 def read_eml(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     """The batch of a file that holds one mail."""
     rows = Rows(reading)
-    data = stream.read(MAX_RECORD)
+    data = stream.whole()
     add_mail(rows, reading, data, label=_label(reading, parent=True))
     if batch := rows.batch():
         yield batch
@@ -51,8 +52,8 @@ def read_mbox(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
         for (start, begin), end in zip(found, ends, strict=True):
             line += block.data.count(b"\n", seen, start)
             seen = start
-            data = _QUOTED_FROM.sub(b"", block.data[begin:end])
-            add_mail(rows, reading, data.removesuffix(b"\n"), line=line, label=label)
+            data = _LAST_LINE.sub(b"", _QUOTED_FROM.sub(b"", block.data[begin:end]))
+            add_mail(rows, reading, data, line=line, label=label)
         if batch := rows.batch():
             yield batch
 
@@ -90,7 +91,7 @@ def read_maildir(reading: Reading) -> Iterator[pa.RecordBatch]:
     rows = Rows(reading)
     for path, folder in maildir_files(reading.source.path):
         with Stream(Source(path, path), reading.progress) as stream:
-            data = stream.read(MAX_RECORD)
+            data = stream.whole()
         add_mail(rows, reading, data, label=folder if reading.wants_label else None, source=path)
         if rows.is_full and (batch := rows.batch()):
             yield batch

@@ -93,11 +93,10 @@ def read(
     if batch_bytes < 1:
         raise OptionError(f"batch_bytes is {batch_bytes}: give at least 1")
     try:
-        b"".decode(encoding)
-    except LookupError as error:
-        raise OptionError(
-            f"there is no text encoding {encoding!r}: try utf-8, cp932, euc-jp, gb18030, big5, cp949 or latin-1"
-        ) from error
+        "a".encode(encoding)
+    except (LookupError, ValueError) as error:
+        known = "utf-8, cp932, euc-jp, gb18030, big5, cp949 or latin-1"
+        raise OptionError(f"there is no text encoding {encoding!r}: try {known}") from error
     found = find_sources(sources, format)
     options = Options(
         columns, label, id, encoding, skip_bad, labelled, batch_bytes, _names(include or ()), _names(exclude or ())

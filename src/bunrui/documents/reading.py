@@ -7,7 +7,7 @@ from typing import Any
 
 from bunrui.errors import DataError
 
-__all__ = ["KEPT", "RowError", "Options", "Progress", "Reading", "Source", "listing"]
+__all__ = ["KEPT", "Options", "Progress", "Reading", "RowError", "Source", "listing"]
 
 KEPT = 20
 """How many messages about skipped rows are kept."""

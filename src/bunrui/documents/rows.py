@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bunrui.documents.reading import RowError, Reading
+from bunrui.documents.reading import Reading, RowError
 
-__all__ = ["Object", "Rows", "Written", "assemble", "tidy"]
+__all__ = ["COUNTS", "LABELS", "STRING", "TOKENS", "Object", "Rows", "Written", "assemble", "shown", "tidy"]
 
 STRING = pa.string()
 TOKENS = pa.list_(STRING)
@@ -54,6 +54,9 @@ class Rows:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
+        self._clear()
+
+    def _clear(self) -> None:
         self._texts: list[Any] = []
         self._labels: list[Any] = []
         self._ids: list[str | None] = []
@@ -102,7 +105,7 @@ class Rows:
                 label = pa.array(labels, STRING)
         names = [source or reading.source.name for source in self._sources] if any(self._sources) else None
         batch = assemble(reading, text, label, pa.array(self._ids, STRING), pa.array(self._lines, pa.int64()), names)
-        self.__init__(reading)  # type: ignore[misc]
+        self._clear()
         return batch
 
 
@@ -118,9 +121,9 @@ def assemble(
     columns["id"] = pa.nulls(n, STRING) if id is None else id
     if sources is None:
         zeros = pa.array(np.zeros(n, np.int32))
-        columns["source"] = pa.DictionaryArray.from_arrays(zeros, pa.array([_shown(reading.source.name)]))
+        columns["source"] = pa.DictionaryArray.from_arrays(zeros, pa.array([shown(reading.source.name)]))
     else:
-        columns["source"] = pa.array([_shown(source) for source in sources], STRING).dictionary_encode()
+        columns["source"] = pa.array([shown(source) for source in sources], STRING).dictionary_encode()
     columns["line"] = lines if isinstance(lines, pa.Array) else pa.array(lines, pa.int64())
     return pa.record_batch(columns)
 
@@ -270,6 +273,6 @@ def _short(value: Any) -> str:
     return shown if len(shown) <= 40 else shown[:40] + "…"
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
     """File names may be bytes in any encoding; Arrow's strings may not."""
     return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

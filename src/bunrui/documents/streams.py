@@ -9,6 +9,8 @@ import lzma
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -17,12 +19,16 @@ import pyarrow as pa
 from bunrui.documents.reading import Progress, Source
 from bunrui.errors import DataError
 
-__all__ = ["COMPRESSIONS", "Stream"]
+__all__ = ["COMPRESSIONS", "MAX_RECORD", "Stream"]
 
 COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, pa.ArrowException)
 _PEEK = 1 << 16
+_MOST = 16 << 20
+
+MAX_RECORD = 1 << 30
+"""Bytes of the longest document: more is taken for a mistake, such as a quote that is never closed."""
 
 
 class _Counted(io.RawIOBase):
@@ -35,12 +41,16 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
-        if not isinstance(data, bytes):
-            raise DataError(f"a stream gives {type(data).__name__}, not bytes: open it in binary mode")
-        buffer[: len(data)] = data
-        self._progress.bytes_read += len(data)
-        return len(data)
+        if self._owned:
+            n_bytes = int(self._file.readinto(buffer))
+        else:
+            data = self._file.read(len(buffer))
+            if not isinstance(data, bytes):
+                raise DataError(f"a stream gives {type(data).__name__}, not bytes: open it in binary mode")
+            n_bytes = len(data)
+            buffer[:n_bytes] = data
+        self._progress.bytes_read += n_bytes
+        return n_bytes
 
     def close(self) -> None:
         if self._owned and not self.closed:
@@ -82,7 +92,7 @@ class Stream:
         self._file = raw
         compression = source.compression
         if not compression and source.path is None:
-            start = self._guarded(lambda: raw.peek(8))
+            start = self._guarded(partial(raw.peek, 8))
             compression = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "")
         if compression:
             self._file = _decompressed(raw, compression)
@@ -102,14 +112,25 @@ class Stream:
         rest = self._fill(n_bytes - len(taken))
         return taken + rest if taken else rest
 
+    def whole(self) -> bytes:
+        """All bytes of a file that is one document."""
+        data = self.read(MAX_RECORD + 1)
+        if len(data) > MAX_RECORD:
+            raise DataError(f"{self.source.name} is one document of more than {MAX_RECORD >> 20} MB: give its format")
+        return data
+
     def _fill(self, n_bytes: int) -> bytes:
-        parts = []
-        while n_bytes > 0 and (part := self._guarded(lambda n=n_bytes: self._file.read(n))):
+        parts: list[bytes] = []
+        while n_bytes > 0:
+            most = min(n_bytes, _MOST)  # Python makes room for all that is asked for before it reads
+            part = self._guarded(partial(self._file.read, most))
+            if not part:
+                break
             parts.append(part)
             n_bytes -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _guarded(self, read: Any) -> bytes:
+    def _guarded(self, read: Callable[[], bytes]) -> bytes:
         try:
             return bytes(read())
         except _DAMAGED as error:

@@ -30,7 +30,7 @@ MODELS = {
     "multinomial": Model(multinomial, 0.1),
     "binary": Model(binary, 0.1, presence=True),
     "mixed": Model(mixed, 0.1, presence=True),
-    "bernoulli": Model(bernoulli, 0.1, presence=True),
+    "bernoulli": Model(bernoulli, 0.03, presence=True),
     "complement": Model(complement, 0.3),
     "wcnb": Model(wcnb, 0.3),
     "binary-complement": Model(binary_complement, 0.3, presence=True),

@@ -1,0 +1,403 @@
+"""`read`: sources, batches of bounded size, counters, closing, errors about files; and what all formats do alike."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gc
+import gzip
+import io
+import json
+import lzma
+import os
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bunrui.documents import FORMATS, Reader, read
+from bunrui.errors import DataError, LabelError, OptionError
+
+ROWS = [
+    ("ニュース", "今日は良い天気です"),
+    ("sport", 'He said "go", twice'),
+    ("新闻", "今天天气很好"),
+    ("7", "plain words here"),
+]
+
+
+def rows(sources: Any, *columns: str, **options: Any) -> list[tuple[Any, ...]]:
+    """All rows of some sources, the label and the text of each."""
+    names = list(columns or ("label", "text"))
+    with read(sources, **options) as reader:
+        return [tuple(row[name] for name in names) for batch in reader for row in batch.to_pylist()]
+
+
+def as_csv(delimiter: str = ",") -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter)
+    writer.writerow(["label", "text"])
+    writer.writerows(ROWS)
+    return out.getvalue()
+
+
+TEXTS: dict[str, Callable[[], str]] = {
+    "csv": as_csv,
+    "tsv": lambda: as_csv("\t"),
+    "jsonl": lambda: "".join(json.dumps({"label": c, "text": t}, ensure_ascii=False) + "\n" for c, t in ROWS),
+    "txt": lambda: "".join(f"__label__{c} {t}\n" for c, t in ROWS),
+}
+
+
+def zstd(data: bytes) -> bytes:
+    out = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(out, "zstd") as stream:
+        stream.write(data)
+    return bytes(out.getvalue())
+
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": lambda data: gzip.compress(data[:20]) + gzip.compress(data[20:]),  # two members are one file
+    ".bz2": lambda data: bz2.compress(data[:20]) + bz2.compress(data[20:]),
+    ".xz": lambda data: lzma.compress(data[:20]) + lzma.compress(data[20:]),
+    ".zst": lambda data: zstd(data[:20]) + zstd(data[20:]),
+}
+
+
+# --- the same rows from all of them
+
+
+@pytest.mark.parametrize("compression", COMPRESS)
+@pytest.mark.parametrize("suffix", TEXTS)
+@pytest.mark.parametrize("batch_bytes", [1, 100, 1 << 20])
+def test_round_trip(tmp_path: Path, suffix: str, compression: str, batch_bytes: int) -> None:
+    path = tmp_path / f"a.{suffix}{compression}"
+    path.write_bytes(COMPRESS[compression](TEXTS[suffix]().encode()))
+    reader = read(path, batch_bytes=batch_bytes)
+    assert [(r["label"], r["text"]) for batch in reader for r in batch.to_pylist()] == ROWS
+    assert reader.bytes_read == reader.bytes_total == path.stat().st_size
+
+
+@pytest.mark.parametrize("encoding", ["cp932", "gb18030", "utf-16", "utf-8-sig", "euc-jp", "iso2022_jp_2"])
+@pytest.mark.parametrize("suffix", TEXTS)
+@pytest.mark.parametrize("batch_bytes", [1, 3, 1 << 20])
+def test_encodings_give_the_same_batches(tmp_path: Path, suffix: str, encoding: str, batch_bytes: int) -> None:
+    text = TEXTS[suffix]().replace("气", "気").replace("闻", "聞")  # what all of them have
+    path = tmp_path / f"a.{suffix}"
+    path.write_bytes(text.encode())
+    plain = pa.Table.from_batches(read(path))
+    path.write_bytes(text.encode(encoding))
+    other = pa.Table.from_batches(read(path, encoding=encoding, batch_bytes=batch_bytes))
+    assert other.combine_chunks().equals(plain.combine_chunks())
+
+
+def test_schema() -> None:
+    (batch,) = read(io.BytesIO(TEXTS["csv"]().encode()))
+    source = pa.dictionary(pa.int32(), pa.string())
+    assert batch.schema == pa.schema(
+        {"label": pa.string(), "text": pa.string(), "id": pa.string(), "source": source, "line": pa.int64()}
+    )
+    assert batch["source"].to_pylist() == ["stream"] * 4 and batch["line"].to_pylist() == [2, 3, 4, 5]
+    (batch,) = read(io.BytesIO(TEXTS["csv"]().encode()), labelled=False)
+    assert batch.schema.names == ["text", "id", "source", "line"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
+def test_columns_are_chosen(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    row = {"n": "4", "title": "One", "body": "Two\nThree", "topic": "x"}
+    if suffix == "jsonl":
+        path.write_text(json.dumps(row | {"n": 4}) + "\n")
+    else:
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(row), delimiter="," if suffix == "csv" else "\t")
+            writer.writeheader()
+            writer.writerow(row)
+    options: dict[str, Any] = {"text": ["title", "body"], "label": "topic", "id": "n"}
+    assert rows(path, "label", "text", "id", **options) == [("x", "One\nTwo\nThree", "4")]
+    assert rows(path, "label", "text", **options | {"text": "body"}) == [("x", "Two\nThree")]
+    assert rows(path, "text", text=("body", "title"), labelled=False) == [("Two\nThree\nOne",)]
+    assert rows(path, "label", "text", text="body", label="body") == [("Two\nThree", "Two\nThree")]
+
+
+# --- sources
+
+
+def test_sources_follow_each_other(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,label\none,x\n")
+    (tmp_path / "b.jsonl").write_text('{"text": ["t", "u"], "label": ["y", "z"]}\n')
+    reader = read([tmp_path / "a.csv", str(tmp_path / "b.jsonl")])
+    assert [(batch["label"].to_pylist(), batch["text"].to_pylist()) for batch in reader] == [
+        (["x"], ["one"]),
+        ([["y", "z"]], [["t", "u"]]),
+    ]
+    assert reader.bytes_read == reader.bytes_total == sum(path.stat().st_size for path in tmp_path.iterdir())
+
+
+def test_mapping_gives_labels(tmp_path: Path) -> None:
+    (tmp_path / "pos.txt").write_text("good\nfine\n")
+    (tmp_path / "neg.txt").write_text("bad\n")
+    (tmp_path / "more.csv").write_text("text,label\nawful,?\n")
+    sources = {"+": tmp_path / "pos.txt", "-": [tmp_path / "neg.txt", tmp_path / "more.csv"]}
+    assert rows(sources) == [("+", "good"), ("+", "fine"), ("-", "bad"), ("-", "awful")]
+    assert rows(sources, "text", labelled=False) == [("good",), ("fine",), ("bad",), ("awful",)]
+    with pytest.raises(LabelError, match=r"^a label of the sources is 3: give a string that is not empty$"):
+        read({3: tmp_path / "pos.txt"})
+
+
+class Stdin:
+    def __init__(self, data: bytes) -> None:
+        self.buffer = io.BytesIO(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "expected"),
+    [
+        (b'\n {"text": "t", "label": "x"}\n', {}, [("x", "t")]),
+        (b"__label__x t\n", {}, [("x", "t")]),
+        (b"label,text\r\nx,t\r\n", {}, [("x", "t")]),
+        (b'\xef\xbb\xbf"label","text"\nx,t\n', {}, [("x", "t")]),
+        (b"text\tlabel\tother\nt\tx\t1\n", {}, [("x", "t")]),
+        (b"a\tb\nt\tx\n", {"text": "a", "label": "b"}, [("x", "t")]),
+        (gzip.compress(b"__label__x t"), {}, [("x", "t")]),
+        (zstd(b"__label__x t"), {}, [("x", "t")]),
+        ("label,text\nx,今日\n".encode("cp932"), {"encoding": "cp932"}, [("x", "今日")]),
+        (b"label\ttext\nx\t\"t\n", {"format": "tab"}, [("x", '"t')]),
+        (b"From a@b Mon Jan  1 00:00:00 2024\nSubject: t\n\n", {"labelled": False}, [(None, "t\n\n")]),
+        (b"just\nmore, text\n\nend", {"labelled": False}, [(None, t) for t in ("just", "more, text", "", "end")]),
+    ],
+)  # fmt: skip
+def test_stdin(monkeypatch: pytest.MonkeyPatch, data: bytes, options: dict[str, Any], expected: Any) -> None:
+    stdin = Stdin(data)
+    monkeypatch.setattr(sys, "stdin", stdin)
+    reader = read("-", **options)
+    found = [(row.get("label"), row["text"]) for batch in reader for row in batch.to_pylist()]
+    assert found == expected
+    assert reader.bytes_total is None and reader.bytes_read == len(data)
+    assert not stdin.buffer.closed
+    with pytest.raises(DataError, match=r"^<stdin> was read before, and a stream can be read only once$"):
+        list(reader)
+
+
+@pytest.mark.parametrize("write", ["parquet", "file", "stream"])
+def test_stdin_of_tables(monkeypatch: pytest.MonkeyPatch, write: str) -> None:
+    table = pa.table({"text": ["t"], "label": [1]})
+    out = io.BytesIO()
+    if write == "parquet":
+        pq.write_table(table, out)
+    else:
+        with (pa.ipc.new_file if write == "file" else pa.ipc.new_stream)(out, table.schema) as writer:
+            writer.write_table(table)
+    monkeypatch.setattr(sys, "stdin", Stdin(out.getvalue()))
+    assert rows("-") == [("1", "t")]
+
+
+def test_pipe(tmp_path: Path) -> None:
+    end, start = os.pipe()
+    with open(end, "rb") as file:
+        with open(start, "wb") as out:
+            out.write(b"text,label\na,b\n")
+        assert rows(file) == [("b", "a")]
+        assert not file.closed
+
+
+# --- batches, counters, closing
+
+
+def big(path: Path, n_rows: int = 4000) -> Path:
+    with path.open("w", encoding="utf-8") as file:
+        for n in range(n_rows):
+            file.write(json.dumps({"label": str(n % 7), "text": f"{n} " + "字" * (n % 300)}, ensure_ascii=False) + "\n")
+    return path
+
+
+def test_batches_are_bounded(tmp_path: Path) -> None:
+    path = big(tmp_path / "a.jsonl")
+    reader = read(path, batch_bytes=50_000)
+    sizes, seen = [], []
+    for batch in reader:
+        sizes.append(batch["text"].nbytes)
+        seen.append(reader.bytes_read)
+    assert len(sizes) > 30 and max(sizes) <= 60_000
+    assert seen == sorted(seen) and seen[0] < 200_000 and seen[-1] == path.stat().st_size
+
+
+@pytest.mark.parametrize("compression", ["", ".gz", ".zst"])
+def test_memory_does_not_follow_the_file(tmp_path: Path, compression: str) -> None:
+    line = json.dumps({"label": "x", "text": "word " * 200}).encode() + b"\n"
+    path = tmp_path / f"a.jsonl{compression}"
+    path.write_bytes(COMPRESS[compression](line * 30_000))  # 31 MB
+    before = pa.total_allocated_bytes()
+    tracemalloc.start()
+    most = n_rows = 0
+    for batch in read(path, batch_bytes=1 << 18):
+        most = max(most, pa.total_allocated_bytes() - before)
+        n_rows += batch.num_rows
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert n_rows == 30_000
+    assert most < 4 << 20 and peak < 8 << 20
+
+
+def open_files() -> set[str]:
+    return {
+        os.readlink(f"/proc/self/fd/{fd}")
+        for fd in os.listdir("/proc/self/fd")
+        if os.path.exists(f"/proc/self/fd/{fd}")
+    }
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+@pytest.mark.parametrize("compression", ["", ".gz", ".bz2", ".xz", ".zst"])
+def test_files_are_closed(tmp_path: Path, compression: str) -> None:
+    path = tmp_path / f"a.jsonl{compression}"
+    path.write_bytes(COMPRESS[compression](big(tmp_path / "b.jsonl").read_bytes()))
+    with read(path, batch_bytes=1000) as reader:
+        batches = iter(reader)
+        next(batches)
+        assert str(path) in open_files()
+    assert str(path) not in open_files()
+    assert list(batches) == []
+    for _ in read(path, batch_bytes=1000):
+        break
+    gc.collect()
+    assert str(path) not in open_files()
+    reader = read(path)
+    assert sum(batch.num_rows for batch in reader) == 4000
+    assert str(path) not in open_files()
+
+
+def test_passes_begin_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\na,x\nb\n")
+    reader = read(path, skip_bad=True)
+    for _ in range(2):
+        assert [batch["text"].to_pylist() for batch in reader] == [["a"]]
+        assert reader.n_skipped == 1 and len(reader.skipped) == 1
+
+
+def test_messages_about_skipped_rows_are_few(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n" + "a\n" * 50 + "a,x\n")
+    reader = read(path, skip_bad=True)
+    assert [batch["text"].to_pylist() for batch in reader] == [["a"]]
+    assert reader.n_skipped == 50 and len(reader.skipped) == 20
+    assert reader.skipped[19].startswith(f"{path}, line 21: 2 columns expected ('text', 'label'), 1 found")
+
+
+# --- errors about files
+
+
+def test_missing_file() -> None:
+    with pytest.raises(DataError) as caught:
+        read("nowhere.csv")
+    assert str(caught.value) == "there is no file 'nowhere.csv': check the path"
+
+
+def test_folder_in_place_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, format="csv")
+    assert str(caught.value) == f"{tmp_path} is a folder, and csv is read from files: give the files in it"
+
+
+def test_file_in_place_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("")
+    with pytest.raises(DataError) as caught:
+        read(tmp_path / "a", format="folder")
+    assert str(caught.value) == f"{tmp_path}/a is a file, and format 'folder' is read from a folder: give the folder"
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, format="maildir")
+    assert str(caught.value) == f"{tmp_path} is no Maildir: it has no folders cur and new"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet", "a.arrow", "a.txt", "a.mbox", "a.eml", "a.csv.gz"])
+def test_empty_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"") if name.endswith("gz") else b"")
+    with pytest.raises(DataError) as caught:
+        list(read(path))
+    assert str(caught.value) == f"{path} is empty"
+
+
+@pytest.mark.parametrize("name", ["a.dat", "a", "a.gz", ".csv"])
+def test_unknown_suffix(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"x")
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"the name '{path}' does not tell the format: give format=, one of csv, tsv, tab, jsonl, parquet, arrow, "
+        "fasttext, lines, eml, mbox"
+    )
+
+
+def test_nothing_to_read() -> None:
+    with pytest.raises(DataError, match=r"^there is nothing to read: give at least one file$"):
+        read([])
+    with pytest.raises(DataError, match=r"^a source is a path, '-' or a binary stream, not int$"):
+        read([3])
+    with pytest.raises(DataError, match=r"^the standard input \(-\) can be read only once: give it once$"):
+        read(["-", "-"])
+
+
+def test_text_stream() -> None:
+    with pytest.raises(DataError, match=r"^a stream gives str, not bytes: open it in binary mode$"):
+        list(read(io.StringIO("text,label\n")))
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may read all files")
+def test_unreadable_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n")
+    path.chmod(0)
+    with pytest.raises(DataError) as caught:
+        list(read(path))
+    assert str(caught.value) == f"{path} cannot be opened: Permission denied"
+
+
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("damage", ["cut", "plain"])
+def test_damaged_compression(tmp_path: Path, compression: str, damage: str) -> None:
+    path = tmp_path / f"a.csv{compression}"
+    data = os.urandom(300_000).hex().encode()
+    path.write_bytes(COMPRESS[compression](data)[:100_000] if damage == "cut" else b"text,label\na,b\n" * 9)
+    with pytest.raises(DataError) as caught:
+        list(read(path))
+    assert str(caught.value).startswith((f"{path} is damaged or cut short", f"{path} cannot be read: "))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"format": "xml"}, f"there is no format 'xml': choose one of {', '.join(FORMATS)}"),
+        ({"text": []}, "text= names no column: give at least one"),
+        ({"batch_bytes": 0}, "batch_bytes is 0: give at least 1"),
+        (
+            {"encoding": "klingon"},
+            "there is no text encoding 'klingon': try utf-8, cp932, euc-jp, gb18030, big5, cp949 or latin-1",
+        ),
+        (
+            {"encoding": "rot13"},
+            "there is no text encoding 'rot13': try utf-8, cp932, euc-jp, gb18030, big5, cp949 or latin-1",
+        ),
+    ],
+)
+def test_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        read(io.BytesIO(b"x"), **options)
+    assert str(caught.value) == message
+
+
+def test_reader_is_iterable() -> None:
+    reader = read(io.BytesIO(b"__label__a b\n"))
+    assert isinstance(reader, Reader)
+    batches: Iterator[pa.RecordBatch] = iter(reader)
+    assert next(batches).num_rows == 1
+    reader.close()
+    reader.close()
