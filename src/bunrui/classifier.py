@@ -98,7 +98,8 @@ class TextClassifier:
 
     def _reset(self) -> None:
         """Check the options and forget everything."""
-        smoothing_of(self.smoothing, self.alpha, model_of(self.model).alpha)
+        self._model = model_of(self.model)
+        self._smoothing = smoothing_of(self.smoothing, self.alpha, self._model.alpha)
         log_prior(Counts(), self.prior)
         if self.unseen not in ("ignore", "smooth"):
             raise OptionError(f"unseen should be 'ignore' or 'smooth', not {self.unseen!r}")
@@ -200,7 +201,7 @@ class TextClassifier:
 
     def _scores(self, texts: Texts) -> tuple[list[str], Floats]:
         """Scores with the classes of their columns: another thread may learn a class at any time."""
-        if self.unseen == "smooth" and model_of(self.model).presence:
+        if self.unseen == "smooth" and self._model.presence:
             texts = distinct(self._analyzer, texts)
         docs, recipe, again = self._documents(texts)
         with self._memory.lock.read():
@@ -273,10 +274,8 @@ class TextClassifier:
             return reader
         if not counts.n_docs:
             raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
-        model = model_of(self.model)
         view = select(counts, self.min_df, self.max_features)
-        smoothing = smoothing_of(self.smoothing, self.alpha, model.alpha)
-        scorer = model.formula(view, smoothing, log_prior(counts, self.prior))
+        scorer = self._model.formula(view, self._smoothing, log_prior(counts, self.prior))
         reader = Reader(view, scorer, smooth_unseen=self.unseen == "smooth")
         self._reader = reader
         return reader

@@ -7,7 +7,9 @@ no analyzer sees it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ __all__ = ["buffers", "given", "is_given", "of_bytes", "pick", "strings"]
 
 MAX_COUNT = (1 << 32) - 1
 FEW = 32  # texts that are not worth an Arrow array
+_SURROGATE = re.compile("[\ud800-\udfff]").search
 _ARRAYS = ("__iter__", "__arrow_c_array__", "__arrow_c_stream__")
 
 
@@ -36,7 +39,8 @@ def strings(texts: Any) -> pa.Array | list[str]:
     if isinstance(texts, Mapping) or not any(hasattr(texts, name) for name in _ARRAYS):
         raise DataError(f"texts should be a list of strings, not {type(texts).__name__}")
     if isinstance(texts, list) and len(texts) <= FEW:
-        _explain(texts)
+        if not all(isinstance(text, str) and not _SURROGATE(text) for text in texts):
+            _explain(texts)
         return texts
     array = _arrow(texts)
     if isinstance(array, pa.ChunkedArray):
@@ -125,8 +129,7 @@ def buffers(array: pa.Array | list[str]) -> Documents:
 
 def of_bytes(texts: Sequence[bytes]) -> Documents:
     """Buffers for a few short texts: quicker than through Arrow."""
-    offsets = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    offsets = np.array([0, *accumulate(map(len, texts))], np.int64)
     return Documents(np.frombuffer(b"".join(texts), np.uint8), offsets, NO_COUNTS, NO_COUNTS)
 
 

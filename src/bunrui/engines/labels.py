@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from bunrui.errors import DataError, LabelError
 __all__ = ["LabelSets", "label_sets"]
 
 Integers = npt.NDArray[np.int64]
+
+_UNFIT = re.compile("[\0\ud800-\udfff]").search
 
 
 class LabelSets(NamedTuple):
@@ -54,7 +57,7 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[str, int]) -> LabelSets:
     values, codes, sets = _encode(labels)
     for value in values:
         # NumPy's strings drop NUL at the end, and nothing encodes a lone surrogate: another label would come back.
-        if "\0" in value or any("\ud800" <= c <= "\udfff" for c in value):
+        if _UNFIT(value):
             raise LabelError(f"a label is {value!r}, with a NUL or a lone surrogate: give it another name")
     if len(codes) != n_docs:
         raise DataError(f"there are {n_docs} texts and {len(codes)} labels: give one label for each text")

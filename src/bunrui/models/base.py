@@ -101,25 +101,26 @@ def log_prior(counts: Counts, prior: Any, smooth: float = 1.0) -> Floats:
 
     `prior` is "empirical" (D_c / D), "uniform", "smoothed" ((D_c + λ) / (D + λC)), or a mapping from label to P(c).
     """
-    alive = counts.doc_count > 0
-    out = np.zeros(len(alive))
-    docs = counts.doc_count[alive].astype(np.float64)
     if not isinstance(prior, Mapping) and prior not in ("empirical", "uniform", "smoothed"):
         raise OptionError(
             f"there is no prior {prior!r}: choose 'empirical', 'uniform' or 'smoothed', "
             "or give a mapping from label to probability"
         )
-    if not len(docs):
-        return out
+    docs = counts.doc_count
+    n_alive = np.count_nonzero(docs)
+    if not n_alive:
+        return np.zeros(len(docs))
     if isinstance(prior, Mapping):
-        out[alive] = log(_given(counts, prior)[alive])
+        values = _given(counts, prior)
     elif prior == "empirical":
-        out[alive] = log(docs) - log(docs.sum())
+        values = docs / docs.sum()
     elif prior == "uniform":
-        out[alive] = -log(len(docs))
+        values = np.full(len(docs), 1.0 / n_alive)
     else:
-        out[alive] = log(docs + smooth) - log(docs.sum() + smooth * len(docs))
-    return out
+        values = (docs + smooth) / (docs.sum() + smooth * n_alive)
+    if n_alive == len(docs):
+        return log(values)
+    return np.where(docs > 0, log(np.where(docs > 0, values, 1.0)), 0.0)
 
 
 def _given(counts: Counts, prior: Mapping[str, float]) -> Floats:
