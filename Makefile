@@ -34,8 +34,10 @@ check: $(STAMP) ## style, types and the direction of imports
 	$(RUN) -m mypy src
 	$(VENV)/bin/lint-imports --no-logo
 
-bench: $(BENCH_STAMP) ## speed against other libraries, in an environment of its own
+bench: $(BENCH_STAMP) ## speed, latency and memory beside other libraries, in an environment of its own
 	$(BENCH_VENV)/bin/python benchmarks/speed.py
+	$(BENCH_VENV)/bin/python benchmarks/latency.py
+	$(BENCH_VENV)/bin/python benchmarks/memory.py
 
 clean: ## remove caches and built files; the environments stay
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -72,12 +72,10 @@ def with_prior(clf: TextClassifier, texts: Any, labels: Any) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", default=",".join(CORPORA))
-    parser.add_argument(
-        "--specs", default=",".join(("default",)), help=f"comma-separated: {'; '.join(SPECS)}, or 'all'"
-    )
+    parser.add_argument("--specs", default="default", help=f"with ; between them: {'; '.join(SPECS)}, or 'all'")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    names = list(SPECS) if options.specs == "all" else options.specs.split(",")
+    names = list(SPECS) if options.specs == "all" else options.specs.split(";")
     rows = []
     for spec in names:
         # All models for the default analyzer; for its rivals the best model alone.

@@ -129,20 +129,6 @@ def _feed(table: pa.Table, takes: str, path: Path) -> tuple[Any, Any]:
     raise ValueError(f"takes is list, arrow or parquet, not {takes!r}")
 
 
-def measure(function: Callable[..., object], *arguments: object, repeats: int = 3) -> tuple[float, int]:
-    """Best seconds of `repeats` calls in a fresh process, and the peak of its resident memory in bytes.
-
-    `function` is importable (top level of a module), as it travels to the other process by name. Everything it does is
-    timed, reading included; `trial` is the one that keeps loading apart.
-    """
-    return isolated(_measure, function, arguments, repeats)
-
-
-def _measure(function: Callable[..., object], arguments: tuple[object, ...], repeats: int) -> tuple[float, int]:
-    timing = best(lambda: function(*arguments), repeats)
-    return timing.seconds, timing.peak_rss_bytes
-
-
 def best(function: Callable[[], object], repeats: int, budget: float = float("inf")) -> Timing:
     """Call `repeats` times, or fewer once another call would pass `budget` seconds; at least once."""
     seconds: list[float] = []

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 import bunrui
+import bunrui.analysis.analyzer
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.engines import threads
 from bunrui.errors import (
@@ -897,3 +898,39 @@ def test_public_names() -> None:
         assert getattr(bunrui, name).__name__ == name
     with pytest.raises(AttributeError, match=r"^module 'bunrui' has no attribute 'nothing'$"):
         _ = bunrui.nothing
+
+
+def test_an_old_copy_refuses_another_analyzer(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = pickle.dumps(TextClassifier(analyzer="words").learn(["a"], ["x"]))
+    assert pickle.loads(data).predict(["a"]).tolist() == ["x"]
+    monkeypatch.setattr("bunrui.analysis.spec.VERSION", 2)
+    monkeypatch.setattr("bunrui.analysis.analyzer._of_spec", bunrui.analysis.analyzer._of_spec.__wrapped__)
+    with pytest.raises(MismatchError, match=r"^this copy was made where the analyzer gave other features"):
+        pickle.loads(data)
+
+
+def test_classifiers_with_numbers_do_not_merge() -> None:
+    one, two = (TextClassifier().fit(["a", "b"], np.array(labels)) for labels in ([0, 1], [10, 1]))
+    with pytest.raises(LabelError, match=r"^this classifier was fitted with numbers as labels"):
+        one.merge(two)
+
+
+def test_words_are_found_as_the_analyzer_writes_them() -> None:
+    clf = TextClassifier(analyzer="words").learn(["Straße gut"], ["x"])
+    assert [word.text for name in ("straße", "Straße", "STRAßE") for word in clf.words(word=name)] == ["straße"] * 3
+    clf = TextClassifier().learn(["ＮＥＷ York 無料です"], ["x"])
+    for name, text in (("New York", "new york"), ("無料", "無料"), ("ｎｅｗ", "new")):
+        assert [word.text for word in clf.words(word=name)] == [text]
+
+
+def test_score_of_label_sets() -> None:
+    clf = TextClassifier().learn(["a", "b"], [{"x"}, {"y", "z"}])
+    assert clf.score(["a", "b"], [{"x"}, {"y", "z"}]) == 1.0
+    assert clf.score(["a", "b"], ["x", "x"]) == 0.5
+
+
+def test_one_document_has_the_probabilities_that_it_has_among_many() -> None:
+    texts = [f"w{k} common" for k in range(20)]
+    clf = TextClassifier().learn(texts, [f"c{k:02}" for k in range(20)])
+    alone = np.vstack([clf.predict_proba([text]) for text in texts])
+    assert alone.tobytes() == clf.predict_proba(texts * 3)[:20].tobytes()

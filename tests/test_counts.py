@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
 from bunrui import AnalyzerSpec, Counts, TextClassifier
+from bunrui import counts as counts_module
 from bunrui.engines import threads
 from bunrui.errors import DataError, MismatchError, UnlearnError
 from bunrui.models import MODELS
@@ -617,3 +618,39 @@ def test_mail_of_six_users(data_folder: Path) -> None:
         assert bits(whole, queries, models) == bits(never, queries, models)
         whole.learn(texts[k], labels[k])
         assert bits(whole, queries, models) == expected
+
+
+def test_a_failed_addition_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory may run out in the middle: what was added until then is taken back."""
+    clf = TextClassifier(analyzer=str.split).learn(["a b c", "b c d"], ["x", "y"])
+    before, scores = clf.counts.copy(), clf.scores(["a b c d"])
+    many = TextClassifier(analyzer=str.split).learn([" ".join(f"w{k}" for k in range(9000)) + " a b"], ["x"]).counts
+    grown = counts_module.grown_vocabulary
+    calls = []
+
+    def fail_late(*args: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 3:
+            raise MemoryError
+        return grown(*args)
+
+    monkeypatch.setattr(counts_module, "grown_vocabulary", fail_late)
+    with pytest.raises(MemoryError):
+        clf.counts.add(many)
+    assert len(calls) == 3
+    assert clf.counts == before
+    monkeypatch.undo()
+    assert clf.scores(["a b c d"]).tobytes() == scores.tobytes()
+    clf.counts.add(many)
+    clf.counts.subtract(many)
+    assert clf.counts == before
+
+
+def test_a_new_label_is_a_new_version() -> None:
+    """A label without documents changes no score, but the tables of a reader have its column."""
+    clf = TextClassifier("multinomial", analyzer=str.split).learn(["a b", "b c"] * 30, ["x", "y"] * 30)
+    before = clf.scores(["a b"] * 60)
+    other = TextClassifier("multinomial", analyzer=str.split).learn(["q", "r"], ["x", "z"]).unlearn(["r"], ["z"])
+    with pytest.raises(UnlearnError):
+        clf.counts.subtract(other.counts)
+    assert clf.scores(["a b"] * 60).tobytes() == before.tobytes()

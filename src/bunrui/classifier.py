@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.labels import label_sets
 from bunrui.engines.locks import ReadWriteLock
-from bunrui.errors import DataError, LabelError, NotLearnedError, OptionError
+from bunrui.errors import DataError, LabelError, MismatchError, NotLearnedError, OptionError
 from bunrui.explanation import Explanation, Word, explain, telling_words
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.workspace import release
@@ -133,9 +134,12 @@ class TextClassifier:
 
     def learn(self, texts: Texts, labels: Labels) -> TextClassifier:
         """Learn documents with their labels (strings, or collections of strings), all or none of them."""
+        self._check_strings()
+        return self._learn(texts, labels)
+
+    def _check_strings(self) -> None:
         if self._numbers:
             raise LabelError("this classifier was fitted with numbers as labels: fit it with strings to learn more")
-        return self._learn(texts, labels)
 
     def _learn(self, texts: Texts, labels: Labels) -> TextClassifier:
         delta = self._count(texts, labels)
@@ -156,6 +160,7 @@ class TextClassifier:
         UnlearnError
             If something in them was never learned; then nothing is taken back.
         """
+        self._check_strings()
         delta = self._count(texts, labels)
         with self._memory.lock.write():
             self.counts.subtract(delta)
@@ -166,6 +171,8 @@ class TextClassifier:
         """Add what another classifier with the same analyzer has learned."""
         if other.counts is self.counts:
             raise OptionError("a classifier cannot be merged with itself")
+        self._check_strings()
+        other._check_strings()
         with other._memory.lock.read():
             theirs = other.counts.copy()
         with self._memory.lock.write():
@@ -209,7 +216,7 @@ class TextClassifier:
             out, hard = _score(reader, docs, recipe)
             if len(hard):
                 out[hard], _ = _score(reader, *again(hard))
-            return reader.classes, out[:, reader.columns]
+            return reader.classes, np.ascontiguousarray(out[:, reader.columns])
 
     def predict(self, texts: Texts) -> npt.NDArray[Any]:
         """The most likely label of every text, (n_docs,); ties go to the label that sorts first."""
@@ -249,11 +256,11 @@ class TextClassifier:
         speak for the positive class first.  With `word`, that word alone.
         """
         if positive is not None:
-            negative = _other(self.classes_.tolist(), positive, negative)
+            negative = _other(self.counts.live_labels, positive, negative)
         elif negative is not None:
             raise OptionError("words(negative=...) needs positive=... too")
         with self._memory.lock.read():
-            return telling_words(self._current_reader(), label, positive, negative, word, top)
+            return telling_words(self._current_reader(), self._analyzer, label, positive, negative, word, top)
 
     def with_model(self, model: str | None = None, **options: Any) -> TextClassifier:
         """A classifier that reads the same counts by another model or with other options.
@@ -305,11 +312,15 @@ class TextClassifier:
         return self.learn(texts, labels)
 
     def score(self, texts: Texts, labels: Labels) -> float:
-        """Accuracy."""
-        found, expected = self.predict(texts), np.asarray(labels)
-        if len(found) != len(expected):
-            raise DataError(f"there are {len(found)} texts and {len(expected)} labels: give one label for each text")
-        return float(np.mean(found == expected))
+        """Accuracy; of a text with several labels, any of them is right."""
+        found = self.predict(texts)
+        if self._numbers:
+            return float(np.mean(found == np.asarray(labels)))
+        sets = label_sets(labels, len(found), self.counts.label_ids)
+        allowed = [set(sets.indices[a:b].tolist()) for a, b in pairwise(sets.members.tolist())]
+        names = {label: k for k, label in enumerate(sets.labels)}
+        pairs = zip(found.tolist(), sets.groups.tolist(), strict=True)
+        return float(np.mean([names.get(label, -1) in allowed[group] for label, group in pairs]))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The options by name."""
@@ -335,6 +346,8 @@ class TextClassifier:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._analyzer = analyzer_of(self.analyzer)
+        if self._analyzer.fingerprint != self.counts.fingerprint:
+            raise MismatchError("this copy was made where the analyzer gave other features: learn the texts again here")
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.counts.n_docs > 0

@@ -23,7 +23,7 @@ from bunrui.kernel import postings
 from bunrui.kernel.compile import run
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.vocabulary import BYTES, FEATURES, Vocabulary
-from bunrui.kernel.workspace import feature_texts, grown_vocabulary, new_vocabulary, resized, scratch_for
+from bunrui.kernel.workspace import feature_texts, find_features, grown_vocabulary, new_vocabulary, resized, scratch_for
 
 __all__ = ["Counts"]
 
@@ -94,6 +94,17 @@ class Counts:
     def features(self) -> list[str]:
         """The text of every id (of features that have gone too)."""
         return [text.decode() for text in feature_texts(self.vocabulary)]
+
+    def texts_of(self, ids: npt.NDArray[Any]) -> list[str]:
+        """The texts of some features."""
+        v = self.vocabulary
+        ids = ids.astype(np.int64)
+        pairs = zip(v.starts[ids].tolist(), v.starts[ids + 1].tolist(), strict=True)
+        return [v.text[a:b].tobytes().decode() for a, b in pairs]
+
+    def ids_of(self, features: Sequence[str]) -> list[int]:
+        """The ids of features, -1 for those that were never seen."""
+        return find_features(self.vocabulary, [feature.encode() for feature in features])
 
     def live_ids(self) -> Integers:
         """Ids of the features that occur in some document."""
@@ -179,6 +190,7 @@ class Counts:
         """The ids of labels here; new ones get the next."""
         new = [label for label in labels if label not in self.label_ids]
         if new:
+            self.version += 1
             for label in new:
                 self.label_ids[label] = len(self.labels)
                 self.labels.append(label)
@@ -238,20 +250,30 @@ class Counts:
         items = scratch_for(0).items
         first = 0
         n_other = int(ov.size[FEATURES])
-        while True:
-            args = (self.vocabulary, self.postings, ov, op, class_map, first, items)
-            status, first = run(postings.absorb, *args, work=20 * (n_other - first))
-            if status == postings.DONE:
-                return
-            if status == postings.GROW_CELLS:
-                self._grow_cells(n_cells)
-                continue
-            features = self.n_ids + max(postings.BLOCK, min(n_other, self.n_ids))
-            text_bytes = int(self.vocabulary.size[BYTES]) + int(ov.size[BYTES])
-            self.vocabulary = grown_vocabulary(self.vocabulary, features, text_bytes)
-            room = len(self.vocabulary.hashes)
-            larger = {name: resized(getattr(self.postings, name), room) for name in _BY_FEATURE}
-            self.postings = self.postings._replace(**larger)
+        try:
+            while True:
+                args = (self.vocabulary, self.postings, ov, op, class_map, first, items)
+                status, first = run(postings.absorb, *args, work=20 * (n_other - first))
+                if status == postings.DONE:
+                    return
+                if status == postings.GROW_CELLS:
+                    self._grow_cells(n_cells)
+                else:
+                    self._grow_features(ov)
+        except BaseException:
+            # No memory, say: what was added so far goes again.
+            size = ov.size.copy()
+            size[FEATURES] = first
+            run(postings.subtract, *args[:2], ov._replace(size=size), op, class_map, items, work=20 * first)
+            raise
+
+    def _grow_features(self, ov: Vocabulary) -> None:
+        features = self.n_ids + max(postings.BLOCK, min(int(ov.size[FEATURES]), self.n_ids))
+        text_bytes = int(self.vocabulary.size[BYTES]) + int(ov.size[BYTES])
+        vocabulary = grown_vocabulary(self.vocabulary, features, text_bytes)
+        room = len(vocabulary.hashes)
+        larger = {name: resized(getattr(self.postings, name), room) for name in _BY_FEATURE}
+        self.vocabulary, self.postings = vocabulary, self.postings._replace(**larger)
 
     def _grow_cells(self, n_new: int) -> None:
         p = self.postings

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import distinct, given_recipe
-from bunrui.analysis.token import normalise
 from bunrui.counts import Counts
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.kernel import score as scoring
@@ -98,6 +97,7 @@ def explain(reader: Reader, analyzer: Analyzer, document: Any, label: str | None
 
 def telling_words(
     reader: Reader,
+    analyzer: Analyzer,
     label: str | None,
     positive: str | None,
     negative: str | None,
@@ -122,7 +122,7 @@ def telling_words(
     """
     _check_question(reader, label, positive, negative, word, top)
     counts = reader.view.counts
-    ids = reader.view.feature_ids() if word is None else _find_word(reader, word)
+    ids = reader.view.feature_ids() if word is None else _find_word(reader, analyzer, word)
     if not len(ids):
         return []
     weights = _Weights(reader, ids)
@@ -297,8 +297,10 @@ def _find(reader: Reader, features: Sequence[str]) -> Integers:
     return found
 
 
-def _find_word(reader: Reader, word: str) -> npt.NDArray[np.uint32]:
-    for text in (word, normalise(word)):
+def _find_word(reader: Reader, analyzer: Analyzer, word: str) -> npt.NDArray[np.uint32]:
+    """The id of a feature as it is written, or as the analyzer writes it: the longest one that it finds in the word."""
+    written = max((token.text for token in analyzer.features(word)), key=len, default=word)
+    for text in (word, written.strip()):
         ids = _find(reader, [text])
         if ids[0] >= 0:
             return ids.astype(np.uint32)

@@ -8,7 +8,6 @@ document costs no more than the document.  Both ways give the same bits.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from bunrui.kernel.workspace import scratch_for
 from bunrui.models.base import Scorer
 from bunrui.models.view import Cells, View, gather
 
-__all__ = ["Reader", "best", "log_sum_exp", "probabilities"]
+__all__ = ["Reader", "log_sum_exp", "probabilities"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -153,8 +152,3 @@ def log_sum_exp(scores: Floats) -> Floats:
 def probabilities(scores: Floats) -> Floats:
     """P(c | d) from scores, (n_docs, n_classes)."""
     return np.asarray(np.exp(scores - log_sum_exp(scores)))
-
-
-def best(scores: Floats, classes: Sequence[str]) -> list[str]:
-    """The label with the highest score; ties go to the first."""
-    return [classes[c] for c in scores.argmax(axis=1).tolist()]

@@ -608,3 +608,10 @@ def test_features_are_read_back() -> None:
     features = Features.of_words(["b", "", "日本"])
     assert (len(features), features.names, features.columns) == (3, ["b", "", "日本"], {"b": 0, "": 1, "日本": 2})
     assert Features.of_vocabulary(features.table, np.array([2, 0])).names == ["日本", "b"]
+
+
+def test_given_features_are_not_cut_by_the_range() -> None:
+    vectorizer = TextVectorizer(ngram_range=(2, 2))
+    assert vectorizer.fit_transform([["a b", "c"]]).toarray().tolist() == [[1, 1]]
+    vectorizer.fit(["new york is big"])
+    assert vectorizer.transform([["new york", "new"]]).sum() == 1

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
@@ -213,3 +215,19 @@ def _count(column: int, label: str) -> int:
 def _share(word: str, label: str) -> float:
     rows = X[[k for k, name in enumerate(LABELS) if name == label]]
     return float(rows[:, COLUMNS.index(word)].sum() / rows.sum())
+
+
+@pytest.mark.data
+def test_the_same_labels_on_reviews(data_folder: Path) -> None:
+    """4,000 reviews of IMDB, every label and score as scikit-learn has it."""
+    train, test = (pq.read_table(data_folder / "imdb" / f"{part}.parquet") for part in ("train", "test"))
+    rows = list(range(0, train.num_rows, 12))
+    texts, queries = (table["text"].take(rows).to_pylist() for table in (train, test))
+    labels = [str(label) for label in train["label"].take(rows).to_pylist()]
+    vectorizer = CountVectorizer(token_pattern=r"\w+")
+    peer = MultinomialNB().fit(vectorizer.fit_transform(texts), labels)
+    clf = TextClassifier("multinomial", analyzer="words", alpha=1.0).learn(texts, labels)
+    found = vectorizer.transform(queries)
+    assert clf.classes_.tolist() == peer.classes_.tolist()
+    assert clf.predict(queries).tolist() == peer.predict(found).tolist()
+    np.testing.assert_allclose(clf.scores(queries), peer.predict_joint_log_proba(found), rtol=1e-12)

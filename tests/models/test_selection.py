@@ -164,3 +164,16 @@ def test_selection_is_a_view() -> None:
     whole = TextClassifier("multinomial").learn(TEXTS, LABELS)
     assert clf.counts == whole.counts
     np.testing.assert_array_equal(clf.with_model(min_df=1, max_features=None).scores(QUERIES), whole.scores(QUERIES))
+
+
+def test_chi_squared_of_a_word_that_nearly_every_document_has() -> None:
+    """n - 1 of 10 million documents: terms of the textbook's short cut would pass the range of the exact sums."""
+    n = 10_000_000
+    counts = TextClassifier(analyzer=str.split).learn(["a", "b", "b"], ["x", "x", "y"]).counts
+    ids = np.array(counts.ids_of(["a"]), np.uint32)
+    cells = view.gather(counts, ids, by_docs=True)
+    cells = cells._replace(counts=np.array([n // 2 - 1]), totals=np.array([n // 2 - 1]))
+    counts.doc_count[:] = [n // 2, n // 2]
+    table = np.array([[n // 2 - 1, 0], [1, n // 2]])
+    expected = chi2_contingency(table, correction=False).statistic
+    np.testing.assert_allclose(view.chi_squared(cells, counts), [expected], rtol=1e-9)

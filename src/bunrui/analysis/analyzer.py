@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from bunrui.analysis import texts as inputs
+from bunrui.analysis.functions import function_fingerprint
 from bunrui.analysis.rewrite import Rewriter
 from bunrui.analysis.spec import AnalyzerSpec, digest
 from bunrui.analysis.token import Token
@@ -197,16 +198,8 @@ def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -
         return _of_spec(analyzer)
     if callable(analyzer):
         name = f"{getattr(analyzer, '__module__', '')}.{getattr(analyzer, '__qualname__', type(analyzer).__qualname__)}"
-        return FunctionAnalyzer(analyzer, name=name, fingerprint=digest({"function": name, "code": _code(analyzer)}))
+        return FunctionAnalyzer(analyzer, name=name, fingerprint=function_fingerprint(analyzer))
     raise OptionError(f"analyzer should be a name, an AnalyzerSpec or a function, not {analyzer!r}")
-
-
-def _code(function: Any) -> str:
-    """What tells functions without a name of their own apart."""
-    code = getattr(function, "__code__", None)
-    if code is None or "<" not in getattr(function, "__qualname__", ""):
-        return ""
-    return f"{code.co_code.hex()} {code.co_consts!r} {code.co_names!r}"
 
 
 @cache

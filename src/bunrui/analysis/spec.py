@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -85,10 +86,16 @@ class AnalyzerSpec:
         if self.words is None:
             object.__setattr__(self, "words", 2 if self.name == "universal" else 1)
         for field in ("kana_han", "hangul", "unspaced"):
-            object.__setattr__(self, field, tuple(getattr(self, field)))
+            pair = getattr(self, field)
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                raise OptionError(f"{field} should be the shortest and longest n-gram, such as (1, 3), not {pair!r}")
+            object.__setattr__(self, field, tuple(pair))
         for low, high in ((1, self.words), self.kana_han, self.hangul, self.unspaced):
-            if not (isinstance(low, int) and isinstance(high, int) and 1 <= low <= high <= MAX_ORDER):
+            whole = not isinstance(low, bool) and not isinstance(high, bool)
+            if not (whole and isinstance(low, int) and isinstance(high, int) and 1 <= low <= high <= MAX_ORDER):
                 raise OptionError(f"n-grams have 1 to {MAX_ORDER} parts, the shortest first, not {low!r} to {high!r}")
+        if (self.pos is not None or self.base_forms) and self.name not in DICTIONARIES:
+            raise OptionError(f"pos and base_forms are for the analyzers {', '.join(DICTIONARIES)}, not {self.name!r}")
 
     @property
     def fingerprint(self) -> str:
@@ -98,6 +105,9 @@ class AnalyzerSpec:
             for field in ("punctuation", "across", "kana_han", "hangul", "unspaced"):
                 del known[field]
         known |= {"version": VERSION, "unicode": UNICODE_VERSION, "emoticons": EMOTICONS}
+        if self.html or self.urls or self.mentions or self.numbers:
+            # Regular expressions know the letters and digits of the Python that runs.
+            known["rewriting"] = unicodedata.unidata_version
         return digest(known)
 
     def describe(self) -> str:

@@ -29,7 +29,7 @@ _ARRAYS = ("__iter__", "__arrow_c_array__", "__arrow_c_stream__")
 
 def is_given(texts: Any) -> bool:
     """Whether documents come as tokens or counts, not as text."""
-    return isinstance(texts, Sequence) and any(isinstance(t, (list, tuple, Mapping)) for t in texts[:1])
+    return isinstance(texts, (list, tuple)) and any(isinstance(t, (list, tuple, Mapping)) for t in texts[:1])
 
 
 def strings(texts: Any) -> pa.Array | list[str]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import re
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from bunrui.analysis.rewrite import PLACEHOLDERS
 from bunrui.errors import MissingExtraError, OptionError
+from bunrui.kernel.normal import nfkc_casefold
 
 __all__ = ["DictionaryAnalyzer", "Morpheme", "Token", "load", "normalise", "pieces"]
 
@@ -123,7 +123,7 @@ def normalise(text: str) -> str:
     >>> normalise("Ｗｉ‐Ｆｉ ﾊﾟｿｺﾝ Straße")
     'wi‐fi パソコン strasse'
     """
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    return text.lower() if text.isascii() else nfkc_casefold(text)
 
 
 def pieces(text: str, limit: int) -> Iterator[tuple[int, str]]:

@@ -54,5 +54,5 @@ def ahead(batches: Iterable[T], room: int = 2) -> Iterator[T]:
                 return
             yield item
     finally:
+        # Not waited for: the source may be blocked, and the thread holds up nobody.
         stopped.set()
-        thread.join()

@@ -37,10 +37,9 @@ _LARGE_TABLE = 1 << 17
 
 # Places in the folded text, which may be five times as long, are 32-bit.
 MAX_DOCUMENT = 512 << 20
-_LARGE_TABLE = 1 << 17
 
-# Places in the folded text, which may be five times as long, are 32-bit.
-MAX_DOCUMENT = 512 << 20
+# A slot counts the occurrences of one part with 32 bits.
+_MOST_BYTES = 1 << 32
 
 
 def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> tuple[Counts, Integers]:
@@ -99,7 +98,7 @@ def bounds_of(docs: Documents, recipe: Recipe) -> list[int]:
 def _cut(sizes: Integers) -> list[int]:
     """Where to cut a list into parts of about the same number of bytes."""
     total = int(sizes.sum())
-    parts = min(n_threads(), max(1, total // _WORTH_A_THREAD))
+    parts = max(min(n_threads(), max(1, total // _WORTH_A_THREAD)), -(-total // _MOST_BYTES))
     if parts == 1 or not is_compiled(total):
         return [0, len(sizes)]
     cuts = np.searchsorted(np.cumsum(sizes), np.arange(1, parts) * (total / parts))

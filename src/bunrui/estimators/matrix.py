@@ -20,7 +20,7 @@ from bunrui.analysis.analyzer import given_recipe
 from bunrui.engines import threads
 from bunrui.estimators.features import join
 from bunrui.kernel import rows as kernel
-from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
 from bunrui.kernel.compile import run
 from bunrui.kernel.rows import Csr, Rows
 from bunrui.kernel.vocabulary import FEATURES, Vocabulary
@@ -131,7 +131,8 @@ class _Source(NamedTuple):
             hard=np.empty(hi - lo, np.int64),
             state=np.zeros(kernel.STATES, np.int64),
         )
-        rows.state[kernel.SHORTEST] = self.shortest
+        # Features that are given stay as they are.
+        rows.state[kernel.SHORTEST] = 1 if recipe.params[KIND] == GIVEN else self.shortest
         while True:
             status = run(kernel.fill_rows, docs, lo, hi, recipe, scratch, v, self.grows, rows, work=n_bytes)
             if status == kernel.DONE:

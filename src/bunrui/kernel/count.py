@@ -28,7 +28,6 @@ TOUCHED = 2
 CELLS = 3
 GROUP = 4  # whose counters stand in the slots, -1 before the first
 N_HARD = 5
-STATES = 6
 
 
 class Tally(NamedTuple):
@@ -40,7 +39,7 @@ class Tally(NamedTuple):
     terms: Any  # int64
     docs: Any  # int64
     hard: Any  # int64: documents that only Python can fold
-    state: Any  # int64 (STATES)
+    state: Any  # int64 (6)
 
 
 def count_documents(

@@ -7,7 +7,7 @@ compiled  through numba (`compile.py`), where each name of this module is replac
 
 Rules that make one source serve both: unsigned 64-bit arithmetic goes through `u64`, and results that may overflow
 are masked with `M64`; never mix a u64 with a bare literal (numba turns uint64 + int64 into float64), write `ONE` or
-`u64(3)`; constants that must be unsigned are `U64`; buffers that are read with `load64` are padded by `PAD` bytes.
+`u64(3)`; constants that must be unsigned are `U64`; buffers that are read with `load64` are padded by 64 bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 __all__ = [
     "M64",
     "ONE",
-    "PAD",
     "U64",
     "ZERO",
     "ctz",
@@ -31,8 +30,6 @@ __all__ = [
     "prefetch",
     "u64",
 ]
-
-PAD = 64
 
 F = TypeVar("F", bound=Callable[..., Any])
 

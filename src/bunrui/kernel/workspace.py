@@ -91,10 +91,10 @@ def new_vocabulary(features: int, text_bytes: int) -> Vocabulary:
 def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int) -> Vocabulary:
     """The vocabulary with room for so many features and bytes of text in all."""
     text = v.text
-    if text_bytes > MAX_TEXT:
+    if features <= len(v.hashes) and len(text) == MAX_TEXT + 64:
         raise DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
     if text_bytes + 64 > len(text):
-        text = resized(text, max(text_bytes + 64, 2 * len(text)))
+        text = resized(text, min(max(text_bytes, 2 * len(text)), MAX_TEXT) + 64)
     if features <= len(v.hashes):
         return v._replace(text=text)
     bits = bits_for(features)
@@ -113,6 +113,18 @@ def feature_texts(v: Vocabulary) -> list[bytes]:
     text = v.text[: int(v.size[BYTES])].tobytes()
     starts = v.starts[: n + 1].tolist()
     return [text[a:b] for a, b in pairwise(starts)]
+
+
+def find_features(v: Vocabulary, texts: Sequence[bytes]) -> list[int]:
+    """The ids of some features, -1 where the vocabulary lacks one."""
+    items = new_items(len(texts))
+    items.lengths[:] = [len(text) for text in texts]
+    items.starts[:] = np.cumsum([0, *map(len, texts)])[:-1]
+    text = np.frombuffer(b"".join(texts) + bytes(64), np.uint8).copy()
+    n = np.uint64(len(texts))
+    run(ngrams.put_items, text, items, n, v.size[NARROW], work=len(text))
+    run(vocabulary.probe, v, items, n, text, 0, work=len(text))
+    return [-1 if f == vocabulary.MISSING else f for f in items.ids.tolist()]
 
 
 def new_items(size: int = ITEMS) -> ngrams.Items:

@@ -54,15 +54,14 @@ class Smoothing:
         """λ of some features; a float where all share it."""
         if self.is_single:
             return self.value
-        texts = counts.features()
-        return np.array([self.by_word.get(texts[f], self.value) for f in ids.tolist()])
+        return np.array([self.by_word.get(text, self.value) for text in counts.texts_of(ids)])
 
     def total(self, view: View) -> float:
         """The sum of λ over the features of a view, in an order that does not matter."""
         if self.is_single:
             return self.value * view.n_features
-        texts = view.counts.features()
-        named = sorted(self.by_word[texts[f]] for f in view.feature_ids().tolist() if texts[f] in self.by_word)
+        ids = view.counts.ids_of(list(self.by_word))
+        named = sorted(lam for lam, f in zip(self.by_word.values(), ids, strict=True) if view.has(f))
         return self.value * (view.n_features - len(named)) + sum(named)
 
 

@@ -59,6 +59,10 @@ class View(NamedTuple):
         """N over distinct documents."""
         return self.n_doc_freq if by_docs else self.n_terms
 
+    def has(self, f: int) -> bool:
+        """Whether a feature (-1 for none) is kept."""
+        return f >= 0 and bool(self.counts.postings.doc_total[f]) and (not len(self.keep) or bool(self.keep[f]))
+
     def feature_ids(self) -> npt.NDArray[np.uint32]:
         """Ids of the features that are kept."""
         ids = self.counts.live_ids()
@@ -166,14 +170,16 @@ def mutual_information(cells: Cells, counts: Counts) -> Floats:
 
 
 def chi_squared(cells: Cells, counts: Counts) -> Floats:
-    """Pearson's statistic of presence against class, by feature."""
+    """Pearson's statistic of presence against class, the sum of (O - E)² / E, by feature."""
     n, df, docs, present = _table(cells, counts)
-    # Sum of O²/E over "present" and "absent", less n; a class without the feature has O = E(absent) n / (n - df).
-    rest = np.maximum(n - df, 1.0)
-    with_f = present * present * n / (docs * cells.spread(df))
-    correction = np.where(cells.spread(df) < n, ((docs - present) ** 2 / docs - docs) * n / cells.spread(rest), 0.0)
-    without = np.where(n - df > 0, n * n / rest, 0.0)
-    return _by_feature(cells, with_f + correction) + without - n
+    rest = n - df
+    ratio = cells.spread(df) / n
+    with_f = (present - docs * ratio) ** 2 / (docs * ratio)
+    expected = docs * (1.0 - ratio)
+    without = np.where(expected > 0, (docs - present - expected) ** 2 / np.where(expected > 0, expected, 1.0), 0.0)
+    # A class that never had the feature adds its documents times df / (n - df).
+    others = n - np.bincount(cells.spread(np.arange(len(cells.ids))), docs, len(cells.ids))
+    return _by_feature(cells, with_f + without) + others * np.where(rest > 0, df / np.where(rest > 0, rest, 1.0), 0.0)
 
 
 def _table(cells: Cells, counts: Counts) -> tuple[float, Floats, Floats, Floats]:

@@ -1,0 +1,58 @@
+"""Reading ahead: the same batches, errors in their place, nobody waits for a source that is left."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from bunrui.engines.stream import ahead
+
+
+def test_the_same_batches_in_order() -> None:
+    assert list(ahead(iter(range(100)), room=3)) == list(range(100))
+    assert list(ahead([])) == []
+
+
+def test_an_error_comes_after_what_was_before_it() -> None:
+    def source() -> Iterator[int]:
+        yield 1
+        raise OSError("the disk is gone")
+
+    batches = ahead(source())
+    assert next(batches) == 1
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(batches)
+
+
+def test_it_reads_ahead_but_not_too_far() -> None:
+    made: list[int] = []
+    third = threading.Event()
+
+    def source() -> Iterator[int]:
+        for k in range(50):
+            made.append(k)
+            if k == 2:
+                third.set()
+            yield k
+
+    batches = ahead(source(), room=2)
+    assert next(batches) == 0
+    assert third.wait(10)
+    assert len(made) <= 5
+    assert list(batches) == list(range(1, 50))
+
+
+def test_leaving_does_not_wait_for_a_blocked_source() -> None:
+    release = threading.Event()
+
+    def source() -> Iterator[int]:
+        yield 1
+        release.wait(60)
+        yield 2
+
+    batches = ahead(source())
+    assert next(batches) == 1
+    batches.close()  # type: ignore[attr-defined]
+    release.set()
