@@ -66,9 +66,9 @@ def fold_table(clf: TextClassifier, corpus: list[dict[str, str]]) -> Table:
 
 
 def probability_table(clf: TextClassifier, queries: list[dict[str, str]]) -> Table:
-    table = Table(Column("text", no_wrap=True, overflow="ellipsis"), "given", *clf.classes_)
+    table = Table(Column("text", no_wrap=True, overflow="ellipsis", max_width=24), "given", *clf.classes_)
     for row, chances in zip(queries, clf.predict_proba([row["text"] for row in queries]), strict=True):
-        cells = [f"[bold green]{p:.3f}[/]" if p == chances.max() else f"{p:.3f}" for p in chances]
+        cells = [f"[bold green]{p:.2f}[/]" if p == chances.max() else f"{p:.2f}" for p in chances]
         table.add_row(row["text"], row["label"], *cells)
     return table
 

@@ -654,3 +654,13 @@ def test_a_new_label_is_a_new_version() -> None:
     with pytest.raises(UnlearnError):
         clf.counts.subtract(other.counts)
     assert clf.scores(["a b"] * 60).tobytes() == before.tobytes()
+
+
+def test_no_label_is_left_with_words_but_no_documents() -> None:
+    clf = TextClassifier(analyzer=str.split).learn(["cheap pills now", "meeting at noon"], ["spam", "ham"])
+    before = clf.counts.copy()
+    with pytest.raises(
+        UnlearnError, match=r"^this was never learned: without it 'spam' would have words but no documents"
+    ):
+        clf.unlearn(["cheap pills"], ["spam"])
+    assert clf.counts == before

@@ -155,6 +155,9 @@ class TextClassifier:
     def unlearn(self, texts: Texts, labels: Labels) -> TextClassifier:
         """Take documents back: afterwards the classifier is the one that never saw them.
 
+        Counts know words, not documents: what is refused is what could not have been learned.  Another text whose words
+        all occur often enough with the label is taken for one that was.
+
         Raises
         ------
         UnlearnError

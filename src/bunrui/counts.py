@@ -181,6 +181,11 @@ class Counts:
         if lacking >= 0:
             feature = feature_texts(ov)[lacking].decode()
             raise UnlearnError(f"this was never learned: {feature!r} does not occur as often with these labels")
+        emptied = self.doc_count[class_map] == other.doc_count
+        left = (self.term_sum[class_map] != other.term_sum) & emptied
+        if left.any():
+            label = other.labels[int(left.argmax())]
+            raise UnlearnError(f"this was never learned: without it {label!r} would have words but no documents")
         run(postings.subtract, *args, work=20 * other.n_ids)
         self._add_totals(other, class_map, sign=-1)
         if self.n_ids > 4096 and self.n_features * 2 < self.n_ids:

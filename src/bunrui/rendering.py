@@ -33,6 +33,10 @@ _NAMES = 8  # under the pointer, or of words that are not known
 
 Colour = tuple[int, int, int]
 
+# A page of text with a tooltip for each run of characters; a book would be a page of 100 MB.
+LONGEST_SHOWN = 10_000
+LONGEST_FEATURE = 80
+
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
@@ -55,7 +59,7 @@ class Contribution:
     spans: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Why `label`, and not `against`: `bias` and the values of `contributions` add up to `difference`.
 
@@ -147,6 +151,9 @@ class Explanation:
     def __rich__(self) -> Group:
         return _terminal(self)
 
+    def __repr__(self) -> str:
+        return f"<Explanation: {str(self).splitlines()[0]}; print it, or rich.print it for colour>"
+
     def __str__(self) -> str:
         return _plain(self)
 
@@ -178,9 +185,17 @@ def shown(feature: str) -> str:
     >>> shown("new \\ue002"), shown(" 無")
     ('new␣‹number›', '␣無')
     """
+    if len(feature) > LONGEST_FEATURE:
+        feature = feature[:LONGEST_FEATURE] + "…"
     for sign, name in PLACEHOLDERS.items():
         feature = feature.replace(sign, name)
     return visible(re.sub("[ \n\t]", "␣", feature)) or "‹empty›"
+
+
+def _more(explanation: Explanation) -> str:
+    """What stands in place of the end of a long text."""
+    left = len(explanation.text or "") - LONGEST_SHOWN
+    return f" … ({left:,} more characters)" if left > 0 else ""
 
 
 def _header(explanation: Explanation) -> list[tuple[str, str]]:
@@ -272,13 +287,13 @@ def _terminal(explanation: Explanation) -> Group:
     parts: list[Any] = [header]
     if explanation.text:
         body = Text()
-        values = explanation.characters()
+        values = explanation.characters()[:LONGEST_SHOWN]
         largest = max(map(abs, values))
         for value, run in groupby(range(len(values)), values.__getitem__):
             places = list(run)
             piece = explanation.text[places[0] : places[-1] + 1]
             body.append(visible(piece), _style(value, largest))
-        parts += ["", body]
+        parts += ["", body.append(_more(explanation), "dim")]
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
@@ -334,7 +349,7 @@ def _html_text(explanation: Explanation) -> str:
             style = _background(run.value, largest)
             piece = f"<span style='{style}' title='{_title(explanation, run.places)}'>{piece}</span>"
         pieces.append(piece)
-    return "".join(pieces)
+    return "".join(pieces) + _more(explanation)
 
 
 def _html_table(explanation: Explanation) -> str:
@@ -381,7 +396,7 @@ class _Run(NamedTuple):
 
 
 def _runs(explanation: Explanation) -> Iterator[_Run]:
-    values = explanation.characters()
+    values = explanation.characters()[:LONGEST_SHOWN]
     changes: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for place, contribution in enumerate(explanation.contributions):
         for start, end in contribution.spans:

@@ -8,7 +8,7 @@ no analyzer sees it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import accumulate
 from typing import Any
 
@@ -36,7 +36,7 @@ def strings(texts: Any) -> pa.Array | list[str]:
     """Texts as one Arrow string array, or a list if they are few; valid UTF-8 without nulls."""
     if isinstance(texts, str):
         raise DataError("texts should be a list of strings, not one string: put it into a list")
-    if isinstance(texts, Mapping) or not any(hasattr(texts, name) for name in _ARRAYS):
+    if isinstance(texts, (Mapping, Set)) or not any(hasattr(texts, name) for name in _ARRAYS):
         raise DataError(f"texts should be a list of strings, not {type(texts).__name__}")
     if isinstance(texts, list) and len(texts) <= FEW:
         if not all(isinstance(text, str) and not _SURROGATE(text) for text in texts):
@@ -53,6 +53,10 @@ def strings(texts: Any) -> pa.Array | list[str]:
         array = (words.cast(pa.large_string()) if pa.types.is_string_view(words.type) else words).take(array.indices)
     if pa.types.is_string_view(array.type) or pa.types.is_null(array.type):
         array = array.cast(pa.large_string())
+    if pa.types.is_struct(array.type):
+        raise DataError("texts should be one column of strings, not a table or mappings: give for example df['text']")
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        raise DataError("token lists should come in a Python list: call .tolist(), .to_list() or .to_pylist() first")
     if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
         raise DataError(f"texts should be strings, not {array.type}")
     if array.null_count:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +52,9 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[str, int]) -> LabelSets:
     """
     if isinstance(labels, str):
         raise LabelError("labels should be a list with one for each text, not one string")
-    if isinstance(labels, Mapping) or not any(hasattr(labels, name) for name in ("__iter__", "__arrow_c_array__")):
+    if isinstance(labels, (Mapping, Set)) or not any(
+        hasattr(labels, name) for name in ("__iter__", "__arrow_c_array__")
+    ):
         raise LabelError(f"labels should be a list with one for each text, not {type(labels).__name__}")
     values, codes, sets = _encode(labels)
     for value in values:

@@ -47,8 +47,18 @@ def is_compiled(work: int) -> bool:
 def run(function: Callable[..., Any], *args: Any, work: int) -> Any:
     """Call `function(*args)`, compiled or plain."""
     if is_compiled(work):
-        return compiled(function)(*args)
+        dispatcher = compiled(function)
+        if not dispatcher.signatures:  # type: ignore[attr-defined]
+            _tell(function)
+        return dispatcher(*args)
     return function(*(_plain(arg) for arg in args))
+
+
+def _tell(function: Callable[..., Any]) -> None:
+    """Say once that the compiler is at work, unless its results lie in a cache."""
+    folder = Path(__file__).parent
+    if not any(folder.glob(f"__pycache__/*.{function.__name__}_{_source_digest()}-*.nbi")):
+        _warn_once("compiling the kernels: about half a minute in all, once on this machine")
 
 
 def _plain(arg: Any) -> Any:
@@ -87,8 +97,13 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(cache=True, **options)(twin)
     except RuntimeError:
         # Neither the package's folder nor the user's cache can be written.
-        _log.warning("compiled kernels cannot be kept on this machine; set NUMBA_CACHE_DIR to a writable folder")
+        _warn_once("compiled kernels cannot be kept on this machine; set NUMBA_CACHE_DIR to a writable folder")
         return numba.njit(**options)(twin)
+
+
+@cache
+def _warn_once(message: str) -> None:
+    _log.warning(message)
 
 
 @cache
