@@ -20,7 +20,7 @@ from bunrui.engines.labels import LabelSets
 from bunrui.errors import DataError, OptionError
 from bunrui.kernel import count as tallying
 from bunrui.kernel import postings
-from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
+from bunrui.kernel.analyze import GIVEN, KIND, ORDER, UNIVERSAL, Documents, Recipe
 from bunrui.kernel.compile import is_compiled, run
 from bunrui.kernel.count import Tally
 from bunrui.kernel.vocabulary import FEATURES, Vocabulary
@@ -134,7 +134,10 @@ def _count_slice(
 ) -> tuple[Counts, Integers]:
     groups = sets.groups[order].astype(np.int32)
     scratch = scratch_for(longest)
-    guess = min(max(64, n_bytes // 4), 1 << 15)
+    # A table that is right from the start is not copied on the way.  IMDB has a word for every 440 bytes, a 1-2-gram
+    # for every 25; livedoor a character n-gram for every 16.
+    single = recipe.params[KIND] != UNIVERSAL and recipe.params[ORDER] == 1
+    guess = max(64, min(n_bytes // 4, max(1 << 12, n_bytes // (128 if single else 24))))
     v = new_vocabulary(guess, 8 * guess)
     tally = _new_tally(len(v.hashes), guess, len(order))
     while True:
