@@ -137,7 +137,7 @@ def _count_slice(
     # A table that is right from the start is not copied on the way.  IMDB has a word for every 440 bytes, a 1-2-gram
     # for every 25; livedoor a character n-gram for every 16.
     single = recipe.params[KIND] != UNIVERSAL and recipe.params[ORDER] == 1
-    guess = max(64, min(n_bytes // 4, max(1 << 12, n_bytes // (128 if single else 24))))
+    guess = max(64, min(n_bytes // 4, max(1 << 12, n_bytes // (128 if single else 24)), len(order) << 12))
     v = new_vocabulary(guess, 8 * guess)
     tally = _new_tally(len(v.hashes), guess, len(order))
     while True:
