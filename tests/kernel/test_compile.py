@@ -27,7 +27,9 @@ assert other.counts.totals() == {"good": (40_000, 1), "day": (40_000, 1)}
 assert clf.scores(["good night"]).tobytes() == plain.tobytes()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
+    # Where no kernel was kept yet, it says that it compiles, once, and nothing else.
+    assert done.stderr in ("", "compiling the kernels: about half a minute in all, once on this machine\n")
 
 
 def test_kernels_that_cannot_be_kept_are_compiled_all_the_same(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -47,16 +48,15 @@ def is_compiled(work: int) -> bool:
 def run(function: Callable[..., Any], *args: Any, work: int) -> Any:
     """Call `function(*args)`, compiled or plain."""
     if is_compiled(work):
-        dispatcher = compiled(function)
-        if not dispatcher.signatures:  # type: ignore[attr-defined]
-            _tell(function)
-        return dispatcher(*args)
+        return compiled(function)(*args)
     return function(*(_plain(arg) for arg in args))
 
 
 def _tell(function: Callable[..., Any]) -> None:
     """Say once that the compiler is at work, unless its results lie in a cache."""
     folder = Path(__file__).parent
+    if "NUMBA_CACHE_DIR" in os.environ or not os.access(folder, os.W_OK):
+        return  # the cache lies elsewhere
     if not any(folder.glob(f"__pycache__/*.{function.__name__}_{_source_digest()}-*.nbi")):
         _warn_once("compiling the kernels: about half a minute in all, once on this machine")
 
@@ -93,6 +93,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
     if function.__dict__.get("inline"):
         return numba.njit(forceinline=True, **options)(twin)
+    _tell(function)
     try:
         return numba.njit(cache=True, **options)(twin)
     except RuntimeError:
