@@ -120,7 +120,8 @@ PARTS = [
 @given(st.lists(st.sampled_from([*PARTS, b"?=", b"\xff", b"<!--", b"\0", b"''*0="]), max_size=20))
 def test_any_mail(parts: list[bytes]) -> None:
     with contextlib.suppress(RowError):
-        parse_mail(b"".join(parts)).text.encode()
+        text = parse_mail(b"".join(parts)).text
+        assert text.encode().decode() == text
 
 
 # --- HTML

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
+
+import pyarrow as pa
 
 from bunrui.documents.encodings import MARK, encoding_error, is_utf8, transcoder
 from bunrui.documents.reading import Reading
 from bunrui.documents.streams import MAX_RECORD, Stream
 from bunrui.errors import DataError, EncodingError
 
-__all__ = ["Block", "blocks", "last_line", "undecodable"]
+__all__ = ["Block", "batches", "blocks", "last_line", "undecodable"]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -115,3 +117,18 @@ class _Utf8:
             raise encoding_error(self._reading.where(line), bytes(error.object), error.start, encoding) from None
         self._line += text.count("\n")
         return text.encode("utf-8", "surrogatepass")
+
+
+def batches(
+    found: Iterable[Block],
+    reading: Reading,
+    quick: Callable[[Block, Reading], pa.RecordBatch | None],
+    slow: Callable[[Block, Reading], pa.RecordBatch | None],
+) -> Iterator[pa.RecordBatch]:
+    """A batch for each block, the quick way where it will do: it gives None where it will not."""
+    for block in found:
+        batch = quick(block, reading) if block.valid else None
+        if batch is None:
+            batch = slow(block, reading)
+        if batch is not None and batch.num_rows:
+            yield batch

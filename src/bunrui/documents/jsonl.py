@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
-from bunrui.documents.blocks import Block, blocks, undecodable
+from bunrui.documents.blocks import Block, batches, blocks, undecodable
 from bunrui.documents.reading import Reading, RowError
 from bunrui.documents.rows import LABELS, STRING, TOKENS, Object, Rows, Written, tidy
 from bunrui.documents.streams import Stream
@@ -34,12 +34,7 @@ def read_jsonl(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Batches of a stream of JSON lines."""
     if stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"[":
         raise DataError(f"{reading.source.name} is a JSON array: write one object a line, as jq -c '.[]' does")
-    for block in blocks(stream, reading):
-        batch = _quick(block, reading) if block.valid else None
-        if batch is None:
-            batch = _slow(block, reading)
-        if batch is not None and batch.num_rows:
-            yield batch
+    yield from batches(blocks(stream, reading), reading, _quick, _slow)
 
 
 # --- the quick way

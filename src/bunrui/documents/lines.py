@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from bunrui.documents.blocks import Block, blocks, undecodable
+from bunrui.documents.blocks import Block, batches, blocks, undecodable
 from bunrui.documents.reading import Reading
 from bunrui.documents.rows import STRING, Rows, tidy
 from bunrui.documents.streams import Stream
@@ -50,12 +50,7 @@ def read_fasttext(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     As in fastText, a label may stand anywhere in its line.
     """
     _refuse_ids(reading)
-    for block in blocks(stream, reading):
-        batch = _quick(block, reading) if block.valid else None
-        if batch is None:
-            batch = _slow(block, reading)
-        if batch is not None and batch.num_rows:
-            yield batch
+    yield from batches(blocks(stream, reading), reading, _quick, _slow)
 
 
 def _quick(block: Block, reading: Reading) -> pa.RecordBatch | None:

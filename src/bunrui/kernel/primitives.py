@@ -37,7 +37,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def inline(function: F) -> F:
     """Mark a small function that hot loops call: compiled, it becomes part of its caller.
 
-    A call with tuples of arrays costs more than most of these functions do (60 against 500 MB/s for counting words).
+    A call with tuples of arrays costs more than most of these functions do (docs/decisions/002).
     """
     function.__dict__["inline"] = True
     return function

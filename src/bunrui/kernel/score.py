@@ -174,7 +174,7 @@ def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: S
 def add_columns(ids: Sequence[int], n_ids: int, weights: Sequence[float], into: MutableSequence[float]) -> None:
     """Add whole rows, two classes at a time: the sums stay in registers.
 
-    Through memory each sum would wait for the last store: 40 against 15 ms for 6 million words.
+    Through memory each sum would wait for the last store: 360 against 461 MB/s for predicting IMDB on one core.
     """
     n_classes = u64(len(into))
     c = u64(0)

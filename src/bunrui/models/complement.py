@@ -13,7 +13,7 @@ As a sparse scorer (scale -1: the smallest sum is the largest score):
 speak louder.  `binary_complement` counts documents in place of occurrences and reads presence.
 
 Rennie, Shih, Teevan, Karger (2003), sections 3.1 and 3.2.  Golden values: tests/golden/test_complement.py
-No class prior, as in scikit-learn: it moved no corpus by more than a tenth of a point (docs/decisions/003).
+No class prior, as in scikit-learn: it moves no corpus by more than .0012 (docs/decisions/003).
 """
 
 from __future__ import annotations
