@@ -19,8 +19,8 @@ BENCH_STAMP := $(BENCH_VENV)/.installed
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP) ## a tour of what bunrui does, on small examples
-	$(RUN) examples/demo.py
+demo: $(STAMP) ## a tour of what bunrui does, on news in four languages
+	$(VENV)/bin/bunrui demo
 
 test: $(STAMP) ## the tests, without the slow ones
 	$(RUN) -m pytest -m "not slow"
@@ -41,7 +41,7 @@ bench: $(BENCH_STAMP) ## speed, latency and memory beside other libraries, in an
 
 clean: ## remove caches and built files; the environments stay
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests benchmarks examples scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(STAMP): pyproject.toml
 	@$(call make_venv,$(VENV))

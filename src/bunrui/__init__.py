@@ -11,16 +11,30 @@ if TYPE_CHECKING:
     from bunrui.counts import Counts
     from bunrui.estimators import TextVectorizer
     from bunrui.explanation import Explanation
+    from bunrui.stored import StoredClassifier, create, open
 
 __version__ = "0.1.0"
-__all__ = ["AnalyzerSpec", "Counts", "Explanation", "TextClassifier", "TextVectorizer", "__version__"]
+__all__ = [
+    "AnalyzerSpec",
+    "Counts",
+    "Explanation",
+    "StoredClassifier",
+    "TextClassifier",
+    "TextVectorizer",
+    "__version__",
+    "create",
+    "open",
+]
 
 _HOMES = {
     "AnalyzerSpec": "bunrui.analysis",
     "Counts": "bunrui.counts",
     "Explanation": "bunrui.explanation",
+    "StoredClassifier": "bunrui.stored",
     "TextClassifier": "bunrui.classifier",
     "TextVectorizer": "bunrui.estimators",
+    "create": "bunrui.stored",
+    "open": "bunrui.stored",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,9 @@ from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import distinct, given_recipe
 from bunrui.counts import Counts
 from bunrui.engines import threads
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labels import LabelSets, label_sets
 from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import DataError, LabelError, MismatchError, NotLearnedError, OptionError
-from bunrui.explanation import Explanation, Word, explain, telling_words
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.workspace import release
 from bunrui.models import DEFAULT_MODEL, model_of
@@ -25,11 +24,15 @@ from bunrui.models.base import log_prior, smoothing_of
 from bunrui.models.view import select
 from bunrui.prediction import Reader, probabilities
 
+if TYPE_CHECKING:
+    from bunrui.explanation import Explanation, Word
+
 __all__ = ["TextClassifier"]
 
 Floats = npt.NDArray[np.float64]
 Texts = Any
 Labels = Any
+_Given = tuple[Documents, Recipe, Callable[[Any], tuple[Documents, Recipe]]]
 
 
 class _Memory:
@@ -183,15 +186,22 @@ class TextClassifier:
         return self
 
     def _count(self, texts: Texts, labels: Labels) -> Counts:
-        docs, recipe, again = self._documents(texts)
-        sets = label_sets(labels, _n_docs(docs), self.counts.label_ids)
+        documents = self._documents(texts)
+        return self._counted(documents, label_sets(labels, _n_docs(documents[0]), self.counts.label_ids))
+
+    def count_sets(self, texts: Texts, sets: LabelSets) -> Counts:
+        """Count documents, and learn nothing."""
+        return self._counted(self._documents(texts), sets)
+
+    def _counted(self, documents: _Given, sets: LabelSets) -> Counts:
+        docs, recipe, again = documents
         counts, hard = threads.count(docs, recipe, sets, self.counts.fingerprint)
         if len(hard):
             more, _ = threads.count(*again(hard), sets.subset(hard), self.counts.fingerprint)
             counts.add(more)
         return counts
 
-    def _documents(self, texts: Texts) -> tuple[Documents, Recipe, Callable[[Any], tuple[Documents, Recipe]]]:
+    def _documents(self, texts: Texts) -> _Given:
         """Buffers, what to do with them, and the same for some documents folded in Python."""
         if inputs.is_given(texts):
             return inputs.given(texts), given_recipe(), _never
@@ -241,6 +251,8 @@ class TextClassifier:
 
     def explain(self, text: Any, *, label: str | None = None, against: str | None = None) -> Explanation:
         """Why this label (by default the predicted one) and not another (by default the runner-up)."""
+        from bunrui.explanation import explain
+
         with self._memory.lock.read():
             return explain(self._current_reader(), self._analyzer, text, label, against)
 
@@ -262,6 +274,8 @@ class TextClassifier:
             negative = _other(self.counts.live_labels, positive, negative)
         elif negative is not None:
             raise OptionError("words(negative=...) needs positive=... too")
+        from bunrui.explanation import telling_words
+
         with self._memory.lock.read():
             return telling_words(self._current_reader(), self._analyzer, label, positive, negative, word, top)
 

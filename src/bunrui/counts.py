@@ -25,7 +25,7 @@ from bunrui.kernel.postings import Postings
 from bunrui.kernel.vocabulary import BYTES, FEATURES, Vocabulary
 from bunrui.kernel.workspace import feature_texts, find_features, grown_vocabulary, new_vocabulary, resized, scratch_for
 
-__all__ = ["Counts"]
+__all__ = ["Counts", "Integers", "new_postings", "ranges"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -155,13 +155,54 @@ class Counts:
         out.n_docs, out.n_terms, out.n_doc_freq = self.n_docs, self.n_terms, self.n_doc_freq
         return out
 
+    def pruned(self, min_df: int) -> Counts:
+        """A copy without the features of fewer documents."""
+        ids = np.flatnonzero(self.postings.doc_total[: self.n_ids] >= max(min_df, 1))
+        v, p = self._of(ids)
+        cells = ranges(p.starts, p.lengths)
+        out = Counts(self.fingerprint, new_vocabulary(len(ids), int(v.size[BYTES])))
+        out.add_labels(self.labels)
+        out._absorb(v, p, np.arange(len(self.labels), dtype=np.int64), n_cells=len(cells))
+        out.doc_count, out.n_docs = self.doc_count.copy(), self.n_docs
+        np.add.at(out.term_sum, p.classes[cells], p.terms[cells])
+        np.add.at(out.doc_freq_sum, p.classes[cells], p.docs[cells])
+        out.n_terms, out.n_doc_freq = int(p.term_total.sum()), int(p.doc_total.sum())
+        return out
+
+    def of_label(self, label: str) -> Counts:
+        """The counts of the documents with one label, where no document has several."""
+        if self.n_docs != int(self.doc_count.sum()):
+            raise MismatchError("documents with several labels cannot be told apart by their counts")
+        c = self.label_ids[label]
+        p, n = self.postings, self.n_ids
+        cells = ranges(p.starts[:n], p.lengths[:n])
+        mine = p.classes[cells] == c
+        ids, cells = np.repeat(np.arange(n), p.lengths[:n])[mine], cells[mine]
+        v, _ = self._of(ids)
+        one = new_postings(len(ids), 0)._replace(classes=np.zeros(len(ids), np.int32))
+        one = one._replace(terms=p.terms[cells], docs=p.docs[cells], term_total=p.terms[cells], doc_total=p.docs[cells])
+        one.starts[:], one.lengths[:] = np.arange(len(ids)), 1
+        out = Counts(self.fingerprint, new_vocabulary(len(ids), int(v.size[BYTES])))
+        out.add_labels([label])
+        out._absorb(v, one, np.zeros(1, np.int64), n_cells=len(ids))
+        out.doc_count, out.n_docs = self.doc_count[c : c + 1].copy(), int(self.doc_count[c])
+        out.term_sum, out.doc_freq_sum = self.term_sum[c : c + 1].copy(), self.doc_freq_sum[c : c + 1].copy()
+        out.n_terms, out.n_doc_freq = int(self.term_sum[c]), int(self.doc_freq_sum[c])
+        return out
+
+    def rename(self, label: str, name: str) -> None:
+        """Give a label another name, which no other has."""
+        self.label_ids[name] = self.label_ids.pop(label)
+        self.labels[self.label_ids[name]] = name
+        self.version += 1
+
     # Adding and taking back
 
     def add(self, other: Counts) -> None:
         """Add the counts of other documents."""
-        self._check(other)
+        self.check_joins(other)
         class_map = self.add_labels(other.labels)
-        self._absorb(*other._joinable(class_map), n_cells=other.n_cells)
+        self._absorb(*other.joinable(class_map), n_cells=other.n_cells)
         self._add_totals(other, class_map, sign=1)
 
     def subtract(self, other: Counts) -> None:
@@ -172,10 +213,22 @@ class Counts:
         UnlearnError
             If a count would fall below zero.
         """
-        self._check(other)
+        class_map, args = self._covering(other)
+        run(postings.subtract, *args, work=20 * other.n_ids)
+        self._add_totals(other, class_map, sign=-1)
+        if self.n_ids > 4096 and self.n_features * 2 < self.n_ids:
+            self._compact()
+
+    def check_covers(self, other: Counts) -> None:
+        """Raise what `subtract` would raise, and change nothing."""
+        self._covering(other)
+
+    def _covering(self, other: Counts) -> tuple[Integers, tuple[Any, ...]]:
+        """The map of classes, and the arguments of the kernel, if other counts can be taken back."""
+        self.check_joins(other)
         self._check_labels(other)
         class_map = self.add_labels(other.labels)
-        ov, op, targets = other._joinable(class_map)
+        ov, op, targets = other.joinable(class_map)
         args = (self.vocabulary, self.postings, ov, op, targets, scratch_for(0).items)
         lacking = run(postings.find_lacking, *args, work=20 * other.n_ids)
         if lacking >= 0:
@@ -186,10 +239,7 @@ class Counts:
         if left.any():
             label = other.labels[int(left.argmax())]
             raise UnlearnError(f"this was never learned: without it {label!r} would have words but no documents")
-        run(postings.subtract, *args, work=20 * other.n_ids)
-        self._add_totals(other, class_map, sign=-1)
-        if self.n_ids > 4096 and self.n_features * 2 < self.n_ids:
-            self._compact()
+        return class_map, args
 
     def add_labels(self, labels: Sequence[str]) -> Integers:
         """The ids of labels here; new ones get the next."""
@@ -203,7 +253,8 @@ class Counts:
                 setattr(self, name, np.concatenate([getattr(self, name), np.zeros(len(new), np.int64)]))
         return np.array([self.label_ids[label] for label in labels], np.int64)
 
-    def _check(self, other: Counts) -> None:
+    def check_joins(self, other: Counts) -> None:
+        """Refuse counts of another analyzer."""
         if self.fingerprint != other.fingerprint:
             raise MismatchError(
                 "counts of different analyzers cannot be joined: learn both with the same analyzer "
@@ -223,14 +274,14 @@ class Counts:
         if not max(rest, default=0) <= self.n_docs - other.n_docs <= sum(rest):
             raise UnlearnError("this was never learned: some documents had other labels with these")
 
-    def _joinable(self, class_map: Integers) -> tuple[Vocabulary, Postings, Integers]:
-        """The features that occur, and lists whose classes ascend when they are mapped."""
-        v, p = self._live() if self.n_features < self.n_ids else (self.vocabulary, self.postings)
+    def joinable(self, class_map: Integers) -> tuple[Vocabulary, Postings, Integers]:
+        """The features that occur, and lists whose classes ascend when they are mapped; the map for them."""
+        v, p = self._of(self.live_ids()) if self.n_features < self.n_ids else (self.vocabulary, self.postings)
         if len(class_map) < 2 or bool((np.diff(class_map) > 0).all()):
             return v, p, class_map
         n = int(v.size[FEATURES])
         lengths = p.lengths[:n]
-        order = _ranges(p.starts[:n], lengths)
+        order = ranges(p.starts[:n], lengths)
         classes = class_map[p.classes[order]]
         by_class = np.lexsort((classes, np.repeat(np.arange(n), lengths)))
         p = p._replace(
@@ -241,15 +292,15 @@ class Counts:
         )
         return v, p, np.arange(int(class_map.max()) + 1, dtype=np.int64)
 
-    def _live(self) -> tuple[Vocabulary, Postings]:
-        """Vocabulary (without slots) and postings of the features that occur."""
-        v, p, live = self.vocabulary, self.postings, self.live_ids()
-        sizes = v.starts[live + 1] - v.starts[live]
-        text = v.text[_ranges(v.starts[live], sizes)]
+    def _of(self, ids: Integers) -> tuple[Vocabulary, Postings]:
+        """Vocabulary (without slots) and postings of some features."""
+        v, p = self.vocabulary, self.postings
+        sizes = v.starts[ids + 1] - v.starts[ids]
+        text = v.text[ranges(v.starts[ids], sizes)]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        size = np.array([len(live), len(text), v.size[2], v.size[3]], np.uint64)
-        vocabulary = Vocabulary(v.slots[:0], v.hashes[live], starts, resized(text, len(text) + 64), size)
-        return vocabulary, p._replace(**{name: getattr(p, name)[live] for name in _BY_FEATURE})
+        size = np.array([len(ids), len(text), v.size[2], v.size[3]], np.uint64)
+        vocabulary = Vocabulary(v.slots[:0], v.hashes[ids], starts, resized(text, len(text) + 64), size)
+        return vocabulary, p._replace(**{name: getattr(p, name)[ids] for name in _BY_FEATURE})
 
     def _absorb(self, ov: Vocabulary, op: Postings, class_map: Integers, n_cells: int) -> None:
         items = scratch_for(0).items
@@ -293,7 +344,7 @@ class Counts:
         p = self.postings
         n = self.n_ids
         lengths = p.lengths[:n]
-        order = _ranges(p.starts[:n], lengths)
+        order = ranges(p.starts[:n], lengths)
         p.starts[:n] = np.cumsum(lengths, dtype=np.int64) - lengths
         p.rooms[:n] = lengths
         p.size[postings.USED], p.size[postings.HOLES] = len(order), 0
@@ -302,7 +353,7 @@ class Counts:
 
     def _compact(self) -> None:
         """Drop the features that have gone."""
-        v, p = self._live()
+        v, p = self._of(self.live_ids())
         self.vocabulary = new_vocabulary(self.n_features, int(v.size[BYTES]))
         self.postings = new_postings(len(self.vocabulary.hashes), len(p.classes))
         self._absorb(v, p, np.arange(len(self.labels), dtype=np.int64), n_cells=0)
@@ -330,7 +381,7 @@ def new_postings(features: int, cells: int) -> Postings:
     )
 
 
-def _ranges(starts: Integers, lengths: npt.NDArray[Any]) -> Integers:
+def ranges(starts: Integers, lengths: npt.NDArray[Any]) -> Integers:
     """starts[0], starts[0] + 1, … (lengths[0] of them), starts[1], …"""
     ends = np.cumsum(lengths, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0

@@ -6,6 +6,7 @@
     ├── LabelError         a label that is unknown, empty or of the wrong kind
     ├── UnlearnError       something that was never learned, so cannot be taken back
     ├── MismatchError      counts of different analyzers, or models that cannot be joined
+    ├── StoreError         a classifier file that is missing, damaged, in use or cannot be written
     ├── NotLearnedError    a question to a classifier that has learned nothing
     ├── OptionError        an option with a value that makes no sense
     └── MissingExtraError  an optional package that is not installed
@@ -24,6 +25,7 @@ __all__ = [
     "MissingExtraError",
     "NotLearnedError",
     "OptionError",
+    "StoreError",
     "UnlearnError",
 ]
 
@@ -45,11 +47,22 @@ class LabelError(BunruiError, ValueError):
 
 
 class UnlearnError(BunruiError, ValueError):
-    """Something that was never learned, so cannot be taken back."""
+    """Something that was never learned, so cannot be taken back.
+
+    `row` is its place among the documents that were to be unlearned, where that is known.
+    """
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class MismatchError(BunruiError, ValueError):
     """Counts of different analyzers, or models that cannot be joined."""
+
+
+class StoreError(BunruiError):
+    """A classifier file that is missing, damaged, in use or cannot be written."""
 
 
 class NotLearnedError(BunruiError, ValueError):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from bunrui.analysis.token import DictionaryAnalyzer, Morpheme, load
+from bunrui.analysis.dictionary import DictionaryAnalyzer, Morpheme, load
 
 __all__ = ["Japanese"]
 

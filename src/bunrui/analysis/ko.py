@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from bunrui.analysis.token import DictionaryAnalyzer, Morpheme, load
+from bunrui.analysis.dictionary import DictionaryAnalyzer, Morpheme, load
 
 __all__ = ["Korean"]
 

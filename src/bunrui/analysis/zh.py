@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, ClassVar
 
-from bunrui.analysis.token import DictionaryAnalyzer, Morpheme, load
+from bunrui.analysis.dictionary import DictionaryAnalyzer, Morpheme, load
 from bunrui.errors import OptionError
 
 __all__ = ["Chinese"]

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +24,9 @@ from bunrui.kernel.compile import is_compiled, run
 from bunrui.kernel.count import Tally
 from bunrui.kernel.vocabulary import FEATURES, Vocabulary
 from bunrui.kernel.workspace import grown_vocabulary, new_vocabulary, release, resized, scratch_for
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = ["bounds_of", "count", "each_slice", "longest_document", "n_threads"]
 
@@ -70,6 +72,8 @@ def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(n_threads(), thread_name_prefix="bunrui")
 
 

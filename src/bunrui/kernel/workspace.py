@@ -52,7 +52,7 @@ def release(v: Vocabulary) -> None:
             spare.append(v.slots)
 
 
-def _slots(bits: int) -> Any:
+def empty_slots(bits: int) -> Any:
     with _spare_lock:
         spare = _spare.get(bits)
         slots = spare.pop() if spare else None
@@ -80,7 +80,7 @@ def new_vocabulary(features: int, text_bytes: int) -> Vocabulary:
     starts = np.empty(room_of(bits) + 1, np.int64)
     starts[0] = 0
     return Vocabulary(
-        slots=_slots(bits),
+        slots=empty_slots(bits),
         hashes=np.empty(room_of(bits), np.uint64),
         starts=starts,
         text=np.empty(text_bytes + 64, np.uint8),
@@ -101,7 +101,8 @@ def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int) -> Vocabular
     size = v.size.copy()
     size[SHIFT] = 64 - bits
     n = int(size[FEATURES])
-    grown = Vocabulary(_slots(bits), resized(v.hashes, room_of(bits)), resized(v.starts, room_of(bits) + 1), text, size)
+    room = room_of(bits)
+    grown = Vocabulary(empty_slots(bits), resized(v.hashes, room), resized(v.starts, room + 1), text, size)
     run(vocabulary.move_slots, v.slots, grown, work=n * 20)
     release(v)
     return grown
@@ -117,14 +118,19 @@ def feature_texts(v: Vocabulary) -> list[bytes]:
 
 def find_features(v: Vocabulary, texts: Sequence[bytes]) -> list[int]:
     """The ids of some features, -1 where the vocabulary lacks one."""
-    items = new_items(len(texts))
-    items.lengths[:] = [len(text) for text in texts]
-    items.starts[:] = np.cumsum([0, *map(len, texts)])[:-1]
     text = np.frombuffer(b"".join(texts) + bytes(64), np.uint8).copy()
-    n = np.uint64(len(texts))
-    run(ngrams.put_items, text, items, n, v.size[NARROW], work=len(text))
-    run(vocabulary.probe, v, items, n, text, 0, work=len(text))
+    items = placed_items(text, np.cumsum([0, *map(len, texts)])[:-1], [len(text) for text in texts], v.size[NARROW])
+    run(vocabulary.probe, v, items, np.uint64(len(texts)), text, 0, work=len(text))
     return [-1 if f == vocabulary.MISSING else f for f in items.ids.tolist()]
+
+
+def placed_items(text: Any, starts: Any, lengths: Any, narrow: Any) -> ngrams.Items:
+    """Items for strings in `text`, with their keys and hashes."""
+    n = len(lengths)
+    items = new_items(n)
+    items.starts[:], items.lengths[:] = starts, lengths
+    run(ngrams.put_items, text, items, np.uint64(n), narrow, work=int(items.lengths.sum()))
+    return items
 
 
 def new_items(size: int = ITEMS) -> ngrams.Items:

@@ -1,0 +1,137 @@
+"""The command line: `bunrui learn`, `predict`, `explain` and the others.
+
+    __init__.py   main: runs a command, turns what it raises into messages and exit codes
+    commands.py   the names of the commands; a command's module is imported when it is called
+    options.py    options that several commands share
+    console.py    what is said on stderr, tables on stdout
+    output.py     how predictions are written
+    learn.py  predict.py  explain.py  evaluate.py  manage.py  demo.py
+
+Results go to stdout, all else to stderr.  Exit codes: 0 done, 1 could not, 2 wrong usage, 130 interrupted, 141 nobody
+reads the output any more.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+__all__ = ["main"]
+
+_INTERRUPTED = 130
+_CLOSED_PIPE = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command, and return the exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments, by default those of the process.
+
+    Examples
+    --------
+    >>> main(["--version"])  # doctest: +ELLIPSIS
+    bunrui ...
+    0
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    with suppress(AttributeError):  # of a stream that somebody put there
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _let_go(sys.stdout)
+        return _CLOSED_PIPE
+    except KeyboardInterrupt as stop:
+        print(str(stop) or "interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    import typer
+
+    from bunrui.cli.commands import root
+    from bunrui.cli.console import say
+    from bunrui.errors import BunruiError
+
+    group = root()
+    if "_BUNRUI_COMPLETE" in os.environ:
+        group.main(arguments, prog_name="bunrui")  # answers the shell, and leaves
+    debug = False
+    context: Any = None
+    try:
+        if not arguments:
+            arguments = ["--help"]
+        context = group.make_context("bunrui", arguments)
+        debug = bool(context.params.get("debug"))
+        with context:
+            group.invoke(context)
+    except typer.Exit as done:
+        return int(done.exit_code)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if debug:
+            raise
+        if hasattr(error, "format_message"):  # wrong usage: typer has no public name for it
+            return _wrong_usage(error, context)
+        if isinstance(error, (BunruiError, OSError)):
+            say(f"error: {_in_options(_message(error))}")
+        else:
+            say(f"error: {type(error).__name__}: {error}\nThis should not happen: bunrui --debug … shows where it did.")
+        return 1
+    return 0
+
+
+def _wrong_usage(error: Any, root: Any) -> int:
+    from bunrui.cli.console import say
+
+    message = error.format_message().strip()
+    if error.ctx is not None:
+        command = error.ctx.command_path
+    else:
+        command = f"bunrui {root.invoked_subcommand or ''}".strip()
+    say(f"error: {message[:1].lower()}{message[1:]}\nTry '{command} --help'.")
+    return int(error.exit_code)
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+_WORDS = {
+    "give one label for the file as {label: file}, or read it with labelled=False": "or give all of them one with --as",
+    "call learn(texts, labels) first": "learn documents first, with 'bunrui learn'",
+    "say which one is negative": "say with --negative which one is the other",
+}
+
+
+def _in_options(message: str) -> str:
+    """A message of the library, in the words of the command line.
+
+    >>> _in_options("there is no column 'text', only 'body': choose another with text=")
+    "there is no column 'text', only 'body': choose another with --text"
+    >>> _in_options("not valid utf-8. Try encoding='cp932'")
+    'not valid utf-8. Try --encoding cp932'
+    """
+    import re
+
+    for theirs, ours in _WORDS.items():
+        message = message.replace(theirs, ours)
+    message = re.sub(r"\b(encoding|keep)='([\w-]+)'", r"--\1 \2", message)
+    return re.sub(r"(?<![\w.'\"])(text|label|id|format|encoding)=(?=$|[\s,;:.])", r"--\1", message)
+
+
+def _let_go(stream: Any) -> None:
+    """Give what is still unwritten to nobody, so that Python's own flush at the end finds no closed pipe."""
+    with suppress(OSError):  # of a stream that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,192 @@
+"""What people see: lines and a progress bar on stderr, tables on stdout.
+
+Nothing that comes out of data may move the cursor or change colours: control characters are shown as pictures.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bunrui.documents import Reader
+
+__all__ = [
+    "Bar",
+    "counted",
+    "interrupts",
+    "plain",
+    "say",
+    "say_skipped",
+    "show",
+    "stdout_console",
+    "to_json",
+    "uninterrupted",
+]
+
+_UNSAFE = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_PLAIN_WIDTH = 120
+_ENDLESS = 1_000_000
+
+
+def say(message: str) -> None:
+    """A line, or some, on stderr."""
+    sys.stdout.flush()
+    if not (message.isascii() and message.replace("\n", "").isprintable()):
+        from bunrui.rendering import visible
+
+        message = visible(message)
+    print(message, file=sys.stderr, flush=True)
+
+
+def plain(text: str) -> str:
+    """Text for one field of a line: no tabs, no line breaks, no control characters.
+
+    >>> plain("a\\tb\\x1b[2J")
+    'a␉b␛[2J'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    from bunrui.rendering import visible
+
+    return visible(text).replace("\t", "␉").replace("\n", "␊")
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """JSON that is safe to show: what would act on a terminal is escaped.
+
+    >>> to_json({"日本": "\\x9b\\x1b"})
+    '{"日本": "\\\\u009b\\\\u001b"}'
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def stdout_console(width: int | None = None) -> Console:
+    """A rich console on stdout; where that is no terminal, of a fixed width."""
+    from rich.console import Console
+
+    return Console(file=sys.stdout, width=width if sys.stdout.isatty() else width or _PLAIN_WIDTH, highlight=False)
+
+
+def show(renderable: Any) -> None:
+    """Something of rich on stdout; into a pipe as wide as it has to be, so that nothing is cut off."""
+    from rich.measure import Measurement
+
+    console = stdout_console()
+    if not sys.stdout.isatty():
+        endless = stdout_console(_ENDLESS)
+        width = Measurement.get(endless, endless.options, renderable).maximum
+        if width == _ENDLESS:  # it takes what it is given
+            width = _PLAIN_WIDTH
+        console = stdout_console(max(width, _PLAIN_WIDTH))
+    console.print(renderable)
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "label"), counted(5572, "document")
+    ('1 label', '5,572 documents')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def say_skipped(reader: Reader) -> None:
+    """How many rows were left out, and why the first of them."""
+    if reader.n_skipped:
+        reasons = "".join(f"\n  {reason}" for reason in reader.skipped[:3])
+        more = "\n  …" if reader.n_skipped > 3 else ""
+        say(f"skipped {counted(reader.n_skipped, 'bad row')}:{reasons}{more}")
+
+
+@contextmanager
+def interrupts(message: str) -> Iterator[None]:
+    """Say so after Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(message) from None
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C does nothing in here: what is being written is either there as a whole or not at all."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class Bar:
+    """Documents, MB, MB/s and the time left on stderr, if that is a terminal and the work takes more than a moment."""
+
+    _PATIENCE = 0.5
+
+    def __init__(self, reader: Reader, *, quiet: bool = False) -> None:
+        self._reader = reader
+        self._quiet = quiet or not sys.stderr.isatty()
+        self._started = time.perf_counter()
+        self._progress: Any = None
+        self._task: Any = None
+        self.n_docs = 0
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def add(self, n_docs: int) -> None:
+        """So many more documents are done."""
+        self.n_docs += n_docs
+        if self._quiet:
+            return
+        if self._progress is None and self.seconds > self._PATIENCE:
+            self._progress, self._task = _progress(self._reader.bytes_total)
+        if self._progress is not None:
+            self._progress.update(self._task, completed=self._reader.bytes_read, documents=self.n_docs)
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self._started
+
+    def speed(self) -> str:
+        """Such as `0.4 s (12 MB/s)`; without the speed where there is too little to tell."""
+        seconds = self.seconds
+        megabytes = self._reader.bytes_read / 1e6
+        rate = megabytes / max(seconds, 1e-9)
+        return f"{seconds:,.1f} s" + (f" ({rate:,.{0 if rate >= 10 else 1}f} MB/s)" if megabytes > 0.1 else "")
+
+
+def _progress(total: int | None) -> tuple[Any, Any]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns: list[Any] = [
+        BarColumn(),
+        TextColumn("{task.fields[documents]:,} documents"),
+        DownloadColumn() if total else TextColumn("{task.completed:,} bytes"),
+        TransferSpeedColumn(),
+    ]
+    if total:
+        columns.append(TimeRemainingColumn())
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    progress.start()
+    return progress, progress.add_task("", total=total, documents=0)

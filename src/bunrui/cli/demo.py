@@ -1,0 +1,151 @@
+"""`bunrui demo`: a tour on the embedded corpus."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from bunrui.cli.console import interrupts, stdout_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from bunrui.evaluation import Metrics
+    from bunrui.stored import StoredClassifier
+
+__all__ = ["demo"]
+
+_FOLDS = 5
+_WIDTH = 100
+
+Rows = list[dict[str, str]]
+
+
+def demo() -> None:
+    """Show what bunrui does, on 400 short sentences of news in four languages.
+
+    Learns, evaluates, predicts, explains, corrects a mistake and takes the
+    correction back, in a temporary folder; each heading is the command that
+    does the same on your files.
+
+    [bold]Examples[/]
+
+      bunrui demo
+      bunrui demo | less
+    """
+    from bunrui import stored
+    from bunrui.data import read
+
+    console = stdout_console(min(_WIDTH, stdout_console().width))
+    corpus, queries = read("demo"), read("queries")
+    with (
+        interrupts("interrupted"),
+        tempfile.TemporaryDirectory(prefix="bunrui-demo-") as folder,
+        closing(stored.create(os.path.join(folder, "news.bunrui"))) as classifier,
+    ):
+        _learn(console, classifier, corpus)
+        _evaluate(console, classifier, corpus)
+        _predict(console, classifier, queries)
+        _explain(console, classifier, queries)
+        _correct(console, classifier, queries)
+    _heading(console, "Now yours", "bunrui learn mine.bunrui train.csv", "bunrui --help")
+
+
+def _heading(console: Console, title: str, *commands: str) -> None:
+    from rich.text import Text
+
+    console.print()
+    console.rule(Text(title, "bold"), align="left")
+    for command in commands:
+        console.print(Text(f"$ {command}", "cyan"))
+    console.print()
+
+
+def _learn(console: Console, classifier: StoredClassifier, corpus: Rows) -> None:
+    _heading(console, "Learn", "bunrui learn news.bunrui news.jsonl", "bunrui info news.bunrui")
+    classifier.learn([row["text"] for row in corpus], [row["label"] for row in corpus])
+    known = classifier.info()
+    labels = ", ".join(f"{label} {n}" for label, n in known["labels"].items())
+    console.print(f"{known['documents']} documents in English, Japanese, Chinese and Korean: {labels}")
+    console.print(f"{known['features']:,} features, model {known['model']}, {known['size'] / 1000:,.0f} kB on disk")
+
+
+def _evaluate(console: Console, classifier: StoredClassifier, corpus: Rows) -> None:
+    from bunrui.report import metrics_tables
+
+    _heading(
+        console,
+        f"Evaluate: each of {_FOLDS} parts is unlearned, predicted and learned again",
+        "bunrui unlearn news.bunrui part1.jsonl",
+        "bunrui evaluate news.bunrui part1.jsonl",
+        "bunrui learn news.bunrui part1.jsonl",
+    )
+    console.print(metrics_tables(_folds(classifier, corpus)))
+
+
+def _folds(classifier: StoredClassifier, corpus: Rows) -> Metrics:
+    """Every sentence predicted by a classifier that never saw it."""
+    from bunrui.evaluation import Tally
+
+    tally = Tally()
+    for fold in range(_FOLDS):
+        part = corpus[fold::_FOLDS]
+        texts, labels = [row["text"] for row in part], [row["label"] for row in part]
+        classifier.unlearn(texts, labels)
+        tally.add(labels, classifier.predict(texts))
+        classifier.learn(texts, labels)
+    return tally.metrics()
+
+
+def _predict(console: Console, classifier: StoredClassifier, queries: Rows) -> None:
+    _heading(console, "Predict: P(class | text)", "bunrui predict news.bunrui new.jsonl --top 5")
+    console.print(_probability_table(classifier, queries))
+
+
+def _probability_table(classifier: StoredClassifier, queries: Rows) -> Table:
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    table = Table(
+        Column("text", no_wrap=True, overflow="ellipsis", max_width=34), "true", *map(str, classifier.classes_)
+    )
+    for row, shares in zip(queries, classifier.predict_proba([row["text"] for row in queries]), strict=True):
+        cells = [Text(f"{p:.3f}", "bold green" if p == shares.max() else "") for p in shares]
+        table.add_row(Text(row["text"]), row["label"], *cells)
+    return table
+
+
+def _least_sure(classifier: StoredClassifier, queries: Rows) -> str:
+    texts = [row["text"] for row in queries]
+    return texts[int(classifier.predict_proba(texts).max(axis=1).argmin())]
+
+
+def _explain(console: Console, classifier: StoredClassifier, queries: Rows) -> None:
+    text = _least_sure(classifier, queries)
+    _heading(console, "Explain: why the least sure of them", f'bunrui explain news.bunrui "{text[:20]}…"')
+    console.print(classifier.explain(text))
+
+
+def _correct(console: Console, classifier: StoredClassifier, queries: Rows) -> None:
+    import numpy as np
+
+    texts = [row["text"] for row in queries]
+    text = _least_sure(classifier, queries)
+    was, other = list(classifier.explain(text).probabilities)[:2]
+    before = classifier.scores(texts)
+    _heading(
+        console,
+        f"Correct: say that it is {other}, and take that back",
+        f'echo "{text[:20]}…" | bunrui learn news.bunrui - --as {other}',
+        "bunrui undo news.bunrui",
+    )
+    classifier.learn([text], [other])
+    console.print(f"it was [bold]{was}[/]; learned as {other}, it is [bold]{classifier.predict([text])[0]}[/]")
+    classifier.undo()
+    same = np.array_equal(before, classifier.scores(texts))
+    console.print(
+        f"undone, it is [bold]{classifier.predict([text])[0]}[/]; all scores the same to the last bit: {same}"
+    )

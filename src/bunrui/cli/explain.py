@@ -1,0 +1,185 @@
+"""`bunrui explain`, `bunrui words`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bunrui.cli.console import interrupts, plain, say, show, to_json
+from bunrui.cli.options import Classifier, Model, UsageError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bunrui.classifier import TextClassifier
+    from bunrui.explanation import Word
+
+__all__ = ["explain", "words"]
+
+_FEW_WORDS = 8
+_MANY_WORDS = 20
+_FEW_LABELS = 6  # columns of counts in a table
+
+
+def explain(
+    file: Classifier,
+    model: Model,
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="The text; the standard input if there is none.")
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="LABEL", show_default=False, help="Explain this label, not the predicted one."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against", metavar="LABEL", show_default=False, help="Hold it against this one, not the next best."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
+    html: Annotated[
+        str | None,
+        typer.Option("--html", metavar="PATH", show_default=False, help="Write a page in colours in place of stdout."),
+    ] = None,
+) -> None:
+    """Explain a prediction: what each word adds to the score of a label.
+
+    Blue speaks for the label and orange (underlined) against it. The values
+    add up to the difference of the two scores: nothing is estimated.
+
+    [bold]Examples[/]
+
+      bunrui explain mail.bunrui "free pills, see you at noon"
+      bunrui explain mail.bunrui --label ham --against spam < letter.txt
+      bunrui explain mail.bunrui "free pills" --html why.html
+    """
+    from bunrui import stored
+
+    if json and html is not None:
+        raise UsageError("--json writes to stdout, --html to a file: give one of them.")
+    if text is None:
+        text = _standard_input()
+    with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
+        explanation = model.of(opened).explain(text, label=label, against=against)
+    if html is not None:
+        page = f"<!doctype html><meta charset='utf-8'><title>{_TITLE}</title>\n{explanation.to_html()}\n"
+        with open(html, "w", encoding="utf-8") as out:
+            out.write(page)
+        say(f"wrote {html}")
+    elif json:
+        print(to_json(explanation.to_dict()))
+    else:
+        show(explanation)
+
+
+_TITLE = "bunrui explain"
+
+
+def _standard_input() -> str:
+    from bunrui.errors import EncodingError
+
+    if sys.stdin.isatty():
+        raise UsageError("there is nothing to explain: give TEXT, or text on the standard input.")
+    data = sys.stdin.buffer.read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise EncodingError(f"<stdin> is not valid UTF-8 (byte {error.start}): convert it with iconv first") from error
+
+
+def words(
+    file: Classifier,
+    model: Model,
+    label: Annotated[str | None, typer.Argument(metavar="LABEL", help="The label; all if there is none.")] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option("--positive", metavar="LABEL", show_default=False, help="Log-odds of words: for this label,"),
+    ] = None,
+    negative: Annotated[
+        str | None,
+        typer.Option("--negative", metavar="LABEL", show_default=False, help="… against this one."),
+    ] = None,
+    word: Annotated[
+        str | None, typer.Option("--word", metavar="WORD", show_default=False, help="This word alone.")
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", metavar="N", min=1, show_default=False, help="How many words (20; 8 of each label)."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="As JSON: a list of words with weights and counts.")] = False,
+) -> None:
+    """Show the words that speak for a label.
+
+    The weight of a word is what one occurrence adds to the score of the
+    label, less what it adds to the others on average. With --positive and
+    --negative it is λ(w) = log P(w | positive) / P(w | negative), both ends
+    of the list. Without a label, a few words of each.
+
+    [bold]Examples[/]
+
+      bunrui words mail.bunrui
+      bunrui words mail.bunrui spam --top 50
+      bunrui words mail.bunrui --positive spam --negative ham
+      bunrui words mail.bunrui spam --word free
+    """
+    from bunrui import stored
+
+    if label is not None and (positive is not None or negative is not None):
+        raise UsageError("give LABEL, or --positive and --negative, not both.")
+    if negative is not None and positive is None:
+        raise UsageError("--negative goes with --positive.")
+    with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
+        classifier = model.of(opened)
+        if label is None and positive is None and word is None:
+            _all_labels(classifier, top or _FEW_WORDS, json)
+            return
+        found = classifier.words(label, positive=positive, negative=negative, word=word, top=top or _MANY_WORDS)
+        if word is not None and not found:
+            from bunrui.errors import DataError
+
+            raise DataError(f"the word {word!r} was never learned: 'bunrui words {file}' shows some that were")
+        if json:
+            print(to_json([_as_dict(item) for item in found]))
+        else:
+            show(_table(classifier, found))
+
+
+def _all_labels(classifier: TextClassifier, top: int, json: bool) -> None:
+    """A few words of each label."""
+    classes: list[str] = classifier.classes_.tolist()
+    if json:
+        print(to_json({name: [_as_dict(word) for word in classifier.words(name, top=top)] for name in classes}))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    from bunrui.rendering import shown
+
+    table = Table("label", "words")
+    for name in classes:
+        table.add_row(Text(plain(name)), Text("  ".join(shown(word.text) for word in classifier.words(name, top=top))))
+    show(table)
+
+
+def _as_dict(word: Word) -> dict[str, Any]:
+    return {"word": word.text, "weight": word.weight, "counts": word.counts}
+
+
+def _table(classifier: TextClassifier, found: list[Word]) -> Table:
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    from bunrui.rendering import shown
+
+    classes: list[str] = classifier.classes_.tolist()
+    by_label = len(classes) <= _FEW_LABELS
+    names = [plain(name) for name in classes] if by_label else ["in all"]
+    table = Table("word", Column("weight", justify="right"), *(Column(Text(name), justify="right") for name in names))
+    for word in found:
+        counts = [word.counts.get(name, 0) for name in classes] if by_label else [sum(word.counts.values())]
+        table.add_row(Text(shown(word.text)), f"{word.weight:+.4f}", *(f"{count:,}" for count in counts))
+    return table

@@ -1,0 +1,222 @@
+"""`bunrui learn`, `bunrui unlearn`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from bunrui.cli.batches import labels_in, texts_of
+from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped, uninterrupted
+from bunrui.cli.options import Analysis, Classifier, LabelledDocuments, Model
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bunrui.documents import Reader
+    from bunrui.stored import StoredClassifier
+
+__all__ = ["learn", "unlearn"]
+
+Keep = Literal["text", "digests", "nothing"]
+
+_DATA = "Files, folders, mailboxes, or - for the standard input."
+
+
+def learn(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The classifier; made if it is not there.")],
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help=_DATA)],
+    documents: LabelledDocuments,
+    model: Model,
+    analysis: Analysis,
+    keep: Annotated[
+        Keep | None,
+        typer.Option(
+            "--keep",
+            metavar="WHAT",
+            show_default=False,
+            help="What the file keeps of each document, beside the counts: text (the default), digests or nothing.",
+        ),
+    ] = None,
+) -> None:
+    """Learn documents with their labels.
+
+    The classifier FILE is made if it is not there, else extended: with
+    new documents, new words and new labels. All of DATA is learned, or,
+    if something in it is wrong, nothing.
+
+    What is learned are counts, so the model can be changed at any time
+    (bunrui set); the analyzer and --keep are chosen once, when FILE is made.
+
+    [bold]Examples[/]
+
+      bunrui learn mail.bunrui train.csv
+      bunrui learn mail.bunrui today.jsonl.gz --text subject --text body --label folder
+      bunrui learn mail.bunrui ~/Mail/spam --as spam
+      bunrui learn news.bunrui corpus/ --include '*.txt' --encoding cp932
+      bunrui learn small.bunrui train.parquet --keep nothing --analyzer words --words 2
+      zcat labels.txt.gz | bunrui learn tags.bunrui - --format fasttext
+    """
+    with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
+        classifier = None
+        if os.path.lexists(file):
+            classifier = stack.enter_context(_old(file, model, analysis, keep))
+        reader = documents.read(data, labelled=True)
+        if classifier is None:
+            classifier = stack.enter_context(_new(file, model, analysis, keep))
+        done = _pour(reader, classifier.learning, _names)
+    say(f"learned {done} into {file} in {done.time}")
+    if done.n_duplicates:
+        say(f"{done.n_duplicates:,} of them repeat a text, of this run or learned before: each time counts")
+    say_skipped(reader)
+
+
+def unlearn(
+    file: Classifier,
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help=_DATA)],
+    documents: LabelledDocuments,
+) -> None:
+    """Take documents back.
+
+    Afterwards FILE is the classifier that never learned them, to the last
+    bit of every score. All of DATA is taken back, or, if something in it
+    was never learned, nothing.
+
+    [bold]Examples[/]
+
+      bunrui unlearn mail.bunrui wrong.csv
+      bunrui unlearn mail.bunrui ~/Mail/spam/1234.eml --as spam
+    """
+    from bunrui import stored
+
+    with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
+        reader = documents.read(data, labelled=True)
+        done = _pour(reader, classifier.unlearning)
+    say(f"unlearned {done} from {file} in {done.time}")
+    say_skipped(reader)
+
+
+class _Done:
+    """What a run did."""
+
+    def __init__(self, n_docs: int, n_labels: int, time: str, n_duplicates: int) -> None:
+        self.n_docs, self.n_labels, self.time, self.n_duplicates = n_docs, n_labels, time, n_duplicates
+
+    def __str__(self) -> str:
+        return f"{counted(self.n_docs, 'document')} of {counted(self.n_labels, 'label')}"
+
+
+def _pour(
+    reader: Reader,
+    change: Callable[[], AbstractContextManager[Any]],
+    named: Callable[[pa.RecordBatch], dict[str, Any]] = lambda batch: {},
+) -> _Done:
+    """All documents of a reader, with their names, into one change of a classifier."""
+    from bunrui.engines.stream import ahead
+    from bunrui.errors import DataError, UnlearnError
+
+    labels: set[str] = set()
+    with Bar(reader) as bar, ExitStack() as stack:
+        step = stack.enter_context(change())
+        for batch in stack.enter_context(closing(ahead(reader))):  # type: ignore[type-var]
+            try:
+                step.add(texts_of(batch), batch["label"], **named(batch))
+            except UnlearnError as error:
+                raise UnlearnError(f"{_place(batch, error.row)}{error}") from error
+            labels |= labels_in(batch)
+            bar.add(batch.num_rows)
+        if not bar.n_docs:
+            say_skipped(reader)
+            raise DataError("there are no documents to be read: nothing was changed")
+        with uninterrupted():
+            stack.close()
+        return _Done(bar.n_docs, len(labels), bar.speed(), getattr(step, "n_duplicates", None) or 0)
+
+
+def _place(batch: pa.RecordBatch, row: int | None) -> str:
+    """Where a document comes from, in front of a message."""
+    if row is None:
+        return ""
+    source, line = batch["source"][row].as_py(), batch["line"][row].as_py()
+    return f"{source}: " if line is None else f"{source}, line {line}: "
+
+
+def _names(batch: pa.RecordBatch) -> dict[str, Any]:
+    """How the log calls the documents."""
+    ids = batch["id"]
+    return {
+        "ids": None if ids.null_count == len(ids) else ids,
+        "sources": batch["source"].dictionary_decode(),
+    }
+
+
+# --- making and extending
+
+
+@contextmanager
+def _old(file: str, model: Model, analysis: Analysis, keep: str | None) -> Iterator[StoredClassifier]:
+    """The classifier in a file, if the options do not contradict it."""
+    from bunrui import stored
+
+    with closing(stored.open(file)) as classifier:
+        _refuse_contradictions(classifier, model, analysis, keep)
+        yield classifier
+
+
+@contextmanager
+def _new(file: str, model: Model, analysis: Analysis, keep: str | None) -> Iterator[StoredClassifier]:
+    """A new classifier; it is deleted again if something goes wrong."""
+    from bunrui import stored
+    from bunrui.analysis import AnalyzerSpec
+
+    options = model.given() | {"analyzer": AnalyzerSpec(**analysis.given())}
+    classifier = stored.create(file, keep=keep or "text", **options)
+    try:
+        with closing(classifier):
+            yield classifier
+    except BaseException:
+        remove(file)
+        raise
+
+
+def remove(file: str) -> None:
+    """Delete a classifier that was not finished."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        if os.path.exists(file + suffix):
+            os.remove(file + suffix)
+
+
+def _refuse_contradictions(classifier: StoredClassifier, model: Model, analysis: Analysis, keep: str | None) -> None:
+    from bunrui.analysis import AnalyzerSpec
+    from bunrui.errors import OptionError
+
+    file, known = classifier.path, classifier.info()
+    for name, wanted in model.given().items():
+        has = getattr(classifier, name)
+        if has is None and name == "alpha":
+            has = known["alpha"] if wanted is not None else None  # what the default comes to
+        if wanted != has:
+            option = f"--{name.replace('_', '-')} {_written(name, wanted)}"
+            raise OptionError(
+                f"{file} has another {name} ({_written(name, has)}): change it with 'bunrui set {file} {option}', "
+                "or learn into another file"
+            )
+    if analysis.given():
+        spec = AnalyzerSpec(**known["analyzer"])
+        if AnalyzerSpec(**(known["analyzer"] | analysis.given())) != spec:
+            raise OptionError(
+                f"{file} was made with another analyzer ({spec.describe()}): leave the options of the analyzer out, "
+                "or learn into another file"
+            )
+    if keep not in (None, classifier.keep):
+        raise OptionError(f"{file} keeps {classifier.keep}, not {keep}: leave --keep out, or learn into another file")
+
+
+def _written(name: str, value: Any) -> str:
+    """A value as the option takes it."""
+    if value is None:
+        return "all" if name == "max_features" else "default"
+    return ":".join(map(str, value)) if isinstance(value, tuple) else str(value)

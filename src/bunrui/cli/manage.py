@@ -1,0 +1,216 @@
+"""`bunrui merge`, `undo`, `info`, `set`, `slim`, `compact`."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bunrui.cli.console import counted, interrupts, plain, say, to_json, uninterrupted
+from bunrui.cli.options import Classifier, Model, UsageError
+
+if TYPE_CHECKING:
+    from bunrui.stored import StoredClassifier
+
+__all__ = ["compact", "info", "merge", "set_", "slim", "undo"]
+
+
+def merge(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The classifier to add to; made if it is not there.")],
+    others: Annotated[list[str], typer.Argument(metavar="OTHER", help="Classifiers with the same analyzer.")],
+) -> None:
+    """Add what other classifiers have learned.
+
+    The result is the classifier that learned everything itself, in any
+    order, to the last bit. If FILE is not there it is made with the settings
+    of the first, and keeps what all of them keep.
+
+    [bold]Examples[/]
+
+      bunrui merge all.bunrui monday.bunrui tuesday.bunrui
+      bunrui merge mail.bunrui from-a-friend.bunrui
+    """
+    from bunrui import stored
+    from bunrui.cli.learn import remove
+
+    is_new = not os.path.lexists(file)
+    with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
+        opened = [stack.enter_context(closing(stored.open(other, read_only=True))) for other in others]
+        target = stack.enter_context(closing(_alike(file, opened) if is_new else stored.open(file)))
+        try:
+            with uninterrupted():
+                target.merge(*opened)
+        except BaseException:
+            if is_new:
+                remove(file)
+            raise
+        known = target.info()
+    documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
+    say(f"merged {counted(len(others), 'file')} into {file}: it has learned {documents} of {labels}")
+
+
+def _alike(file: str, opened: list[StoredClassifier]) -> StoredClassifier:
+    """A new classifier for what the others know."""
+    from bunrui import stored
+    from bunrui.store import KEEPS
+
+    keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
+    return stored.create(file, keep=keep, **opened[0].get_params())
+
+
+def undo(file: Classifier) -> None:
+    """Take back the last change: a learn, an unlearn, a merge.
+
+    [bold]Examples[/]
+
+      bunrui learn mail.bunrui wrong.csv
+      bunrui undo mail.bunrui
+    """
+    from bunrui import stored
+
+    with closing(stored.open(file)) as classifier:
+        with uninterrupted():
+            kind, n_docs = classifier.undo()
+        known = classifier.info()
+    documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
+    say(f"took back the {kind} of {counted(n_docs, 'document')}: {file} has learned {documents} of {labels} now")
+
+
+def info(
+    file: Classifier,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Show what a classifier has learned, how it reads it, and what it keeps.
+
+    [bold]Examples[/]
+
+      bunrui info mail.bunrui
+      bunrui info mail.bunrui --json | jq .labels
+    """
+    from bunrui import stored
+
+    with closing(stored.open(file, read_only=True)) as classifier:
+        known = classifier.info()
+        alpha = f"default ({known['alpha']})" if classifier.alpha is None else str(classifier.alpha)
+    if json:
+        print(to_json(known))
+        return
+    for name, value in _rows(known | {"alpha": alpha}):
+        print(f"{name:<14}{value}".rstrip())
+
+
+def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
+    from bunrui.analysis import AnalyzerSpec
+
+    labels: dict[str, int] = known["labels"]
+    widest = max((len(f"{n:,}") for n in labels.values()), default=0)
+    rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}")]
+    rows += [("", f"{n:>{widest},}  {plain(label)}") for label, n in labels.items()]
+    max_features = known["max_features"]
+    if isinstance(max_features, (list, tuple)):
+        max_features = ":".join(map(str, max_features))
+    rows += [
+        ("features", f"{known['features']:,}"),
+        ("analyzer", AnalyzerSpec(**known["analyzer"]).describe()),
+        ("model", known["model"]),
+        ("smoothing", known["smoothing"]),
+        ("alpha", known["alpha"]),
+        ("prior", str(known["prior"])),
+        ("unseen", known["unseen"]),
+        ("min-df", str(known["min_df"])),
+        ("max-features", "all" if max_features is None else str(max_features)),
+        ("keeps", known["keep"]),
+        ("size", size(known["size"])),
+        ("changes", f"{known['transactions']:,}"),
+        ("created", _moment(known["created"])),
+        ("changed", _moment(known["changed"])),
+    ]
+    return rows
+
+
+def _moment(time: str) -> str:
+    """
+    >>> _moment("2026-11-15T06:44:26.798623+00:00")
+    '2026-11-15 06:44:26 UTC'
+    """
+    return re.sub(r"(\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?(?:\+00:00|Z)$", r"\1 \2 UTC", time)
+
+
+def size(n_bytes: int) -> str:
+    """Bytes as people read them.
+
+    >>> size(812), size(5_400_000)
+    ('812 bytes', '5.4 MB')
+    """
+    if n_bytes < 1000:
+        return f"{n_bytes} bytes"
+    return f"{n_bytes / 1e3:.1f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.1f} MB"
+
+
+def set_(file: Classifier, model: Model) -> None:
+    """Change how a classifier reads its counts.
+
+    What was learned stays as it is: the next prediction answers by the new
+    model. To try a model once, give these options to predict or evaluate.
+
+    [bold]Examples[/]
+
+      bunrui set mail.bunrui --model complement --alpha 0.5
+      bunrui set mail.bunrui --alpha default --min-df 2
+    """
+    from bunrui import stored
+
+    options = model.given()
+    if not options:
+        raise UsageError("there is nothing to set: give at least one option, such as --model.")
+    with closing(stored.open(file)) as classifier, uninterrupted():
+        classifier.configure(**options)
+    say(f"set {', '.join(name.replace('_', '-') for name in options)} of {file}")
+
+
+def slim(
+    file: Annotated[str, typer.Argument(metavar="IN", help="The classifier.")],
+    copy: Annotated[str, typer.Argument(metavar="OUT", help="The copy; it must not be there yet.")],
+    min_df: Annotated[
+        int, typer.Option("--min-df", metavar="N", min=1, help="Leave out words of fewer documents, for good.")
+    ] = 1,
+) -> None:
+    """Write a small copy that keeps nothing but counts, to serve and to share.
+
+    [bold]Examples[/]
+
+      bunrui slim mail.bunrui public.bunrui
+      bunrui slim mail.bunrui tiny.bunrui --min-df 3
+    """
+    from bunrui import stored
+
+    with interrupts(f"interrupted; {copy} was not written"), closing(stored.open(file, read_only=True)) as classifier:
+        classifier.slim(copy, min_df=min_df)
+    say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
+    if min_df == 1:
+        say("it can predict, explain, evaluate, change its model, learn more and be merged")
+    else:
+        say("it can predict, explain, evaluate and change its model")
+        say(f"it lacks the words of fewer than {min_df} documents: it cannot learn, unlearn or be merged exactly")
+    say("it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests")
+
+
+def compact(file: Classifier) -> None:
+    """Make a file as small as it can be, and wipe out what was unlearned.
+
+    Afterwards neither the texts nor the words that only unlearned documents
+    had are found in any byte of FILE. The changes before can not be undone.
+
+    [bold]Examples[/]
+
+      bunrui compact mail.bunrui
+    """
+    from bunrui import stored
+
+    before = os.path.getsize(file) if os.path.isfile(file) else 0
+    with closing(stored.open(file)) as classifier, uninterrupted():
+        classifier.compact()
+    say(f"compacted {file}: {size(os.path.getsize(file))} of {size(before)}")

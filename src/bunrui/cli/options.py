@@ -1,0 +1,248 @@
+"""Options that several commands share, in groups: each group is a panel of the help.
+
+None, or an empty list, is an option that was not given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from bunrui.cli.stdin import Stdin
+
+if TYPE_CHECKING:
+    from bunrui.classifier import TextClassifier
+    from bunrui.documents import Reader
+
+__all__ = ["Analysis", "Classifier", "Documents", "LabelledDocuments", "Model", "UsageError"]
+
+ModelName = Literal["multinomial", "binary", "mixed", "bernoulli", "complement", "wcnb", "binary-complement"]
+AnalyzerName = Literal["universal", "words", "ja", "zh", "ko"]
+Format = Literal[
+    "csv", "tsv", "tab", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder"
+]
+
+# Blocks of the standard input: a pipe is answered piece by piece.
+_STDIN_BLOCK = 1 << 20
+_FILE_BLOCK = 16 << 20
+
+
+class UsageError(typer.BadParameter):
+    """Options that do not go together."""
+
+    def format_message(self) -> str:
+        return self.message
+
+
+Classifier = Annotated[str, typer.Argument(metavar="FILE", help="The classifier.", show_default=False)]
+
+
+# --- documents
+
+_READING = "Reading documents"
+
+
+def _reading(*names: str, help: str, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=_READING, show_default=False, **settings)
+
+
+@dataclass(frozen=True)
+class Documents:
+    """How documents are read."""
+
+    text: Annotated[
+        list[str] | None,
+        _reading(
+            "--text", metavar="COLUMN", help="The column with the text (text). Several are joined by line breaks."
+        ),
+    ] = None
+    id: Annotated[str | None, _reading("--id", metavar="COLUMN", help="The column with an id.")] = None
+    format: Annotated[
+        Format | None,
+        _reading(
+            "--format",
+            metavar="FORMAT",
+            help="csv, tsv, tab, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the "
+            "suffix tells, also before .gz .bz2 .xz .zst; of the standard input, the first bytes.",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None, _reading("--encoding", metavar="NAME", help="Of text (utf-8); cp932, euc-jp, gb18030, cp949 …")
+    ] = None
+    skip_bad: Annotated[
+        bool, _reading("--skip-bad", help="Leave out rows that cannot be read, and say how many. Else the first stops.")
+    ] = False
+    include: Annotated[
+        list[str] | None, _reading("--include", metavar="PATTERN", help="Of a folder, read only such files: '*.txt'.")
+    ] = None
+    exclude: Annotated[
+        list[str] | None, _reading("--exclude", metavar="PATTERN", help="Of a folder, leave out such files.")
+    ] = None
+
+    def read(self, data: list[str], *, labelled: bool, stdin: Stdin | None = None) -> Reader:
+        """The reader of some files; `stdin` where something of it has been read."""
+        from bunrui.documents import read
+
+        options: dict[str, Any] = {name: value for name, value in dataclasses.asdict(self).items() if value}
+        label = options.pop("as_", None)
+        sources: list[Any] = list(data)
+        if sources.count("-") == 1:
+            sources[sources.index("-")] = stdin or Stdin()
+        return read(
+            sources if label is None else {label: sources},
+            labelled=labelled,
+            batch_bytes=_STDIN_BLOCK if "-" in data else _FILE_BLOCK,
+            **options,
+        )
+
+
+@dataclass(frozen=True)
+class _Labels:
+    label: Annotated[
+        str | None,
+        _reading("--label", metavar="COLUMN", help="The column with the label (label), or a list of labels."),
+    ] = None
+    as_: Annotated[
+        str | None, _reading("--as", metavar="LABEL", help="All documents have this label, whatever they hold.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class LabelledDocuments(Documents, _Labels):
+    """How documents with labels are read."""
+
+
+# --- the model
+
+
+def _alpha(given: str | None) -> str | None:
+    if given not in (None, "default"):
+        try:
+            float(given)
+        except ValueError:
+            raise typer.BadParameter(f"{given!r} is neither a number nor 'default'.") from None
+    return given
+
+
+def _max_features(given: str | None) -> str | None:
+    if given not in (None, "all") and not given.removeprefix("chi2:").isdecimal():
+        raise typer.BadParameter(f"{given!r} is not a whole number, 'chi2:' and a number, or 'all'.")
+    return given
+
+
+def _modelling(*names: str, help: str, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel="Model", show_default=False, **settings)
+
+
+@dataclass(frozen=True)
+class Model:
+    """How counts are read."""
+
+    model: Annotated[
+        ModelName | None,
+        _modelling(
+            "--model",
+            metavar="NAME",
+            help="binary-complement (the default), complement, wcnb, multinomial, binary, mixed or bernoulli.",
+        ),
+    ] = None
+    smoothing: Annotated[
+        Literal["eap", "map", "mle"] | None,
+        _modelling("--smoothing", metavar="NAME", help="The estimator: eap (the default), map or mle."),
+    ] = None
+    alpha: Annotated[
+        str | None,
+        _modelling(
+            "--alpha", metavar="NUMBER", callback=_alpha, help="How much is smoothed; 'default' for the model's."
+        ),
+    ] = None
+    prior: Annotated[
+        Literal["empirical", "uniform", "smoothed"] | None,
+        _modelling("--prior", metavar="NAME", help="Of the classes: empirical (the default), uniform or smoothed."),
+    ] = None
+    unseen: Annotated[
+        Literal["ignore", "smooth"] | None,
+        _modelling("--unseen", metavar="NAME", help="Words that were never learned: ignore (the default) or smooth."),
+    ] = None
+    min_df: Annotated[
+        int | None, _modelling("--min-df", metavar="N", min=1, help="Leave out words of fewer documents.")
+    ] = None
+    max_features: Annotated[
+        str | None,
+        _modelling(
+            "--max-features",
+            metavar="N",
+            callback=_max_features,
+            help="Read only the N words that say most: by mutual information; chi2:N by χ²; 'all' for all.",
+        ),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """What was given, as options of `TextClassifier`.
+
+        >>> Model(model="complement", alpha="0.5", max_features="chi2:99").given()
+        {'model': 'complement', 'alpha': 0.5, 'max_features': ('chi2', 99)}
+        >>> Model(alpha="default").given()
+        {'alpha': None}
+        """
+        options = {name: value for name, value in vars(self).items() if value is not None}
+        if "alpha" in options:
+            options["alpha"] = None if self.alpha == "default" else float(self.alpha or 0)
+        if self.max_features is not None:
+            number = self.max_features.removeprefix("chi2:")
+            if number == "all":
+                options["max_features"] = None
+            else:
+                options["max_features"] = ("chi2", int(number)) if number != self.max_features else int(number)
+        return options
+
+    def of(self, classifier: TextClassifier) -> TextClassifier:
+        """The classifier, read as was asked for."""
+        options = self.given()
+        return classifier.with_model(**options) if options else classifier
+
+
+# --- the analyzer
+
+
+def _analysing(*names: str, help: str, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel="Analyzer", show_default=False, **settings)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """How text becomes features."""
+
+    analyzer: Annotated[
+        AnalyzerName | None,
+        _analysing(
+            "--analyzer",
+            metavar="NAME",
+            help=r"universal (the default: any script, no dictionary), words (\w+), or the dictionaries ja, zh, ko.",
+        ),
+    ] = None
+    words: Annotated[int | None, _analysing("--words", metavar="N", min=1, help="The longest n-gram of words.")] = None
+    stop_words: Annotated[
+        str | None, _analysing("--stop-words", metavar="PATH", help="A file with words to leave out, one a line.")
+    ] = None
+    html: Annotated[bool, _analysing("--html", help="Take the text out of HTML first.")] = False
+    urls: Annotated[bool, _analysing("--urls", help="All URLs are one word.")] = False
+    mentions: Annotated[bool, _analysing("--mentions", help="All @mentions are one word.")] = False
+    numbers: Annotated[bool, _analysing("--numbers", help="All numbers are one word.")] = False
+
+    def given(self) -> dict[str, Any]:
+        """What was given, as fields of `AnalyzerSpec`.
+
+        >>> Analysis(analyzer="words", numbers=True).given()
+        {'name': 'words', 'numbers': True}
+        """
+        fields = {name: value for name, value in vars(self).items() if value}
+        if "analyzer" in fields:
+            fields = {"name": fields.pop("analyzer")} | fields
+        if self.stop_words and not os.path.isfile(self.stop_words):
+            raise FileNotFoundError(2, "there is no such file of stop words: check the path", self.stop_words)
+        return fields

@@ -1,0 +1,223 @@
+"""Predictions → lines on stdout, or a file.
+
+    columns   source, line, id (where known), label, probability; probabilities and log_odds where asked for
+
+A file is written under another name beside it, and gets its own when it is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Protocol
+
+from bunrui.cli.console import plain, to_json
+from bunrui.cli.options import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bunrui.cli.predict import Answer
+
+__all__ = ["open_writer"]
+
+_SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+
+
+class Writer(Protocol):
+    """Takes predictions, batch by batch; the batch is None for texts from the command line."""
+
+    def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None: ...
+
+
+@contextmanager
+def open_writer(path: str | None, classes: list[str], *, json: bool) -> Iterator[Writer]:
+    """A writer to stdout, or to the path."""
+    if path is None:
+        yield (_JsonLines if json else _PlainLines)(sys.stdout, classes)
+        return
+    format = _SUFFIXES.get(os.path.splitext(path)[1].lower())
+    if format is None:
+        raise UsageError(f"the name {path!r} does not tell the format: give it one of {' '.join(_SUFFIXES)}")
+    if os.path.isdir(path):
+        raise IsADirectoryError(21, "is a folder: name a file in it", path)
+    folder, name = os.path.split(path)
+    unfinished = os.path.join(folder, f".{name}.{os.getpid()}.unfinished")
+    try:
+        with _file_writer(format, unfinished, classes) as writer:
+            yield writer
+        os.replace(unfinished, path)
+    except FileNotFoundError as error:
+        if error.filename != unfinished:
+            raise
+        raise FileNotFoundError(error.errno, "cannot be written: there is no such folder", path) from None
+    finally:
+        with suppress(FileNotFoundError):
+            os.remove(unfinished)
+
+
+@contextmanager
+def _file_writer(format: str, path: str, classes: list[str]) -> Iterator[Writer]:
+    if format == "jsonl":
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            yield _JsonLines(file, classes)
+    else:
+        with open(path, "wb") as sink:
+            writer = _Table(format, sink, classes)
+            yield writer
+            writer.close()
+
+
+# --- lines
+
+
+class _PlainLines:
+    """`label<TAB>probability`, repeated for the best ones; the log-odds behind them."""
+
+    def __init__(self, file: Any, classes: list[str]) -> None:
+        self._file = file
+        self._names = [plain(name) for name in classes]
+
+    def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
+        names = self._names
+        if answer.ranked is None:
+            shares = answer.probabilities.max(axis=1).tolist()
+            lines = [f"{names[k]}\t{p:.4f}" for k, p in zip(answer.best.tolist(), shares, strict=True)]
+        else:
+            rows = zip(answer.ranked.tolist(), answer.probabilities.tolist(), strict=True)
+            lines = ["\t".join([f"{names[k]}\t{shares[k]:.4f}" for k in best]) for best, shares in rows]
+        if answer.log_odds is not None:
+            lines = [f"{line}\t{odds:+.4f}" for line, odds in zip(lines, answer.log_odds.tolist(), strict=True)]
+        self._file.write("\n".join([*lines, ""]))
+        self._file.flush()
+
+
+class _JsonLines:
+    """An object a line.  Put together by hand: 4 times as fast as `json.dumps` of a dict for each document."""
+
+    def __init__(self, file: Any, classes: list[str]) -> None:
+        self._file = file
+        self._names = [to_json(name) for name in classes]
+
+    def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
+        names = self._names
+        shares = answer.probabilities.max(axis=1).tolist()
+        pairs = zip(answer.best.tolist(), shares, strict=True)
+        lines = [f'{{"label": {names[k]}, "probability": {p!r}' for k, p in pairs]
+        if answer.ranked is not None:
+            tops = probability_objects(answer, names)
+            lines = [f'{line}, "probabilities": {top}' for line, top in zip(lines, tops, strict=True)]
+        if answer.log_odds is not None:
+            odds = answer.log_odds.tolist()
+            lines = [f'{line}, "log_odds": {value!r}' for line, value in zip(lines, odds, strict=True)]
+        origin = repeat("}") if batch is None else _origins(batch)
+        self._file.write("".join([f"{line}{rest}\n" for line, rest in zip(lines, origin, strict=False)]))
+        self._file.flush()
+
+
+def _origins(batch: pa.RecordBatch) -> Iterator[str]:
+    """The id, source and line of each document, and the end of its object."""
+    sources = [to_json(name) for name in batch["source"].dictionary.to_pylist()]
+    columns = (batch["id"].to_pylist(), batch["source"].indices.to_pylist(), batch["line"].to_pylist())
+    for id, source, line in zip(*columns, strict=True):
+        id_part = "" if id is None else f', "id": {_quoted(id)}'
+        line_part = "" if line is None else f', "line": {line}'
+        yield f'{id_part}, "source": {sources[source]}{line_part}}}'
+
+
+def _quoted(text: str) -> str:
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return to_json(text)
+
+
+def probability_objects(answer: Answer, names: list[str]) -> list[str]:
+    """The best labels of each document with their probabilities, as JSON; `names` are JSON themselves."""
+    assert answer.ranked is not None
+    rows = zip(answer.ranked.tolist(), answer.probabilities.tolist(), strict=True)
+    return ["{" + ", ".join([f"{names[k]}: {shares[k]!r}" for k in best]) + "}" for best, shares in rows]
+
+
+# --- tables
+
+
+class _Table:
+    """Parquet, Arrow, CSV or TSV."""
+
+    def __init__(self, format: str, sink: Any, classes: list[str]) -> None:
+        import pyarrow as pa
+
+        self._format, self._sink = format, sink
+        self._classes = pa.array(classes, pa.string())
+        self._names = [json.dumps(name, ensure_ascii=False) for name in classes]
+        self._writer: Any = None
+
+    def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
+        table = self._table(batch, answer)
+        if self._writer is None:
+            self._writer = _open_table(self._format, self._sink, table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Write what comes at the end of a file."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def _table(self, batch: pa.RecordBatch | None, answer: Answer) -> pa.Table:
+        import pyarrow as pa
+
+        n = len(answer.best)
+        columns: dict[str, Any] = {
+            "source": pa.nulls(n, pa.string()) if batch is None else batch["source"].dictionary_decode(),
+            "line": pa.nulls(n, pa.int64()) if batch is None else batch["line"],
+            "id": pa.nulls(n, pa.string()) if batch is None else batch["id"],
+            "label": self._classes.take(pa.array(answer.best)),
+            "probability": pa.array(answer.probabilities.max(axis=1)),
+        }
+        if answer.ranked is not None:
+            if self._format in ("csv", "tsv"):
+                columns["probabilities"] = pa.array(probability_objects(answer, self._names), pa.string())
+            else:
+                columns["probabilities"] = self._maps(answer)
+        if answer.log_odds is not None:
+            columns["log_odds"] = pa.array(answer.log_odds)
+        return pa.table(columns)
+
+    def _maps(self, answer: Answer) -> pa.Array:
+        import numpy as np
+        import pyarrow as pa
+
+        assert answer.ranked is not None
+        n, top = answer.ranked.shape
+        starts = pa.array(np.arange(n + 1, dtype=np.int32) * top)
+        shares = np.take_along_axis(answer.probabilities, answer.ranked, axis=1)
+        keys = self._classes.take(pa.array(answer.ranked.ravel()))
+        return pa.MapArray.from_arrays(starts, keys, pa.array(shares.ravel()))
+
+
+def _open_table(format: str, sink: Any, schema: pa.Schema) -> Any:
+    if format == "parquet":
+        import pyarrow.parquet
+
+        return pyarrow.parquet.ParquetWriter(sink, schema)
+    if format == "arrow":
+        import pyarrow as pa
+
+        return pa.ipc.new_file(sink, schema)
+    import pyarrow.csv
+
+    options = pyarrow.csv.WriteOptions(delimiter="," if format == "csv" else "\t")
+    return pyarrow.csv.CSVWriter(sink, schema, write_options=options)

@@ -1,0 +1,295 @@
+"""Predicted labels → metrics.
+
+    TP[c]          documents of class c that are predicted as c         (the diagonal of `confusion`)
+    T[c], P[c]     documents of class c; documents predicted as c       (sums of its rows; of its columns)
+    n              all documents
+
+    precision[c] = TP[c] / P[c]             recall[c] = TP[c] / T[c]
+    f1[c] = 2 TP[c] / (T[c] + P[c])         accuracy[c] = (TP[c] + TN[c]) / n = (n - T[c] - P[c] + 2 TP[c]) / n
+
+    accuracy            sum of TP / n
+    micro               the formulas above, with TP, P and T summed over the classes
+    macro               the means of precision, recall and f1 over the classes
+    macro.f1_of_means   2 p r / (p + r), of the means p of precision and r of recall
+    overall_accuracy    the mean of accuracy[c] over the classes
+
+0 / 0 is 0, as scikit-learn has it with `zero_division=0`.  Means are over the classes that some document has or is
+predicted to have.  A label that is known and occurs in neither has its row of zeros and counts in no mean: knowing more
+labels changes no mean.
+
+A document with several labels is counted once: under the predicted label if that is one of its own, else under the
+first of its own in sorted order.  So any of its labels is right, as in `TextClassifier.score`, and the supports add up
+to n.
+
+Sokolova and Lapalme (2009) call `overall_accuracy` average accuracy, and take `f1_of_means` for the macro F; Opitz and
+Burst (2019), arXiv:1911.03347, compare the two macro Fs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.errors import DataError, LabelError
+
+if TYPE_CHECKING:
+    from bunrui.engines.labels import LabelSets
+
+__all__ = ["ClassMetrics", "Macro", "Metrics", "Micro", "Pair", "Tally", "measure"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+class Pair(NamedTuple):
+    """How many documents have one label and are predicted to have another, or the same."""
+
+    true: str
+    predicted: str
+    doc_count: int
+
+
+class ClassMetrics(NamedTuple):
+    """How well one class is told from all the others; `support` is the number of its documents."""
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    accuracy: float
+    support: int
+
+
+class Micro(NamedTuple):
+    """Of all documents together."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+class Macro(NamedTuple):
+    """Means over the classes, and the F of mean precision and mean recall."""
+
+    precision: float
+    recall: float
+    f1: float
+    f1_of_means: float
+
+
+@dataclass(frozen=True, repr=False)
+class Metrics:
+    """What a tally says; the top of this module has the formulas.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        All labels that are true, predicted or known, sorted.
+    pairs : tuple of Pair
+        The cells of `confusion` that are not zero, in the order of its rows.
+    n : int
+        Documents.
+    accuracy : float
+        The share of documents whose label is right.
+    per_class : tuple of ClassMetrics
+        In the order of `labels`.
+    micro, macro
+        Precision, recall and F1 over all classes.
+    overall_accuracy : float
+        The mean of the accuracies of the classes, each against the rest.
+    confusion : (n_labels, n_labels) int64
+        Documents by true label (rows) and predicted label (columns).
+
+    Examples
+    --------
+    >>> metrics = measure(["spam", "spam", "ham", "ham"], ["spam", "ham", "ham", "ham"])
+    >>> metrics
+    <Metrics: 4 documents, 2 labels, accuracy 0.750>
+    >>> metrics.labels
+    ('ham', 'spam')
+    >>> metrics.confusion.tolist()
+    [[2, 0], [1, 1]]
+    >>> metrics.per_class[1]
+    ClassMetrics(label='spam', precision=1.0, recall=0.5, f1=0.6666666666666666, accuracy=0.75, support=2)
+    """
+
+    labels: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+
+    def __repr__(self) -> str:
+        return f"<Metrics: {self.n} documents, {len(self.labels)} labels, accuracy {self.accuracy:.3f}>"
+
+    @cached_property
+    def n(self) -> int:
+        return sum(pair.doc_count for pair in self.pairs)
+
+    @cached_property
+    def accuracy(self) -> float:
+        return int(self._sums.right.sum()) / self.n
+
+    @cached_property
+    def per_class(self) -> tuple[ClassMetrics, ...]:
+        columns = (*self._columns, self._sums.true)
+        return tuple(map(ClassMetrics, self.labels, *(column.tolist() for column in columns)))
+
+    @cached_property
+    def micro(self) -> Micro:
+        # Each document has one true and one predicted label: all three come to the accuracy.
+        right, true, predicted = (int(sums.sum()) for sums in self._sums)
+        return Micro(right / predicted, right / true, 2 * right / (true + predicted))
+
+    @cached_property
+    def macro(self) -> Macro:
+        precision, recall, f1, _ = self._means
+        both = precision + recall
+        return Macro(precision, recall, f1, 2 * precision * recall / both if both else 0.0)
+
+    @cached_property
+    def overall_accuracy(self) -> float:
+        return self._means[3]
+
+    @property
+    def confusion(self) -> Integers:
+        # Made when asked for: of thousands of labels, all else needs only the cells that are not zero.
+        matrix = np.zeros((len(self.labels), len(self.labels)), np.int64)
+        rows, columns, doc_counts = self._cells
+        matrix[rows, columns] = doc_counts
+        return matrix
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the types of JSON."""
+        return {
+            "n": self.n,
+            "accuracy": self.accuracy,
+            "micro": self.micro._asdict(),
+            "macro": self.macro._asdict(),
+            "per_class": [of_class._asdict() for of_class in self.per_class],
+            "overall_accuracy": self.overall_accuracy,
+            "confusion": {"labels": list(self.labels), "matrix": self.confusion.tolist()},
+        }
+
+    @cached_property
+    def _cells(self) -> tuple[Integers, Integers, Integers]:
+        """Row, column and documents of each pair."""
+        place = {label: k for k, label in enumerate(self.labels)}
+        cells = [(place[pair.true], place[pair.predicted], pair.doc_count) for pair in self.pairs]
+        rows, columns, doc_counts = np.array(cells, np.int64).reshape(-1, 3).T
+        return rows, columns, doc_counts
+
+    @cached_property
+    def _sums(self) -> _Sums:
+        rows, columns, doc_counts = self._cells
+        sums = _Sums(*np.zeros((3, len(self.labels)), np.int64))
+        np.add.at(sums.right, rows[rows == columns], doc_counts[rows == columns])
+        np.add.at(sums.true, rows, doc_counts)
+        np.add.at(sums.predicted, columns, doc_counts)
+        return sums
+
+    @cached_property
+    def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Precision, recall, F1 and accuracy by label."""
+        right, true, predicted = self._sums
+        accuracy = (self.n - true - predicted + 2 * right) / self.n
+        return _ratio(right, predicted), _ratio(right, true), _ratio(2 * right, true + predicted), accuracy
+
+    @cached_property
+    def _means(self) -> list[float]:
+        occurs = self._sums.true + self._sums.predicted > 0
+        return [float(np.mean(column[occurs])) for column in self._columns]
+
+
+class _Sums(NamedTuple):
+    """Documents by label, (n_labels,): labelled rightly (TP), that have it (T), that are predicted to have it (P)."""
+
+    right: Integers
+    true: Integers
+    predicted: Integers
+
+
+def _ratio(part: Integers, whole: Integers) -> Floats:
+    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+
+
+class Tally:
+    """Counts true and predicted labels, batch after batch.
+
+    Parameters
+    ----------
+    labels : iterable of str
+        Labels that are known, such as `TextClassifier.classes_`: they are listed even if no document has them.
+
+    Examples
+    --------
+    >>> tally = Tally()
+    >>> tally.add(["ham", "spam"], ["ham", "ham"])
+    >>> tally.add([["news", "spam"]], ["spam"])
+    >>> round(tally.metrics().accuracy, 3)
+    0.667
+    """
+
+    def __init__(self, labels: Iterable[str] = ()) -> None:
+        self._known = _encoded(labels if isinstance(labels, str) else list(labels), "known").labels
+        self._doc_counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, true: Any, predicted: Any) -> None:
+        """Count a batch, all of it or nothing.
+
+        Parameters
+        ----------
+        true : sequence of (str or collection of str)
+            The labels that documents have: lists, NumPy, pandas, polars and Arrow arrays.
+        predicted : sequence of str
+            The label that each of them is predicted to have.
+        """
+        own, answers = _encoded(true, "true"), _encoded(predicted, "predicted")
+        if len(own.groups) != len(answers.groups):
+            raise DataError(
+                f"there are {len(own.groups)} true labels and {len(answers.groups)} predicted ones: give one of each "
+                "for each document"
+            )
+        several = np.diff(answers.members)[answers.groups] > 1
+        if several.any():
+            raise LabelError(f"predicted labels: text {int(several.argmax())} has several labels: give the best one")
+        names = [[own.labels[k] for k in own.indices[a:b].tolist()] for a, b in pairwise(own.members.tolist())]
+        width = len(answers.labels)
+        pairs, doc_counts = np.unique(own.groups * width + answers.indices[answers.groups], return_counts=True)
+        for pair, doc_count in zip(pairs.tolist(), doc_counts.tolist(), strict=True):
+            group, column = divmod(pair, width)
+            answer = answers.labels[column]
+            self._doc_counts[answer if answer in names[group] else names[group][0], answer] += doc_count
+
+    def metrics(self) -> Metrics:
+        """The metrics of all that was added."""
+        if not self._doc_counts:
+            raise DataError("there are no documents to measure: add true and predicted labels first")
+        labels = sorted({label for pair in self._doc_counts for label in pair}.union(self._known))
+        return Metrics(tuple(labels), tuple(Pair(*pair, n) for pair, n in sorted(self._doc_counts.items())))
+
+
+def _encoded(labels: Any, which: str) -> LabelSets:
+    from bunrui.engines.labels import label_sets  # imports pyarrow, which those who only read metrics do without
+
+    if isinstance(labels, Iterator):
+        labels = list(labels)
+    try:
+        return label_sets(labels, len(labels) if hasattr(labels, "__len__") else 0, {})
+    except LabelError as error:
+        raise LabelError(f"{which} labels: {error}") from error
+
+
+def measure(true: Any, predicted: Any, *, labels: Iterable[str] = ()) -> Metrics:
+    """Metrics of predicted labels against true ones: `Tally` for labels that are all here.
+
+    >>> measure(["a", "b", "b"], ["a", "b", "a"]).macro.recall
+    0.75
+    """
+    tally = Tally(labels)
+    tally.add(true, predicted)
+    return tally.metrics()

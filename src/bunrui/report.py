@@ -1,0 +1,211 @@
+"""Metrics → tables in the terminal.
+
+Tables fit the width they are given: labels are cut first, then names of columns, then the bars go.  Labels are shown,
+never obeyed: brackets are no markup, and characters that would move the cursor are replaced by a picture or a name.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from rich.bar import Bar
+from rich.box import Box
+from rich.cells import cell_len, set_cell_size
+from rich.color import Color
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from bunrui.evaluation import Metrics
+from bunrui.rendering import visible
+
+__all__ = ["metrics_tables"]
+
+_LONGEST_LABEL = 24
+_SHORTEST_LABEL = 4
+_BAR = 8
+_MOST_CLASSES = 20  # of a matrix
+_MOST_CONFUSIONS = 10  # of a list
+_NARROW = 72  # below it, columns have short names and there are no bars
+
+# Black is readable on all of these, and none is lost on a light or a dark screen.
+_FEW = (160, 165, 170)
+_MANY = (240, 90, 80)
+
+# Lines under the header and between sections alone.
+_LINES = Box("    \n    \n ── \n    \n ── \n ── \n    \n    \n")
+
+
+def metrics_tables(metrics: Metrics) -> Group:
+    """A headline, a table of the classes, and what is taken for what.
+
+    Examples
+    --------
+    >>> from rich.console import Console
+    >>> from bunrui.evaluation import measure
+    >>> tables = metrics_tables(measure(["ham", "ham", "spam"], ["ham", "spam", "spam"]))
+    >>> Console(width=40, color_system=None).print(tables.renderables[0])
+    accuracy 0.667 of 3 documents
+    micro F1 0.667 · macro F1 0.667
+    overall accuracy 0.667
+    """
+    return Group(_headline(metrics), Text(), _Classes(metrics), Text(), _Confusion(metrics))
+
+
+def _headline(metrics: Metrics) -> Text:
+    documents = "1 document" if metrics.n == 1 else f"{metrics.n:,} documents"
+    return Text.assemble(
+        (f"accuracy {metrics.accuracy:.3f}", "bold"),
+        f" of {documents}\nmicro F1 {metrics.micro.f1:.3f} · macro F1 {metrics.macro.f1:.3f}",
+        f"\noverall accuracy {metrics.overall_accuracy:.3f}",
+    )
+
+
+class _Classes(NamedTuple):
+    """A row for each class, and the means below."""
+
+    metrics: Metrics
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        metrics = self.metrics
+        wide = options.max_width >= _NARROW
+        names = ["precision", "recall", "F1", "accuracy", "support"] if wide else ["prec.", "rec.", "F1", "acc.", "n"]
+        numbers = [max(5, len(name)) for name in names[:-1]] + [max(len(names[-1]), len(f"{metrics.n:,}"))]
+        gap = 2 if wide else 1
+        rest = sum(numbers) + gap * len(numbers) + (gap + _BAR) * wide
+        label = _label_width((*metrics.labels, "F of means"), options.max_width - rest)
+
+        table = Table(box=_LINES, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0), border_style="dim")
+        table.add_column("label", width=label, no_wrap=True, overflow="ellipsis")
+        for name, width in zip(names, numbers, strict=True):
+            table.add_column(name, width=width, justify="right", no_wrap=True)
+            if wide and name == "F1":
+                table.add_column("", width=_BAR)
+
+        def add(name: Text, values: list[float | None], support: int | None, style: str = "") -> None:
+            cells: list[Text | Bar] = [Text("" if value is None else f"{value:.3f}") for value in values]
+            if wide:
+                cells.insert(3, Bar(1, 0, values[2] or 0, width=_BAR, color="green"))
+            table.add_row(name, *cells, Text("" if support is None else f"{support:,}"), style=style)
+
+        occurring = {name for pair in metrics.pairs for name in pair[:2]}
+        for c in metrics.per_class:
+            style = "" if c.label in occurring else "dim"
+            add(_label(c.label, label), [c.precision, c.recall, c.f1, c.accuracy], c.support, style)
+        table.add_section()
+        add(Text("micro"), [*metrics.micro, None], metrics.n)
+        add(Text("macro"), [*metrics.macro[:3], metrics.overall_accuracy], metrics.n)
+        add(Text("F of means"), [None, None, metrics.macro.f1_of_means, None], None)
+        yield table
+
+
+class _Confusion(NamedTuple):
+    """The matrix in documents if it fits, else in shares of the rows, else the most frequent confusions."""
+
+    metrics: Metrics
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        metrics = self.metrics
+        if len(metrics.labels) <= _MOST_CLASSES:
+            counts = metrics.confusion.tolist()
+            shares = [[n / (c.support or 1) for n in row] for row, c in zip(counts, metrics.per_class, strict=True)]
+            for unit, cells in (
+                ("documents", [[str(n) if n else "·" for n in row] for row in counts]),
+                ("% of the row", [[_percent(share) for share in row] for row in shares]),
+            ):
+                room = options.max_width - _matrix_width(cells)
+                if room >= _label_width(metrics.labels, 8):
+                    yield Text.assemble(("confusion matrix", "bold"), f" · {unit} · rows true, columns predicted")
+                    yield _matrix(metrics.labels, cells, shares, _label_width(metrics.labels, room))
+                    return
+        yield from _confusions(metrics, options.max_width)
+
+
+def _matrix(labels: tuple[str, ...], cells: list[list[str]], shares: list[list[float]], width: int) -> Text:
+    number = len(str(len(labels)))
+    widths = _column_widths(cells)
+    text = Text(" " * (number + 1 + width), no_wrap=True)
+    for k, column in enumerate(widths, 1):
+        text.append(f" {k:>{column}}", "dim")
+    for row, label in enumerate(labels):
+        text.append(f"\n{row + 1:>{number}} ", "dim").append_text(_label(label, width, pad=True))
+        for column, cell in enumerate(cells[row]):
+            style = _shade(shares[row][column], row == column)
+            text.append(" ").append(f"{cell:>{widths[column]}}", style)
+    return text
+
+
+def _column_widths(cells: list[list[str]]) -> list[int]:
+    """Of the cells, and of the number above them."""
+    return [max(len(str(k)), *map(len, column)) for k, column in enumerate(zip(*cells, strict=True), 1)]
+
+
+def _matrix_width(cells: list[list[str]]) -> int:
+    """Without the labels."""
+    return len(str(len(cells))) + 1 + sum(width + 1 for width in _column_widths(cells))
+
+
+def _percent(share: float) -> str:
+    """A hundred is all of them: less has two digits, so that the columns stay narrow."""
+    if not share:
+        return "·"
+    return "<1" if share < 0.005 else "100" if share == 1 else str(min(round(100 * share), 99))
+
+
+def _shade(share: float, right: bool) -> Style:
+    """Green where label and prediction agree; else the more red, the larger the share of the row."""
+    if not share:
+        return Style(dim=True)
+    if right:
+        return Style(color="green", bold=True)
+    strength = math.sqrt(share)  # one in a hundred is still seen
+    mixed = (round(a + (b - a) * strength) for a, b in zip(_FEW, _MANY, strict=True))
+    return Style(color="black", bgcolor=Color.from_rgb(*mixed))
+
+
+def _confusions(metrics: Metrics, max_width: int) -> RenderResult:
+    wrong = sorted((pair for pair in metrics.pairs if pair.true != pair.predicted), key=lambda pair: -pair.doc_count)
+    if not wrong:
+        yield Text("no confusions: every document has its label")
+        return
+    support = {c.label: c.support for c in metrics.per_class}
+    yield Text("most frequent confusions", "bold")
+    shown = wrong[:_MOST_CONFUSIONS]
+    number = max(len("n"), len(f"{shown[0].doc_count:,}"))
+    names = [name for pair in shown for name in pair[:2]]
+    label = _label_width((*names, "predicted"), (max_width - number - len("of true") - 6) // 2)
+    table = Table(box=_LINES, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), border_style="dim")
+    table.add_column("true", width=label, no_wrap=True, overflow="ellipsis")
+    table.add_column("predicted", width=label, no_wrap=True, overflow="ellipsis")
+    table.add_column("n", width=number, justify="right", no_wrap=True)
+    table.add_column("of true", justify="right", no_wrap=True)
+    for pair in shown:
+        share = Text(f"{pair.doc_count / support[pair.true]:.1%}")
+        table.add_row(_label(pair.true, label), _label(pair.predicted, label), Text(f"{pair.doc_count:,}"), share)
+    yield table
+    if len(wrong) > len(shown):
+        yield Text(f"and {len(wrong) - len(shown):,} more", "dim")
+
+
+def _label(label: str, width: int, *, pad: bool = False) -> Text:
+    """One line, cut in the middle: labels of one family differ at their ends."""
+    line = _one_line(label)
+    if cell_len(line) > width:
+        tail = (width - 1) // 2
+        ends = set_cell_size(line, width - 1 - tail), set_cell_size(line[::-1], tail)[::-1]
+        line = f"{ends[0].rstrip()}…{ends[1].lstrip()}"
+    text = Text(line, no_wrap=True)
+    text.truncate(width, overflow="ellipsis", pad=pad)
+    return text
+
+
+def _label_width(labels: tuple[str, ...], room: int) -> int:
+    """As wide as the longest label, if there is room."""
+    longest = max(cell_len(_one_line(label)) for label in labels)
+    return max(min(longest, _LONGEST_LABEL, room), _SHORTEST_LABEL)
+
+
+def _one_line(label: str) -> str:
+    return visible(label).replace("\n", "␊").replace("\t", "␉")

@@ -1,0 +1,27 @@
+"""A classifier on disk: one SQLite file.  SQL stands here and nowhere else."""
+
+from __future__ import annotations
+
+from bunrui.store.blocks import Batch, Block, Row, document_digests
+from bunrui.store.compact import compact, wipe
+from bunrui.store.log import key_words
+from bunrui.store.schema import FORMAT
+from bunrui.store.store import KEEPS, Entry, State, Store, apply
+from bunrui.store.transaction import Transaction
+
+__all__ = [
+    "FORMAT",
+    "KEEPS",
+    "Batch",
+    "Block",
+    "Entry",
+    "Row",
+    "State",
+    "Store",
+    "Transaction",
+    "apply",
+    "compact",
+    "document_digests",
+    "key_words",
+    "wipe",
+]

@@ -1,0 +1,234 @@
+"""Documents ↔ the rows of the log.
+
+A row of the log is a block of documents that were learned one after the other, by column:
+
+    txs         the transaction that each came with
+    digests     16 bytes of each: a digest of the text, never empty
+    label_sets  the sets of labels that occur; codes has one for each document
+    ids         names that the user gave, where any
+    sources     the files they came from; source_codes has one for each document
+    sizes, text bytes of each, and the texts one after the other; empty unless the file keeps text
+    given       1 where documents came as tokens or counts of words: the text is JSON then
+
+A document is named by its block and its place there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import texts as inputs
+from bunrui.counts import Integers, ranges
+from bunrui.errors import DataError
+from bunrui.store.codec import Unpacker, pack, pack_json, pack_numbers
+
+__all__ = ["DIGEST", "Batch", "Block", "Row", "document_digests"]
+
+DIGEST = np.dtype("V16")
+BLOCK_BYTES = 2 << 20
+BLOCK_DOCS = 1 << 16
+
+Digests = npt.NDArray[np.void]
+
+
+class Block(NamedTuple):
+    """Documents, as the log knows them."""
+
+    txs: Integers
+    digests: Digests
+    label_sets: list[list[int]]  # the file's ids of labels
+    codes: Integers
+    ids: list[str | None] | None
+    sources: list[str]
+    source_codes: Integers  # 0 for none, else place in `sources` + 1
+    sizes: Integers | None
+    text: bytes | memoryview
+    given: bool
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.digests)
+
+    def pick(self, rows: Integers) -> Block:
+        """Some of the documents."""
+        sizes, text = self.sizes, self.text
+        if sizes is not None:
+            starts = np.cumsum(sizes) - sizes
+            text = np.frombuffer(text, np.uint8)[ranges(starts[rows], sizes[rows])].tobytes()
+            sizes = sizes[rows]
+        return self._replace(
+            txs=self.txs[rows],
+            digests=self.digests[rows],
+            codes=self.codes[rows],
+            ids=None if self.ids is None else [self.ids[row] for row in rows.tolist()],
+            source_codes=self.source_codes[rows],
+            sizes=sizes,
+            text=text,
+        )
+
+    def documents(self) -> list[Any]:
+        """The documents as they were given to `learn`."""
+        assert self.sizes is not None
+        ends = np.cumsum(self.sizes).tolist()
+        texts = [bytes(self.text[a:b]).decode() for a, b in pairwise([0, *ends])]
+        return [json.loads(text) for text in texts] if self.given else texts
+
+
+class Row(NamedTuple):
+    """The columns of a block in the file."""
+
+    n_docs: int
+    txs: bytes
+    digests: bytes
+    label_sets: bytes
+    codes: bytes
+    ids: bytes
+    sources: bytes
+    source_codes: bytes
+    sizes: bytes
+    text: bytes
+    given: int
+
+    @classmethod
+    def of(cls, block: Block) -> Row:
+        sizes = np.empty(0, np.int64) if block.sizes is None else block.sizes
+        return cls(
+            block.n_docs,
+            pack_numbers(block.txs),
+            pack(block.digests.tobytes()),
+            pack_json(block.label_sets),
+            pack_numbers(block.codes),
+            pack_json(block.ids) if block.ids is not None else b"",
+            pack_json(block.sources),
+            pack_numbers(block.source_codes),
+            b"" if block.sizes is None else pack_numbers(sizes),
+            b"" if block.sizes is None else pack(block.text),
+            int(block.given),
+        )
+
+    def block(self, n_labels: int, unpacker: Unpacker) -> Block:
+        """The block, if it can be one."""
+        n = self.n_docs
+        digests = unpacker.unpack(self.digests)
+        if n < 1 or len(digests) != n * DIGEST.itemsize:
+            raise unpacker.damaged("a block of the log has another number of documents than digests")
+        label_sets, sources = unpacker.json(self.label_sets), unpacker.json(self.sources)
+        ids = unpacker.json(self.ids) if self.ids else None
+        codes, source_codes = unpacker.numbers(self.codes, n), unpacker.numbers(self.source_codes, n)
+        sizes = unpacker.numbers(self.sizes, n) if self.sizes else None
+        text = unpacker.unpack(self.text) if self.sizes else b""
+        fits = (
+            _are_label_sets(label_sets, n_labels)
+            and codes.max() < len(label_sets)
+            and isinstance(sources, list)
+            and all(isinstance(source, str) for source in sources)
+            and source_codes.max() <= len(sources)
+            and (ids is None or (isinstance(ids, list) and len(ids) == n))
+            and all(id is None or isinstance(id, str) for id in ids or ())
+            and (sizes is None or (sizes.max() <= len(text) and int(sizes.sum()) == len(text)))
+        )
+        if not fits:
+            raise unpacker.damaged("a block of the log does not fit together")
+        txs = unpacker.numbers(self.txs, n)
+        given = bool(self.given)
+        return Block(
+            txs, np.frombuffer(digests, DIGEST), label_sets, codes, ids, sources, source_codes, sizes, text, given
+        )
+
+
+def _are_label_sets(value: Any, n_labels: int) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(labels, list) and labels and all(type(k) is int and 0 <= k < n_labels for k in labels)
+        for labels in value
+    )
+
+
+class Batch:
+    """Documents that are learned in one transaction, to be cut into blocks.
+
+    Attributes
+    ----------
+    bounds : list of int
+        Where the blocks begin and end.
+    """
+
+    def __init__(
+        self,
+        tx: int,
+        texts: Any,
+        label_sets: list[list[int]],
+        codes: Integers,
+        ids: Sequence[str | None] | None,
+        sources: Sequence[str | None] | None,
+        *,
+        keep_text: bool,
+    ) -> None:
+        self._tx, self._label_sets, self._codes, self._keep_text = tx, label_sets, codes, keep_text
+        self._given = inputs.is_given(texts)
+        self._data, self._offsets = _bytes(texts, self._given)
+        self._ids = ids if ids is not None and any(name is not None for name in ids) else None
+        self._sources = sorted({source for source in sources or () if source is not None})
+        places = {source: place for place, source in enumerate(self._sources, 1)}
+        n = len(codes)
+        self._source_codes = np.array([places.get(source or "", 0) for source in sources or [None] * n], np.int64)
+        weight = np.maximum((self._offsets[:-1] - self._offsets[0]) // BLOCK_BYTES, np.arange(n) // BLOCK_DOCS)
+        self.bounds: list[int] = [0, *(np.flatnonzero(np.diff(weight)) + 1).tolist(), n] if n else [0]
+
+    def block(self, lo: int, hi: int) -> Block:
+        """The documents lo … hi - 1."""
+        offsets = self._offsets[lo : hi + 1]
+        return Block(
+            txs=np.full(hi - lo, self._tx, np.int64),
+            digests=_digests(self._data, offsets, self._given),
+            label_sets=self._label_sets,
+            codes=self._codes[lo:hi],
+            ids=None if self._ids is None else list(self._ids[lo:hi]),
+            sources=self._sources,
+            source_codes=self._source_codes[lo:hi],
+            sizes=np.diff(offsets) if self._keep_text else None,
+            text=self._data[offsets[0] : offsets[-1]] if self._keep_text else b"",
+            given=self._given,
+        )
+
+
+def document_digests(texts: Any) -> Digests:
+    """The digest of every document."""
+    given = inputs.is_given(texts)
+    return _digests(*_bytes(texts, given), given)
+
+
+def _bytes(texts: Any, given: bool) -> tuple[memoryview, Integers]:
+    """Documents as bytes, one after the other, and where each begins."""
+    if given:
+        docs = inputs.of_bytes([_canonical(document) for document in texts])
+    else:
+        docs = inputs.buffers(inputs.strings(texts))
+    return memoryview(docs.data), docs.offsets
+
+
+def _canonical(document: Any) -> bytes:
+    """Tokens or counts as JSON, the same for the same document."""
+    if isinstance(document, Mapping):
+        document = {word: int(count) for word, count in sorted(document.items()) if count}
+    try:
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a document cannot be kept as JSON: {error}") from error
+
+
+def _digests(data: memoryview, offsets: Integers, given: bool) -> Digests:
+    """16 bytes of SHA-256 of every document: with the processor's help quicker than BLAKE2."""
+    start = hashlib.sha256(b"\xff" if given else b"")  # no text begins with this byte
+    digests = []
+    for a, b in pairwise(offsets.tolist()):
+        one = start.copy()
+        one.update(data[a:b])
+        digests.append(one.digest()[:16])
+    return np.frombuffer(b"".join(digests), DIGEST)

@@ -1,0 +1,212 @@
+"""Counts ↔ the rows of a file.
+
+One row holds the head (documents by label, totals), and rows of parts hold the features with their cells, by column:
+
+    sizes, text      bytes of every feature, and the features one after the other
+    lengths          cells of every feature
+    labels           label of every cell, ascending within a feature
+    docs, more       documents of every cell, and how many more occurrences than documents it has
+    totals           documents of every feature, then occurrences beyond; empty where they are the sums over the cells,
+                     as they are unless documents have several labels
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.counts import Counts, Integers, new_postings, ranges
+from bunrui.errors import DataError
+from bunrui.kernel import postings
+from bunrui.kernel.restore import restored
+from bunrui.kernel.vocabulary import FEATURES
+from bunrui.store.codec import Unpacker, pack, pack_numbers
+
+__all__ = ["Head", "Part", "joined", "parts_of"]
+
+# A part is packed and unpacked at once: its size bounds the memory for that.
+_PART_FEATURES = 1 << 18
+_PART_CELLS = 1 << 21
+_PART_BYTES = 1 << 26
+_MOST = 1 << 62
+
+
+class Head(NamedTuple):
+    """Totals of some counts, with the file's ids of labels."""
+
+    n_docs: int
+    n_terms: int
+    n_doc_freq: int
+    labels: Integers
+    doc_count: Integers
+
+
+class Part(NamedTuple):
+    """Some features with their cells; the blobs of one row."""
+
+    n_features: int
+    n_cells: int
+    sizes: bytes
+    text: bytes
+    lengths: bytes
+    labels: bytes
+    docs: bytes
+    more: bytes
+    totals: bytes
+
+
+def parts_of(counts: Counts, label_ids: Integers) -> Iterator[Part]:
+    """The parts of counts; class c has the id label_ids[c] in the file."""
+    v, p, targets = counts.joinable(label_ids)
+    n = int(v.size[FEATURES])
+    lengths = p.lengths[:n].astype(np.int64)
+    weight = np.maximum.reduce(
+        [
+            np.arange(n) // _PART_FEATURES,
+            np.cumsum(lengths) // _PART_CELLS,
+            v.starts[1 : n + 1] // _PART_BYTES,
+        ]
+    )
+    cuts = [0, *(np.flatnonzero(np.diff(weight)) + 1).tolist(), n] if n else [0]
+    for lo, hi in pairwise(cuts):
+        cells = ranges(p.starts[lo:hi], lengths[lo:hi])
+        docs, terms = p.docs[cells], p.terms[cells]
+        first = np.cumsum(lengths[lo:hi]) - lengths[lo:hi]
+        doc_total, term_total = p.doc_total[lo:hi], p.term_total[lo:hi]
+        plain = np.array_equal(np.add.reduceat(docs, first), doc_total) and np.array_equal(
+            np.add.reduceat(terms, first), term_total
+        )
+        totals = np.empty(0, np.int64) if plain else np.concatenate([doc_total, term_total - doc_total])
+        yield Part(
+            hi - lo,
+            len(cells),
+            pack_numbers(np.diff(v.starts[lo : hi + 1])),
+            pack(v.text[v.starts[lo] : v.starts[hi]].data),
+            pack_numbers(lengths[lo:hi]),
+            pack_numbers(targets[p.classes[cells]]),
+            pack_numbers(docs),
+            pack_numbers(terms - docs),
+            pack_numbers(totals),
+        )
+
+
+class _Columns(NamedTuple):
+    """The columns of a part, unpacked."""
+
+    sizes: Integers
+    text: npt.NDArray[np.uint8]
+    lengths: Integers
+    labels: Integers
+    docs: Integers
+    terms: Integers
+    doc_total: Integers
+    term_total: Integers
+
+
+def joined(head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint: str, unpacker: Unpacker) -> Counts:
+    """Counts from their rows; `labels` are those of the file, in the order of their ids.
+
+    Raises
+    ------
+    StoreError
+        If the rows cannot be those of any counts.
+    """
+    columns = [_unpacked(part, unpacker) for part in parts]
+    together = [np.concatenate(arrays) if len(arrays) > 1 else arrays[0] for arrays in zip(*columns, strict=True)]
+    c = _Columns(*(together or [np.empty(0, np.int64)] * len(_Columns._fields)))
+    _check(head, c, len(labels), unpacker)
+    text = np.zeros(len(c.text) + 64, np.uint8)
+    text[: len(c.text)] = c.text
+    try:
+        v = restored(text, c.sizes)
+    except DataError as error:
+        raise unpacker.damaged(str(error)) from error
+    n = len(c.sizes)
+    p = new_postings(len(v.hashes), 0)
+    p = p._replace(classes=c.labels.astype(np.int32), terms=c.terms, docs=c.docs)
+    p.lengths[:n] = p.rooms[:n] = c.lengths
+    p.starts[:n] = np.cumsum(c.lengths) - c.lengths
+    p.term_total[:n], p.doc_total[:n] = c.term_total, c.doc_total
+    p.size[postings.USED], p.size[postings.LIVE] = len(c.labels), n
+    counts = Counts(fingerprint, v, p)
+    counts.add_labels(labels)
+    counts.doc_count[head.labels] = head.doc_count
+    counts.term_sum = _sums(c.labels, c.terms, len(labels))
+    counts.doc_freq_sum = _sums(c.labels, c.docs, len(labels))
+    counts.n_docs, counts.n_terms, counts.n_doc_freq = head.n_docs, head.n_terms, head.n_doc_freq
+    return counts
+
+
+def _unpacked(part: Part, unpacker: Unpacker) -> _Columns:
+    n, n_cells = part.n_features, part.n_cells
+    if n < 1 or n_cells < n:
+        raise unpacker.damaged("a part of the counts has no features, or features without cells")
+    sizes = unpacker.numbers(part.sizes, n)
+    text = np.frombuffer(unpacker.unpack(part.text), np.uint8)
+    lengths = unpacker.numbers(part.lengths, n)
+    if sizes.max() > len(text) or int(sizes.sum()) != len(text) or not _is_utf8(text, sizes):
+        raise unpacker.damaged("the features are not cut as they should be")
+    if lengths.min() < 1 or lengths.max() > n_cells or int(lengths.sum()) != n_cells:
+        raise unpacker.damaged("the cells do not belong to the features")
+    docs = unpacker.numbers(part.docs, n_cells)
+    terms = _sum(docs, unpacker.numbers(part.more, n_cells), unpacker)
+    first = np.cumsum(lengths) - lengths
+    n_totals = 0 if unpacker.is_empty(part.totals) else n
+    totals = unpacker.numbers(part.totals, 2 * n_totals)
+    if n_totals:
+        doc_total, term_total = totals[:n], _sum(totals[:n], totals[n:], unpacker)
+    else:
+        doc_total, term_total = np.add.reduceat(docs, first), np.add.reduceat(terms, first)
+    labels = unpacker.numbers(part.labels, n_cells)
+    rises = np.diff(labels) > 0
+    rises[first[1:] - 1] = True
+    if not rises.all():
+        raise unpacker.damaged("the labels of a feature are out of order")
+    return _Columns(sizes, text, lengths, labels, docs, terms, doc_total, term_total)
+
+
+def _sum(a: Integers, b: Integers, unpacker: Unpacker) -> Integers:
+    if len(a) and float(a.max()) * len(a) + float(b.max()) * len(b) >= _MOST:
+        raise unpacker.damaged("a count is too large")
+    return a + b
+
+
+def _is_utf8(text: npt.NDArray[np.uint8], sizes: Integers) -> bool:
+    """Whether the text is UTF-8, and no feature begins in the middle of a character."""
+    starts = (np.cumsum(sizes) - sizes)[sizes > 0]
+    try:
+        text.tobytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return not ((text[starts] & 0xC0) == 0x80).any()
+
+
+def _check(head: Head, c: _Columns, n_labels: int, unpacker: Unpacker) -> None:
+    """Whether the numbers can be counts of documents."""
+    by_label = np.zeros(n_labels, np.int64)
+    if len(head.labels) and not (
+        head.labels.max() < n_labels and len(np.unique(head.labels)) == len(head.labels) == len(head.doc_count)
+    ):
+        raise unpacker.damaged("documents have a label that is not in the list of labels")
+    by_label[head.labels] = head.doc_count
+    if len(head.labels) and not int(head.doc_count.max()) <= head.n_docs <= int(head.doc_count.sum()):
+        raise unpacker.damaged("the number of documents is not that of their labels")
+    if len(c.labels) and not (int(c.labels.max()) < n_labels and (c.docs >= 1).all()):
+        raise unpacker.damaged("a feature has a label that is not in the list of labels, or no documents")
+    if (c.docs > by_label[c.labels]).any() or (c.doc_total > head.n_docs).any() or (c.doc_total < 1).any():
+        raise unpacker.damaged("a feature is in more documents than there are")
+    if int(c.term_total.sum()) != head.n_terms or int(c.doc_total.sum()) != head.n_doc_freq:
+        raise unpacker.damaged("the totals are not those of the features")
+
+
+def _sums(labels: Integers, numbers: Integers, n_labels: int) -> Integers:
+    """Sums of numbers by label, exact."""
+    if len(numbers) and float(numbers.max()) * len(numbers) < 1 << 53:
+        return np.bincount(labels, numbers, n_labels).astype(np.int64)
+    out = np.zeros(n_labels, np.int64)
+    np.add.at(out, labels, numbers)
+    return out

@@ -1,0 +1,126 @@
+"""`Log`: the documents that a file remembers."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.counts import Integers
+from bunrui.store.blocks import Block, Digests, Row
+from bunrui.store.codec import Unpacker
+from bunrui.store.trouble import explained
+
+__all__ = ["Log"]
+
+_ALL = ", ".join(Row._fields)
+_UNREAD: dict[str, Any] = {"sizes": b"", "text": b""}
+_HEADING = [name for name in Row._fields if name not in _UNREAD]
+_NONE = np.empty(0, np.int64)
+
+
+class Heading(NamedTuple):
+    """A block without its texts, and the places of the documents that are still learned."""
+
+    number: int
+    block: Block
+    alive: Integers
+
+
+class Log:
+    """The log of one file.
+
+    Parameters
+    ----------
+    path : str
+        The file, for messages.
+    db : connection
+    labels : function
+        The names of the file's labels.
+    unpacker : function
+        A new unpacker for the file.
+    """
+
+    def __init__(
+        self, path: str, db: sqlite3.Connection, labels: Callable[[], list[str]], unpacker: Callable[[], Unpacker]
+    ) -> None:
+        self._path = path
+        self._db = db
+        self._labels = labels
+        self._unpacker = unpacker
+
+    def blocks(self) -> Iterator[tuple[int, Block]]:
+        """All documents but those that were unlearned, with the numbers of their blocks."""
+        n_labels, unpacker = len(self._labels()), self._unpacker()
+        gone = self._gone(unpacker)
+        for number, *row in self._rows(f"SELECT block, {_ALL} FROM documents ORDER BY block"):
+            block = Row(*row).block(n_labels, unpacker)
+            if number in gone:
+                block = block.pick(_alive(block.n_docs, gone[number], unpacker))
+            if block.n_docs:
+                yield number, block
+
+    def block(self, number: int) -> Block:
+        """All documents of one block, those that were unlearned too."""
+        for row in self._rows(f"SELECT {_ALL} FROM documents WHERE block = {number:d}"):
+            return Row(*row).block(len(self._labels()), self._unpacker())
+        raise self._unpacker().damaged(f"the log has no block {number}")
+
+    def headings(self) -> Iterator[Heading]:
+        """All blocks without their texts, the last one first."""
+        n_labels, unpacker = len(self._labels()), self._unpacker()
+        gone = self._gone(unpacker)
+        for number, *row in self._rows(f"SELECT block, {', '.join(_HEADING)} FROM documents ORDER BY block DESC"):
+            block = Row(**dict(zip(_HEADING, row, strict=True)), **_UNREAD).block(n_labels, unpacker)
+            yield Heading(number, block, _alive(block.n_docs, gone.get(number, _NONE), unpacker))
+
+    def _gone(self, unpacker: Unpacker) -> dict[int, Integers]:
+        """Places of documents that were unlearned, by block."""
+        gone: dict[int, Integers] = {}
+        for block, n, blob in self._rows("SELECT block, n_docs, places FROM removals"):
+            places = unpacker.numbers(blob, n)
+            gone[block] = np.concatenate([gone[block], places]) if block in gone else places
+        return gone
+
+    def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
+        with explained(self._path):
+            yield from self._db.execute(query)
+
+    def find(self, digests: Digests, labels: Iterable[frozenset[int]]) -> tuple[dict[int, list[int]], list[int]]:
+        """Places of documents by block, the latest of several; and the rows of those that are not in the log."""
+        wanted: dict[tuple[bytes, frozenset[int]], list[int]] = {}
+        for row, (digest, label_set) in enumerate(zip(digests, labels, strict=True)):
+            wanted.setdefault((digest.tobytes(), label_set), []).append(row)
+        keys = key_words(digests)
+        found: dict[int, list[int]] = {}
+        for number, block, alive in self.headings():
+            sets = [frozenset(label_set) for label_set in block.label_sets]
+            maybe = alive[np.isin(key_words(block.digests)[alive], keys)]
+            for place in maybe[::-1].tolist():
+                rows = wanted.get((block.digests[place].tobytes(), sets[block.codes[place]]))
+                if rows:
+                    rows.pop()
+                    found.setdefault(number, []).append(place)
+        return found, sorted(row for rows in wanted.values() for row in rows)
+
+    def keys(self) -> npt.NDArray[np.uint64]:
+        """The first words of all digests."""
+        keys = [key_words(block.digests)[alive] for _, block, alive in self.headings()]
+        return np.concatenate(keys) if keys else np.empty(0, np.uint64)
+
+
+def key_words(digests: Digests) -> npt.NDArray[np.uint64]:
+    """The first eight bytes of every digest."""
+    return digests.view(np.uint64)[::2]
+
+
+def _alive(n: int, gone: Any, unpacker: Unpacker) -> Integers:
+    left = np.ones(n, bool)
+    if len(gone):
+        if gone.max() >= n or len(np.unique(gone)) < len(gone):
+            raise unpacker.damaged("documents were unlearned that are not there")
+        left[gone] = False
+    return np.flatnonzero(left)

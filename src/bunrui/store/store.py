@@ -1,0 +1,357 @@
+"""`Store`: a classifier on disk, one SQLite file.
+
+Every learn and unlearn is one transaction, which stores what the log keeps of the documents, and what they add to the
+counts.  When it returns, it survives the process.  Opening is the snapshot plus the deltas after it; weights are never
+stored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from bunrui.counts import Counts
+from bunrui.errors import StoreError, UnlearnError
+from bunrui.store.cells import Head, Part, joined
+from bunrui.store.codec import Unpacker
+from bunrui.store.log import Log
+from bunrui.store.schema import connect, migrate, new_file, version_of
+from bunrui.store.transaction import Transaction, now
+from bunrui.store.trouble import check_is_file, explained
+
+__all__ = ["KEEPS", "Entry", "State", "Store", "apply"]
+
+KEEPS = ("nothing", "digests", "text")  # the further right, the more
+
+# When the deltas are folded into a new snapshot.
+_MOST_DELTAS = 500
+_FEW_CELLS = 1 << 17
+
+# An honest file unpacks to some ten times its size; zstd alone would allow thousands.
+_LEAST_BUDGET = 1 << 30
+_TIMES_SIZE = 100
+
+_PART = ", ".join(Part._fields)
+_LAST_SNAPSHOT = "SELECT coalesce(max(tx), 0) FROM deltas WHERE is_snapshot"
+
+
+class State(NamedTuple):
+    """How far a reader has read: in the same generation the transactions after `tx` are news, in another all is."""
+
+    generation: int
+    tx: int
+
+
+class Entry(NamedTuple):
+    """A transaction in the list."""
+
+    number: int
+    kind: str
+    time: str
+    n_docs: int
+    note: dict[str, Any]
+    undone: str | None  # when
+
+
+class Store:
+    """One file; made by `create` and `open`.
+
+    Attributes
+    ----------
+    path : str
+    keep : {"text", "digests", "nothing"}
+        What the log keeps of a document.
+    analyzer : dict
+        The fields of the analyzer's spec.
+    fingerprint : str
+        Of the analyzer.
+    created : str
+        When the file was made.
+    pruned : int
+        Features of fewer documents were left out when the file was made; 1 is none.
+    log : Log
+        The documents that it keeps.
+    """
+
+    def __init__(self, path: str, db: sqlite3.Connection) -> None:
+        self.path = path
+        self.db = db
+        self.log = Log(path, db, self.labels, self.unpacker)
+        meta = self._meta()
+        try:
+            self.keep = str(meta["keep"])
+            self.analyzer: dict[str, Any] = dict(meta["analyzer"])
+            self.fingerprint = str(meta["fingerprint"])
+            self.created = str(meta["created"])
+            self.pruned = int(meta["pruned"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self.unpacker().damaged("it lacks what every classifier has") from error
+        if self.keep not in KEEPS:
+            raise self.unpacker().damaged(f"it keeps {self.keep!r}, whatever that may be")
+
+    # Opening and closing
+
+    @classmethod
+    def create(
+        cls,
+        path: str,
+        *,
+        keep: str,
+        analyzer: Mapping[str, Any],
+        fingerprint: str,
+        settings: Mapping[str, Any],
+        pruned: int = 1,
+    ) -> Store:
+        """A new file."""
+        meta = {
+            "analyzer": analyzer,
+            "created": now(),
+            "fingerprint": fingerprint,
+            "generation": 0,
+            "keep": keep,
+            "pruned": pruned,
+            "settings": settings,
+        }
+        with explained(path):
+            new_file(path, {key: json.dumps(value) for key, value in meta.items()})
+        return cls.open(path)
+
+    @classmethod
+    def open(cls, path: str, *, read_only: bool = False) -> Store:
+        """A file that is there."""
+        check_is_file(path)
+        with explained(path):
+            db = connect(path, read_only=read_only)
+            try:
+                version = version_of(db, path)
+                if not read_only:
+                    migrate(db, version)
+                return cls(path, db)
+            except BaseException:
+                db.close()
+                raise
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with explained(self.path):
+            self.db.close()
+
+    # Reading
+
+    def unpacker(self) -> Unpacker:
+        """For the blobs of this file."""
+        return Unpacker(self.path, _LEAST_BUDGET + _TIMES_SIZE * self.size())
+
+    def size(self) -> int:
+        """Bytes of the file, and of what is not yet written back to it."""
+        total = 0
+        for path in (self.path, f"{self.path}-wal"):
+            with suppress(FileNotFoundError):
+                total += os.path.getsize(path)
+        return total
+
+    def _meta(self) -> dict[str, Any]:
+        try:
+            return {key: json.loads(value) for key, value in self.db.execute("SELECT key, value FROM meta")}
+        except (ValueError, RecursionError) as error:
+            raise self.unpacker().damaged("its description cannot be read") from error
+
+    def settings(self) -> dict[str, Any]:
+        """How the counts are read."""
+        with explained(self.path):
+            settings = self._meta().get("settings")
+        if not isinstance(settings, dict):
+            raise self.unpacker().damaged("its settings cannot be read")
+        return settings
+
+    def labels(self) -> list[str]:
+        """Names of labels by id."""
+        with explained(self.path):
+            rows = self.db.execute("SELECT label, name FROM labels ORDER BY label").fetchall()
+        if [label for label, _ in rows] != list(range(len(rows))):
+            raise self.unpacker().damaged("its list of labels has gaps")
+        return [name for _, name in rows]
+
+    def state(self) -> State:
+        """How far the file has got."""
+        with explained(self.path):
+            return self._state()
+
+    def _state(self) -> State:
+        generation = self.db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
+        (tx,) = self.db.execute("SELECT coalesce(max(tx), 0) FROM transactions").fetchone()
+        if generation is None or not str(generation[0]).isdecimal():
+            raise self.unpacker().damaged("it does not say how often it was rewritten")
+        return State(int(generation[0]), tx)
+
+    def load(self) -> tuple[Counts, State]:
+        """All counts."""
+        counts = Counts(self.fingerprint)
+        with self.reading():
+            for sign, delta in self._deltas(-1):
+                if sign > 0 and not counts.labels:
+                    counts = delta
+                else:
+                    apply(counts, sign, delta, self.unpacker())
+            return counts, self._state()
+
+    def news(self, since: State) -> tuple[list[tuple[int, Counts]], State] | None:
+        """What was added (1) and taken (-1) since, and the state then; None where everything must be read again."""
+        with self.reading():
+            state = self._state()
+            if state == since:
+                return [], state
+            (snapshot,) = self.db.execute(_LAST_SNAPSHOT).fetchone()
+            if state.generation != since.generation or snapshot > since.tx:
+                return None
+            return list(self._deltas(since.tx)), state
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A block in which the file does not change, whatever others write."""
+        with explained(self.path):
+            inside = self.db.in_transaction
+            if not inside:
+                self.db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if not inside:
+                    self.db.execute("ROLLBACK")
+
+    def _deltas(self, after: int) -> Iterator[tuple[int, Counts]]:
+        labels, unpacker = self.labels(), self.unpacker()
+        for delta, sign, n_docs, n_terms, n_doc_freq, n_labels, ids, doc_count in self.db.execute(
+            "SELECT delta, sign, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count "
+            "FROM deltas WHERE tx > ? ORDER BY delta",
+            (after,),
+        ).fetchall():
+            by_label = unpacker.numbers(ids, n_labels), unpacker.numbers(doc_count, n_labels)
+            head = Head(n_docs, n_terms, n_doc_freq, *by_label)
+            parts = self.db.execute(f"SELECT {_PART} FROM cells WHERE delta = ? ORDER BY part", (delta,))
+            yield sign, joined(head, (Part(*row) for row in parts), labels, self.fingerprint, unpacker)
+
+    def transactions(self) -> list[Entry]:
+        """Every transaction, in order."""
+        with explained(self.path):
+            rows = self.db.execute(
+                "SELECT tx, kind, time, n_docs, note, undone FROM transactions ORDER BY tx"
+            ).fetchall()
+        return [
+            Entry(tx, kind, self._time(time), n_docs, self._note(note), undone)
+            for tx, kind, time, n_docs, note, undone in rows
+        ]
+
+    def _time(self, text: str) -> str:
+        try:
+            datetime.fromisoformat(text)
+        except ValueError as error:
+            raise self.unpacker().damaged("a time in its list of transactions cannot be read") from error
+        return text
+
+    def _note(self, text: str) -> dict[str, Any]:
+        try:
+            note = json.loads(text)
+        except (ValueError, RecursionError):
+            note = None
+        if not isinstance(note, dict):
+            raise self.unpacker().damaged("a note in its list of transactions cannot be read")
+        return note
+
+    def integrity(self) -> list[str]:
+        """What SQLite finds wrong with the file."""
+        with explained(self.path):
+            found = [problem for (problem,) in self.db.execute("PRAGMA integrity_check(10)")]
+        return [] if found == ["ok"] else found
+
+    # Writing
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A block that is written as a whole or not at all; no other process writes during it."""
+        with explained(self.path):
+            self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            with explained(self.path):
+                self.db.execute("COMMIT")
+        except BaseException:
+            with explained(self.path):
+                if self.db.in_transaction:  # SQLite may have rolled back already
+                    self.db.execute("ROLLBACK")
+            raise
+
+    def transaction(self, kind: str, **note: Any) -> Transaction:
+        """A new entry in the list of transactions; call while writing."""
+        return Transaction(self.db, self.path, kind, note)
+
+    def is_crowded(self) -> bool:
+        """Whether the deltas should be folded into a snapshot."""
+        n, n_cells, folded = self.db.execute(
+            "SELECT count(DISTINCT delta), total(n_cells), total(n_cells * is_snapshot) "
+            "FROM cells JOIN deltas USING (delta)"
+        ).fetchone()
+        return bool(n > _MOST_DELTAS or n_cells - folded > max(folded, _FEW_CELLS)) and n > 1
+
+    def save_settings(self, settings: Mapping[str, Any]) -> None:
+        """Change how the counts are read."""
+        with explained(self.path):
+            self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (json.dumps(settings),))
+
+    def undo(self) -> tuple[str, int, list[tuple[int, Counts]]]:
+        """Take the last transaction back; call while writing.
+
+        Returns
+        -------
+        kind, n_docs, and what it had added (1) and taken (-1)
+        """
+        with explained(self.path):
+            last = self.db.execute(
+                "SELECT tx, kind, n_docs, note FROM transactions WHERE undone IS NULL ORDER BY tx DESC LIMIT 1"
+            ).fetchone()
+            if last is None:
+                raise StoreError(f"there is nothing to undo in {self.path}")
+            tx, kind, n_docs, note = last
+            (snapshot,) = self.db.execute(_LAST_SNAPSHOT).fetchone()
+            if tx <= snapshot:
+                raise StoreError(
+                    f"the last transaction of {self.path} is part of its snapshot and cannot be undone: "
+                    "unlearn its documents instead"
+                )
+            deltas = list(self._deltas(tx - 1))
+            if kind == "rename":
+                names = self._note(note)
+                self.db.execute("UPDATE labels SET name = ? WHERE name = ?", (names["label"], names["to"]))
+            self.db.execute("DELETE FROM documents WHERE tx = ?", (tx,))
+            self.db.execute("DELETE FROM removals WHERE tx = ?", (tx,))
+            self.db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx = ?)", (tx,))
+            self.db.execute("DELETE FROM deltas WHERE tx = ?", (tx,))
+            self.db.execute("UPDATE transactions SET undone = ? WHERE tx = ?", (now(), tx))
+            self.new_generation()
+            return kind, n_docs, deltas
+
+    def rename_label(self, label: int, name: str) -> None:
+        """Give a label another name; call while writing."""
+        with explained(self.path):
+            self.db.execute("UPDATE labels SET name = ? WHERE label = ?", (name, label))
+        self.new_generation()
+
+    def new_generation(self) -> None:
+        """Make all readers read everything again; call while writing."""
+        self.db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
+
+
+def apply(counts: Counts, sign: int, delta: Counts, unpacker: Unpacker) -> None:
+    """Add a delta of the file to counts, or take it from them."""
+    if sign > 0:
+        counts.add(delta)
+        return
+    try:
+        counts.subtract(delta)
+    except UnlearnError as error:
+        raise unpacker.damaged("more was unlearned than had been learned") from error

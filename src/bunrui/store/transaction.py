@@ -1,0 +1,112 @@
+"""`Transaction`: what one learn, unlearn or merge writes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from bunrui.counts import Counts, Integers
+from bunrui.store.blocks import Row
+from bunrui.store.cells import Head, Part, parts_of
+from bunrui.store.codec import pack_numbers
+from bunrui.store.trouble import explained
+
+__all__ = ["Transaction", "insert_block", "insert_counts", "now"]
+
+
+def now() -> str:
+    """The time, as the file writes it down."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+class Transaction:
+    """Under way; made by `Store.transaction`.
+
+    Attributes
+    ----------
+    number : int
+    n_docs : int
+        Documents that it is about.
+    changes : list of (1 or -1, Counts)
+        What it will add to the counts of the file, and take from them.
+    """
+
+    def __init__(self, db: sqlite3.Connection, path: str, kind: str, note: Mapping[str, Any]) -> None:
+        self._db = db
+        self._path = path
+        insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, ?) RETURNING tx"
+        with explained(path):
+            self.number: int = db.execute(insert, (kind, now(), json.dumps(note))).fetchone()[0]
+        self.n_docs = 0
+        self.changes: list[tuple[int, Counts]] = []
+
+    def label_ids(self, names: Sequence[str]) -> Integers:
+        """The file's ids of labels; new ones get the next."""
+        with explained(self._path):
+            known = {name: label for label, name in self._db.execute("SELECT label, name FROM labels")}
+            for name in names:
+                if name not in known:
+                    known[name] = len(known)
+                    self._db.execute("INSERT INTO labels VALUES (?, ?)", (known[name], name))
+        return np.array([known[name] for name in names], np.int64)
+
+    def log(self, row: Row) -> None:
+        """Keep a block of documents."""
+        with explained(self._path):
+            insert_block(self._db, self.number, row)
+
+    def remove(self, found: Mapping[int, Iterable[int]]) -> None:
+        """Mark documents as unlearned, by block."""
+        rows = [(block, self.number, np.array(sorted(places), np.int64)) for block, places in found.items()]
+        with explained(self._path):
+            self._db.executemany(
+                "INSERT INTO removals (block, tx, n_docs, places) VALUES (?, ?, ?, ?)",
+                [(block, tx, len(places), pack_numbers(places)) for block, tx, places in rows],
+            )
+
+    def snapshot(self, counts: Counts, upto: int) -> None:
+        """Replace all deltas by the counts that they add up to, those of the transactions up to a number."""
+        ids = self.label_ids(counts.labels)
+        with explained(self._path):
+            self._db.execute("DELETE FROM cells")
+            self._db.execute("DELETE FROM deltas")
+            insert_counts(self._db, upto, counts, ids, 1, is_snapshot=True)
+
+    def finish(self) -> None:
+        """Write down what changes."""
+        for sign, counts in self.changes:
+            ids = self.label_ids(counts.labels)
+            with explained(self._path):
+                insert_counts(self._db, self.number, counts, ids, sign)
+        with explained(self._path):
+            self._db.execute("UPDATE transactions SET n_docs = ? WHERE tx = ?", (self.n_docs, self.number))
+
+
+def insert_block(db: sqlite3.Connection, tx: int, row: Row, number: int | None = None) -> None:
+    """The row of a block, under a new number unless one is given."""
+    values = (number, tx, *row)
+    columns = ", ".join(Row._fields)
+    db.execute(f"INSERT INTO documents (block, tx, {columns}) VALUES ({', '.join('?' * len(values))})", values)
+
+
+def insert_counts(
+    db: sqlite3.Connection, tx: int, counts: Counts, label_ids: Integers, sign: int, *, is_snapshot: bool = False
+) -> None:
+    """The rows of some counts; class c has the id label_ids[c] in the file."""
+    used = np.flatnonzero(counts.doc_count)
+    head = Head(counts.n_docs, counts.n_terms, counts.n_doc_freq, label_ids[used], counts.doc_count[used])
+    row = (tx, sign, int(is_snapshot), *head[:3], len(used), pack_numbers(head.labels), pack_numbers(head.doc_count))
+    columns = "tx, sign, is_snapshot, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count"
+    (delta,) = db.execute(
+        f"INSERT INTO deltas ({columns}) VALUES ({', '.join('?' * len(row))}) RETURNING delta", row
+    ).fetchone()
+    marks = ", ".join("?" * (len(Part._fields) + 2))
+    db.executemany(
+        f"INSERT INTO cells (delta, part, {', '.join(Part._fields)}) VALUES ({marks})",
+        ((delta, number, *part) for number, part in enumerate(parts_of(counts, label_ids))),
+    )

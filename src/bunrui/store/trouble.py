@@ -1,0 +1,55 @@
+"""What SQLite and the system say → what a user can do about it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bunrui.errors import StoreError
+
+__all__ = ["check_is_file", "explained"]
+
+_MAGIC = b"SQLite format 3\0"
+_ADVICE = {
+    sqlite3.SQLITE_BUSY: "{name} is in use by another process that is writing to it: try again when that is done",
+    sqlite3.SQLITE_LOCKED: "{name} is in use: try again later",
+    sqlite3.SQLITE_FULL: "the disk is full: nothing was changed in {name}. Make room and try again",
+    sqlite3.SQLITE_READONLY: "{name} cannot be written: check its permissions and those of its folder",
+    sqlite3.SQLITE_CANTOPEN: "{name} cannot be opened: check the permissions of the file and its folder",
+    sqlite3.SQLITE_IOERR: "{name} cannot be read or written ({error}): check the disk",
+    sqlite3.SQLITE_NOTADB: "{name} is not a bunrui classifier: give a file that `bunrui learn` made",
+    sqlite3.SQLITE_CORRUPT: "{name} is damaged ({error}): take a copy from a backup, or learn the documents again",
+    sqlite3.SQLITE_TOOBIG: "something is too large to be kept in {name}: cut very long documents into several",
+}
+
+
+@contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Errors of SQLite in the block become `StoreError`s with advice."""
+    try:
+        yield
+    except UnicodeDecodeError as error:  # text that is none, or a message about it
+        raise StoreError(f"{name} is damaged: it has text that is not UTF-8. Take a copy from a backup") from error
+    except sqlite3.Error as error:
+        # The low byte is the kind of error, the others say more about it.
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        advice = _ADVICE.get(code, "{name} is damaged or not a bunrui classifier ({error})")
+        raise StoreError(advice.format(name=name, error=error)) from error
+
+
+def check_is_file(path: str) -> None:
+    """Refuse what is plainly no classifier, before SQLite sees it."""
+    if os.path.isdir(path):
+        raise StoreError(f"{path} is a folder, not a classifier file")
+    try:
+        with open(path, "rb") as file:
+            head = file.read(len(_MAGIC))
+    except FileNotFoundError as error:
+        raise StoreError(f"there is no classifier {path}: make one with `bunrui learn {path} DATA`") from error
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+    if head != _MAGIC:
+        what = "is empty" if not head else "is not a bunrui classifier"
+        raise StoreError(f"{path} {what}: give a file that `bunrui learn` made")

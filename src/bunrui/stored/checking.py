@@ -1,0 +1,85 @@
+"""Is the file what it says?  Everything that it keeps is read, and counted again where it keeps the texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bunrui.counts import Counts
+from bunrui.engines.labels import label_sets
+from bunrui.errors import BunruiError
+from bunrui.store import Store, document_digests
+
+if TYPE_CHECKING:
+    from bunrui.stored.classifier import StoredClassifier
+
+__all__ = ["Report", "check"]
+
+
+class Report(NamedTuple):
+    """What was checked and found right, what is wrong, and what could not be checked."""
+
+    right: list[str]
+    wrong: list[str]
+    unknown: list[str]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.wrong
+
+
+def check(classifier: StoredClassifier) -> Report:
+    """Check the file behind a classifier."""
+    store = classifier._file.store
+    report = Report([], [], [])
+    with classifier._file.lock, store.reading():
+        problems = store.integrity()
+        _say(report, not problems, "the pages of the file", "; ".join(problems))
+        try:
+            counts, _ = store.load()
+        except BunruiError as error:
+            report.wrong.append(str(error))
+            return report
+        report.right.append(f"snapshot and deltas: checksums, totals, {counts.n_features:,} features")
+        if store.keep == "nothing":
+            report.unknown.append("the counts, from their documents: the file keeps none")
+            return report
+        try:
+            _check_log(classifier, store, counts, report)
+        except BunruiError as error:
+            report.wrong.append(str(error))
+    return report
+
+
+def _check_log(classifier: StoredClassifier, store: Store, counts: Counts, report: Report) -> None:
+    names = store.labels()
+    by_label = np.zeros(len(names), np.int64)
+    n_docs, n_wrong = 0, 0
+    again = Counts(counts.fingerprint)
+    for _, block in store.log.blocks():
+        n_docs += block.n_docs
+        for code, n in enumerate(np.bincount(block.codes, minlength=len(block.label_sets)).tolist()):
+            by_label[block.label_sets[code]] += n
+        if store.keep == "text":
+            documents = block.documents()
+            n_wrong += int((document_digests(documents) != block.digests).sum())
+            labels = [[names[k] for k in block.label_sets[code]] for code in block.codes.tolist()]
+            again.add(classifier.count_sets(documents, label_sets(labels, len(documents), again.label_ids)))
+    expected = {label: n for label, (n, _, _) in counts.class_totals().items()}
+    found = {name: n for name, n in zip(names, by_label.tolist(), strict=True) if n}
+    _say(report, n_docs == counts.n_docs, f"{n_docs:,} documents in the log", f"{counts.n_docs:,} in the counts")
+    _say(report, found == expected, "documents of each label", "the log has others than the counts")
+    if store.keep == "digests":
+        report.unknown.append("the counts and digests, from their texts: the file keeps digests only")
+        return
+    _say(report, not n_wrong, "digests of the texts", f"{n_wrong:,} do not fit")
+    _say(report, again == counts, "the counts, counted again from the texts", "the texts give others")
+
+
+def _say(report: Report, is_right: bool, what: str, problem: str) -> None:
+    if is_right:
+        report.right.append(what)
+    else:
+        report.wrong.append(f"{what}: {problem}")

@@ -1,0 +1,145 @@
+"""Which documents of the log: chosen by what the log knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.counts import Integers
+from bunrui.errors import OptionError, UnlearnError
+from bunrui.store import Block, Store, document_digests
+
+__all__ = [
+    "Document",
+    "Picked",
+    "both",
+    "by_digests",
+    "by_ids",
+    "by_labels",
+    "by_source",
+    "by_texts",
+    "by_time",
+    "listed",
+    "pick",
+]
+
+Places = npt.NDArray[np.bool_]
+Choice = Callable[[Block], Places]
+
+_SHOWN = 3
+
+
+class Document(NamedTuple):
+    """A document as the log knows it."""
+
+    digest: str
+    labels: list[str]
+    time: str
+    id: str | None
+    source: str | None
+    text: Any  # None where the file keeps no text
+
+
+class Picked(NamedTuple):
+    """Some documents of one block."""
+
+    number: int
+    places: Integers
+    block: Block
+
+
+def pick(store: Store, choice: Choice) -> Iterator[Picked]:
+    """The documents that are chosen, with their texts where the file keeps them."""
+    for number, heading, alive in list(store.log.headings()):
+        places = alive[choice(heading)[alive]]
+        if len(places):
+            yield Picked(number, places, store.log.block(number).pick(places))
+
+
+def listed(store: Store) -> Iterator[Document]:
+    """All documents, in the order in which they were learned."""
+    names = store.labels()
+    times = {entry.number: entry.time for entry in store.transactions()}
+    for _, block in store.log.blocks():
+        texts = block.documents() if block.sizes is not None else [None] * block.n_docs
+        for place, text in enumerate(texts):
+            source = int(block.source_codes[place])
+            yield Document(
+                digest=block.digests[place].tobytes().hex(),
+                labels=sorted(names[k] for k in block.label_sets[block.codes[place]]),
+                time=times.get(int(block.txs[place]), ""),
+                id=block.ids[place] if block.ids else None,
+                source=block.sources[source - 1] if source else None,
+                text=text,
+            )
+
+
+class _Wanted:
+    """A choice by values that must all be there."""
+
+    def __init__(self, values: Sequence[Any], what: str) -> None:
+        self._missing = {value: value for value in values}
+        self._wanted = set(values)
+        self._what = what
+
+    def mask(self, known: Sequence[Any]) -> Places:
+        for value in self._wanted.intersection(known):
+            self._missing.pop(value, None)
+        return np.array([value in self._wanted for value in known], bool)
+
+    def check(self) -> None:
+        """Refuse what was not found."""
+        if self._missing:
+            names = [str(value) for value in self._missing]
+            shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+            raise UnlearnError(f"no document that is learned has the {self._what} {shown}")
+
+
+def by_ids(ids: Sequence[str]) -> tuple[Choice, Callable[[], None]]:
+    """By the names that documents were given; and a check that all were found, for afterwards."""
+    wanted = _Wanted(ids, "id")
+    return lambda block: wanted.mask(block.ids or [None] * block.n_docs), wanted.check
+
+
+def by_digests(digests: Sequence[str]) -> tuple[Choice, Callable[[], None]]:
+    """By the digests of their texts, as hexadecimal digits."""
+    for digest in digests:
+        if len(digest) != 32 or not set(digest) <= set("0123456789abcdef"):
+            raise OptionError(
+                f"a digest has 32 hexadecimal digits, not {digest!r}: `bunrui log --documents` lists them"
+            )
+    wanted = _Wanted(digests, "digest")
+    return lambda block: wanted.mask([digest.tobytes().hex() for digest in block.digests]), wanted.check
+
+
+def by_texts(texts: Any) -> tuple[Choice, Callable[[], None]]:
+    """By their texts."""
+    return by_digests([digest.tobytes().hex() for digest in document_digests(texts)])
+
+
+def by_time(store: Store, before: datetime) -> Choice:
+    """Learned before a time; one without a zone is local."""
+    moment = before.astimezone(UTC)
+    txs = [entry.number for entry in store.transactions() if datetime.fromisoformat(entry.time) < moment]
+    return lambda block: np.isin(block.txs, txs)
+
+
+def by_source(source: str) -> Choice:
+    """From a source."""
+    return lambda block: (
+        np.array([source == name for name in ["", *block.sources]])[block.source_codes] & (block.source_codes > 0)
+    )
+
+
+def both(*choices: Choice) -> Choice:
+    """What all of several choices choose."""
+    return lambda block: np.logical_and.reduce([choice(block) for choice in choices])
+
+
+def by_labels(label: int) -> Choice:
+    """With a label, given by its id in the file."""
+    return lambda block: np.array([label in labels for labels in block.label_sets], bool)[block.codes]

@@ -1,0 +1,182 @@
+"""Changes of what was learned: take documents back, give them other labels, rename, drop and move labels.
+
+Each is one transaction.  A document that changes is taken out of the log and entered anew; the counts change by what it
+had added and what it adds now, counted from its text.  Where the file keeps no text, labels can still be dropped and
+moved as long as no document has several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bunrui.counts import Counts
+from bunrui.engines.labels import label_sets
+from bunrui.errors import LabelError, MismatchError, StoreError
+from bunrui.store import Block, Row, Transaction
+from bunrui.stored.documents import Choice, by_labels, pick
+
+if TYPE_CHECKING:
+    from bunrui.stored.classifier import StoredClassifier
+
+__all__ = ["change", "drop_label", "move_label", "rename_label"]
+
+# The labels of a document after a change, from those before; empty when it is unlearned.
+Change = Callable[[list[str]], Sequence[str]]
+
+
+def change(
+    classifier: StoredClassifier,
+    transaction: Transaction,
+    choice: Choice,
+    new_labels: Change,
+    texts: dict[bytes, Any] | None = None,
+) -> None:
+    """Change the labels of the documents that are chosen, in a transaction.
+
+    `texts` has the documents by digest, for files that do not keep them.
+    """
+    store = classifier._file.store
+    names = store.labels()
+    taken, added = _Sum(classifier), _Sum(classifier)
+    for number, places, block in pick(store, choice):
+        before = [sorted(names[k] for k in labels) for labels in block.label_sets]
+        after = [sorted(set(new_labels(labels))) for labels in before]
+        moved = np.array([a != b for a, b in zip(before, after, strict=True)], bool)[block.codes]
+        if not moved.any():
+            continue
+        block, places = block.pick(np.flatnonzero(moved)), places[moved]
+        documents = _documents(block, texts, store.path)
+        taken.add(documents, [before[code] for code in block.codes])
+        left = np.array([bool(labels) for labels in after], bool)[block.codes]
+        transaction.remove({number: places.tolist()})
+        transaction.n_docs += len(places)
+        if left.any():
+            rows = np.flatnonzero(left)
+            added.add([documents[row] for row in rows], [after[code] for code in block.codes[rows]])
+            transaction.log(Row.of(_relabelled(block.pick(rows), transaction, after)))
+    for sign, total in ((-1, taken.total), (1, added.total)):
+        if total is not None:
+            transaction.changes.append((sign, total))
+
+
+def check_labels(names: Sequence[str]) -> None:
+    """Refuse what cannot be the labels of a document."""
+    label_sets([list(names)], 1, {})
+
+
+class _Sum:
+    """Counts of documents, batch by batch."""
+
+    def __init__(self, classifier: StoredClassifier) -> None:
+        self._classifier = classifier
+        self.total: Counts | None = None
+
+    def add(self, documents: list[Any], labels: list[Any]) -> None:
+        sets = label_sets(labels, len(documents), self._classifier.counts.label_ids)
+        counts = self._classifier.count_sets(documents, sets)
+        if self.total is None:
+            self.total = counts
+        else:
+            self.total.add(counts)
+
+
+def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[Any]:
+    if texts is not None:
+        return [texts[digest.tobytes()] for digest in block.digests]
+    if block.sizes is None:
+        raise StoreError(f"{path} keeps no texts, so that their words are not known: give the texts of the documents")
+    return block.documents()
+
+
+def _relabelled(block: Block, transaction: Transaction, labels: list[list[str]]) -> Block:
+    """The block with other labels, by code."""
+    ids = {name: k for names in labels for name in names for k in transaction.label_ids([name]).tolist()}
+    sets = [[ids[name] for name in names] for names in labels]
+    used = sorted(set(block.codes.tolist()))
+    places = {code: place for place, code in enumerate(used)}
+    return block._replace(
+        txs=np.full(block.n_docs, transaction.number, np.int64),
+        label_sets=[sets[code] for code in used],
+        codes=np.array([places[code] for code in block.codes.tolist()], np.int64),
+    )
+
+
+def drop_label(classifier: StoredClassifier, label: str) -> int:
+    """Take a label away: from documents with several, and with the documents that have no other."""
+    return _without(classifier, label, None)
+
+
+def move_label(classifier: StoredClassifier, label: str, to: str) -> int:
+    """Give all documents of a label another one instead."""
+    if label == to:
+        raise LabelError(f"{label!r} cannot be moved to itself")
+    check_labels([to])
+    return _without(classifier, label, to)
+
+
+def _without(classifier: StoredClassifier, label: str, to: str | None) -> int:
+    store = classifier._file.store
+    kind, note = ("drop", {"label": label}) if to is None else ("move", {"label": label, "to": to})
+    with classifier._writing(kind, **note) as transaction:
+        label_id = _known(classifier, label)
+
+        def after(labels: list[str]) -> list[str]:
+            return [name for name in labels if name != label] + ([to] if to is not None and label in labels else [])
+
+        if store.keep == "text":
+            change(classifier, transaction, by_labels(label_id), after)
+        else:
+            _by_counts(classifier, transaction, label, to)
+            _in_log(classifier, transaction, label_id, after)
+    return transaction.n_docs
+
+
+def _by_counts(classifier: StoredClassifier, transaction: Transaction, label: str, to: str | None) -> None:
+    try:
+        taken = classifier.counts.of_label(label)
+    except MismatchError as error:
+        raise StoreError(
+            f"{classifier.path} keeps no texts, and some of its documents have several labels, so that their words "
+            "cannot be told apart: learn the documents again with other labels"
+        ) from error
+    transaction.changes.append((-1, taken))
+    transaction.n_docs = taken.n_docs
+    if to is not None:
+        added = taken.copy()
+        added.rename(label, to)
+        transaction.changes.append((1, added))
+
+
+def _in_log(classifier: StoredClassifier, transaction: Transaction, label_id: int, after: Change) -> None:
+    """Change the labels of documents whose digests are kept; none has several."""
+    names = classifier._file.store.labels()
+    for number, places, block in pick(classifier._file.store, by_labels(label_id)):
+        labels = [list(after([names[k] for k in ids])) for ids in block.label_sets]
+        transaction.remove({number: places.tolist()})
+        if labels[block.codes[0]]:
+            transaction.log(Row.of(_relabelled(block, transaction, labels)))
+
+
+def rename_label(classifier: StoredClassifier, label: str, name: str) -> int:
+    """Give a label another name."""
+    check_labels([name])
+    store = classifier._file.store
+    with classifier._rewriting("rename", label=label, to=name) as transaction:
+        label_id = _known(classifier, label)
+        if name in classifier.counts.live_labels:
+            raise LabelError(f"there is a label {name!r} already: move {label!r} to it instead")
+        if name in store.labels():
+            raise LabelError(f"{name!r} is still the label of documents that were unlearned: compact the file first")
+        store.rename_label(label_id, name)
+        transaction.n_docs = int(classifier.counts.doc_count[classifier.counts.label_ids[label]])
+    return transaction.n_docs
+
+
+def _known(classifier: StoredClassifier, label: str) -> int:
+    if label not in classifier.counts.live_labels:
+        known = ", ".join(classifier.counts.live_labels[:20])
+        raise LabelError(f"there is no label {label!r} in {classifier.path}: the labels are {known}")
+    return classifier._file.store.labels().index(label)

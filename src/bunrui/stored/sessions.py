@@ -1,0 +1,183 @@
+"""What happens inside one transaction: batches of documents in, log rows and one delta out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import texts as inputs
+from bunrui.counts import Counts
+from bunrui.engines import threads
+from bunrui.engines.labels import LabelSets, label_sets
+from bunrui.errors import DataError, UnlearnError
+from bunrui.kernel.workspace import release
+from bunrui.store import Batch, Block, Row, Store, Transaction, document_digests, key_words
+
+if TYPE_CHECKING:
+    from bunrui.stored.classifier import StoredClassifier
+
+__all__ = ["Learning", "Unlearning"]
+
+_EXCERPT = 60
+
+
+class _Session:
+    """Documents of one transaction, batch by batch.
+
+    Attributes
+    ----------
+    n_docs : int
+        Documents so far.
+    delta : Counts or None
+        What they add up to.
+    """
+
+    def __init__(self, classifier: StoredClassifier, store: Store, transaction: Transaction) -> None:
+        self._classifier = classifier
+        self._store = store
+        self._transaction = transaction
+        self.n_docs = 0
+        self.delta: Counts | None = None
+
+    def _read(self, texts: Any, labels: Any) -> tuple[Any, LabelSets]:
+        """The batch in the form that everything else here takes."""
+        if not inputs.is_given(texts):
+            texts = inputs.strings(texts)
+        return texts, label_sets(labels, len(texts), self._classifier.counts.label_ids)
+
+    def _count(self, texts: Any, sets: LabelSets) -> None:
+        delta = self._classifier.count_sets(texts, sets)
+        if self.delta is None:
+            self.delta = delta
+        else:
+            self.delta.add(delta)
+            release(delta.vocabulary)
+        self.n_docs += len(texts)
+
+    def _finish(self, sign: int) -> None:
+        if self.delta is not None:
+            self._transaction.changes.append((sign, self.delta))
+        self._transaction.n_docs = self.n_docs
+
+    def _label_sets(self, sets: LabelSets) -> list[list[int]]:
+        """The file's ids of the labels of every group."""
+        ids = self._transaction.label_ids(sets.labels)[sets.indices].tolist()
+        bounds = sets.members.tolist()
+        return [ids[a:b] for a, b in pairwise(bounds)]
+
+
+class Learning(_Session):
+    """Learning under way; made by `StoredClassifier.learning`.
+
+    Attributes
+    ----------
+    n_duplicates : int or None
+        Documents whose text had been learned before, or comes twice; None where the file keeps nothing.
+    """
+
+    def __init__(self, classifier: StoredClassifier, store: Store, transaction: Transaction, keys: Any) -> None:
+        super().__init__(classifier, store, transaction)
+        self._before = keys
+        self._new: list[npt.NDArray[np.uint64]] = []
+
+    def add(
+        self,
+        texts: Any,
+        labels: Any,
+        *,
+        ids: Sequence[str | None] | None = None,
+        sources: Sequence[str | None] | None = None,
+    ) -> None:
+        """Learn a batch of documents."""
+        ids, sources = _listed(ids, "ids", len(texts)), _listed(sources, "sources", len(texts))
+        texts, sets = self._read(texts, labels)
+        self._count(texts, sets)
+        keep = self._store.keep
+        if keep == "nothing":
+            return
+        batch = Batch(
+            self._transaction.number,
+            texts,
+            self._label_sets(sets),
+            sets.groups,
+            ids,
+            sources,
+            keep_text=keep == "text",
+        )
+
+        def pack(lo: int, hi: int) -> tuple[npt.NDArray[np.uint64], Row]:
+            block = batch.block(lo, hi)
+            return key_words(block.digests), Row.of(block)
+
+        # Digests and compression take longer than counting words: they have the threads, too.
+        for keys, row in threads.each_slice(pack, batch.bounds):
+            self._new.append(keys)
+            self._transaction.log(row)
+
+    def finish(self) -> None:
+        """All batches are in."""
+        self._finish(1)
+
+    def keys(self) -> npt.NDArray[np.uint64]:
+        """The first words of the digests of all documents, those of this session included."""
+        return np.concatenate([self._before, *self._new])
+
+    @property
+    def n_duplicates(self) -> int | None:
+        if self._store.keep == "nothing":
+            return None
+        new = np.concatenate(self._new) if self._new else np.empty(0, np.uint64)
+        return len(new) - len(np.unique(new[~np.isin(new, self._before)]))
+
+
+class Unlearning(_Session):
+    """Unlearning under way; made by `StoredClassifier.unlearning`."""
+
+    def add(self, texts: Any, labels: Any) -> None:
+        """Take a batch of documents back."""
+        texts, sets = self._read(texts, labels)
+        if self._store.keep != "nothing":
+            self._transaction.remove(self._find(texts, sets))
+        self._count(texts, sets)
+
+    def finish(self) -> None:
+        """All batches are in."""
+        if self.delta is not None:
+            self._classifier.counts.check_covers(self.delta)
+        self._finish(-1)
+
+    def _find(self, texts: Any, sets: LabelSets) -> dict[int, list[int]]:
+        """Where the documents stand in the log."""
+        groups = [frozenset(ids) for ids in self._label_sets(sets)]
+        found, missing = self._store.log.find(document_digests(texts), [groups[g] for g in sets.groups.tolist()])
+        if missing:
+            row = missing[0]
+            group = sets.groups[row]
+            names = [sets.labels[k] for k in sets.indices[sets.members[group] : sets.members[group + 1]]]
+            text = str(texts[row])
+            excerpt = text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+            raise UnlearnError(f"this was never learned as {', '.join(map(repr, names))}: {excerpt!r}", row)
+        return found
+
+
+def copied(block: Block, tx: int, label_ids: Sequence[int], keep: str) -> Row:
+    """A block of another file, with the labels of this one; label k there is label_ids[k] here."""
+    label_sets = [sorted(label_ids[k] for k in labels) for labels in block.label_sets]
+    copy = block._replace(txs=np.full(block.n_docs, tx, np.int64), label_sets=label_sets)
+    return Row.of(copy if keep == "text" else copy._replace(sizes=None, text=b""))
+
+
+def _listed(values: Any, name: str, n: int) -> list[str | None] | None:
+    if values is None:
+        return None
+    listed = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    if len(listed) != n:
+        raise DataError(f"there are {n} texts and {len(listed)} {name}: give one for each text, None for none")
+    for value in listed:
+        if value is not None and not isinstance(value, str):
+            raise DataError(f"{name} should be strings or None, not {value!r}")
+    return listed

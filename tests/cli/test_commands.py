@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from importlib import import_module
+from typing import get_args
+
+import pytest
+
+from bunrui.analysis import AnalyzerSpec
+from bunrui.cli import options
+from bunrui.cli.commands import COMMANDS
+from bunrui.documents import FORMATS
+from bunrui.models import MODELS
+
+
+def test_choices_are_those_of_the_library() -> None:
+    assert set(get_args(options.ModelName)) == set(MODELS)
+    assert get_args(options.Format) == FORMATS
+    for name in get_args(options.AnalyzerName):
+        assert AnalyzerSpec(name=name).name == name
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_its_function(command: str) -> None:
+    module = import_module(f"bunrui.cli.{COMMANDS[command].module}")
+    assert command in {name.rstrip("_") for name in module.__all__}
+
+
+def test_a_typing_error_is_answered_with_a_proposal(run) -> None:
+    assert run("lern") == (
+        2,
+        "",
+        "error: no such command 'lern'. Did you mean 'learn', 'unlearn'?\nTry 'bunrui --help'.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "err"),
+    [
+        (["learn"], "error: missing argument 'FILE'.\nTry 'bunrui learn --help'.\n"),
+        (["learn", "x"], "error: missing argument 'DATA'.\nTry 'bunrui learn --help'.\n"),
+        (
+            ["learn", "x", "y", "--prior", "none"],
+            "error: invalid value for '--prior': choose one of empirical, uniform, smoothed, not 'none'.\n"
+            "Try 'bunrui learn --help'.\n",
+        ),
+        (
+            ["set", "x", "--alpha", "much"],
+            "error: invalid value for '--alpha': 'much' is neither a number nor 'default'.\nTry 'bunrui set --help'.\n",
+        ),
+        (
+            ["set", "x", "--max-features", "chi2"],
+            "error: invalid value for '--max-features': 'chi2' is not a whole number, 'chi2:' and a number, or 'all'.\n"
+            "Try 'bunrui set --help'.\n",
+        ),
+    ],
+)
+def test_wrong_usage(run, arguments: list[str], err: str) -> None:
+    assert run(*arguments) == (2, "", err)
+
+
+def test_too_many_arguments(run) -> None:
+    code, out, err = run("info", "x", "y")
+    assert (code, out) == (2, "") and "(y)" in err and err.endswith("Try 'bunrui info --help'.\n")
+
+
+@pytest.mark.parametrize("value", ["0", "two"])
+def test_numbers_are_checked(run, value: str) -> None:
+    code, out, err = run("predict", "x", "--top", value)
+    assert (code, out) == (2, "") and "'--top'" in err and err.endswith("Try 'bunrui predict --help'.\n")
+
+
+# --- completion
+
+
+@pytest.mark.parametrize(
+    ("line", "proposed"),
+    [
+        ("bunrui ev", ["evaluate"]),
+        ("bunrui learn x y --model b", ["binary", "bernoulli", "binary-complement"]),
+        ("bunrui learn x y --analyzer z", ["zh"]),
+        ("bunrui learn x y --keep ", ["text", "digests", "nothing"]),
+        ("bunrui predict --form", ["--format"]),
+    ],
+)
+def test_completion(shell, monkeypatch: pytest.MonkeyPatch, line: str, proposed: list[str]) -> None:
+    monkeypatch.setenv("_BUNRUI_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+    code, out, err = shell()
+    assert (code, sorted(out.split()), err) == (0, sorted(proposed), "")
+
+
+def test_completion_script(shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_BUNRUI_COMPLETE", "source_zsh")
+    code, out, err = shell()
+    assert (code, err) == (0, "") and "compdef _bunrui_completion bunrui" in out

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import bunrui.stored
+
+
+def test_explain(run, mail: Path) -> None:
+    code, out, err = run("explain", "mail.bunrui", "free pills at noon")
+    assert (code, err) == (0, "")
+    assert [line.rstrip() for line in out.splitlines()] == [
+        " ham  96.9% against  spam  3.1%",
+        "",
+        "free pills at noon",
+        "",
+        "-1.770  ×1  pills",
+        "+1.733  ×1  at",
+        "+1.733  ×1  at␣noon",
+        "+1.733  ×1  noon",
+        "+0.000      (before reading)",
+        "+3.429      (in all)",
+        "not known: free, free␣pills, pills␣at",
+    ]
+
+
+def test_explain_from_a_pipe(shell, mail: Path) -> None:
+    assert shell("explain", "mail.bunrui", stdin="pills").out.startswith(" spam  85.4% against  ham  14.6%")
+
+
+def test_explain_as_json(run, mail: Path) -> None:
+    code, out, err = run("explain", "mail.bunrui", "pills", "--json", "--model", "multinomial")
+    with bunrui.stored.open("mail.bunrui") as clf:
+        expected = json.loads(clf.with_model("multinomial").explain("pills").to_json())
+    assert (code, err) == (0, "") and json.loads(out) == expected
+
+
+def test_explain_another_label(run, news: Path) -> None:
+    found = json.loads(
+        run("explain", "news.bunrui", "goal", "--label", "science", "--against", "politics", "--json").out
+    )
+    assert (found["label"], found["against"]) == ("science", "politics")
+
+
+def test_explain_as_a_page(run, mail: Path) -> None:
+    assert run("explain", "mail.bunrui", "<b>pills</b>", "--html", "why.html") == (0, "", "wrote why.html\n")
+    page = Path("why.html").read_text()
+    assert page.startswith("<!doctype html>") and "pills" in page and "<b>pills" not in page
+
+
+def test_a_text_cannot_move_the_cursor(run, mail: Path) -> None:
+    assert "\x1b" not in run("explain", "mail.bunrui", "pills \x1b[2J").out
+
+
+def test_long_lines_are_not_broken_in_a_pipe(run, mail: Path) -> None:
+    text = "free pills " * 50
+    assert text.strip() in run("explain", "mail.bunrui", text.strip()).out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "err"),
+    [
+        (["pills", "--label", "x"], 1, "error: there is no label 'x': the labels are ham, spam\n"),
+        (
+            ["pills", "--label", "ham", "--against", "ham"],
+            1,
+            "error: 'ham' cannot be held against itself: name another label\n",
+        ),
+        (
+            ["pills", "--json", "--html", "x.html"],
+            2,
+            "error: --json writes to stdout, --html to a file: give one of them.\nTry 'bunrui explain --help'.\n",
+        ),
+        (["pills", "--html", "no/x.html"], 1, "error: no/x.html: No such file or directory\n"),
+    ],
+)
+def test_wrong_questions(run, mail: Path, options: list[str], code: int, err: str) -> None:
+    assert run("explain", "mail.bunrui", *options) == (code, "", err)
+
+
+def test_nothing_to_explain(run, mail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert run("explain", "mail.bunrui") == (
+        2,
+        "",
+        "error: there is nothing to explain: give TEXT, or text on the standard input.\nTry 'bunrui explain --help'.\n",
+    )
+
+
+def test_a_text_that_is_no_utf8(start, mail: Path) -> None:
+    process = start("explain", "mail.bunrui")
+    out, err = process.communicate(b"\x83\x65", timeout=60)
+    assert (process.returncode, out) == (1, b"")
+    assert err == b"error: <stdin> is not valid UTF-8 (byte 0): convert it with iconv first\n"
+
+
+# --- words
+
+
+def test_words_of_all_labels(run, mail: Path) -> None:
+    code, out, err = run("words", "mail.bunrui", "--top", "3")
+    assert (code, err) == (0, "") and [line.strip("│ ").split() for line in out.splitlines()[3:5]] == [
+        ["ham", "│", "at", "at␣noon", "noon"],
+        ["spam", "│", "cheap", "cheap␣pills", "fast"],
+    ]
+    found = json.loads(run("words", "mail.bunrui", "--json").out)
+    assert list(found) == ["ham", "spam"] and len(found["ham"]) == 8 and found["ham"][0]["counts"] == {"ham": 2}
+
+
+def test_words_of_a_label(run, mail: Path) -> None:
+    code, out, err = run("words", "mail.bunrui", "spam", "--top", "2")
+    assert (code, err) == (0, "")
+    assert out == (
+        "┏━━━━━━━━━━━━━┳━━━━━━━━━┳━━━━━┳━━━━━━┓\n"
+        "┃ word        ┃  weight ┃ ham ┃ spam ┃\n"
+        "┡━━━━━━━━━━━━━╇━━━━━━━━━╇━━━━━╇━━━━━━┩\n"
+        "│ cheap       │ +1.7702 │   0 │    1 │\n"
+        "│ cheap␣pills │ +1.7702 │   0 │    1 │\n"
+        "└─────────────┴─────────┴─────┴──────┘\n"
+    )
+
+
+def test_words_of_a_pair(run, mail: Path) -> None:
+    found = json.loads(
+        run("words", "mail.bunrui", "--positive", "spam", "--negative", "ham", "--top", "1", "--json").out
+    )
+    with bunrui.stored.open("mail.bunrui") as clf:
+        expected = clf.words(positive="spam", negative="ham", top=1)
+    assert [(row["word"], row["weight"]) for row in found] == [(word.text, word.weight) for word in expected]
+    assert run("words", "mail.bunrui", "--positive", "spam", "--top", "1", "--json").out == json.dumps(found) + "\n"
+
+
+def test_one_word(run, mail: Path) -> None:
+    (found,) = json.loads(run("words", "mail.bunrui", "--word", "Pills", "--json").out)
+    assert found["word"] == "pills" and found["counts"] == {"spam": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "err"),
+    [
+        (["x"], 1, "error: there is no label 'x': the labels are politics, science, sports\n"),
+        (["--positive", "sports"], 1, "error: there are 3 labels: say with --negative which one is the other\n"),
+        (
+            ["--word", "pills"],
+            1,
+            "error: the word 'pills' was never learned: 'bunrui words news.bunrui' shows some that were\n",
+        ),
+        (["--negative", "sports"], 2, "error: --negative goes with --positive.\nTry 'bunrui words --help'.\n"),
+        (
+            ["sports", "--positive", "sports"],
+            2,
+            "error: give LABEL, or --positive and --negative, not both.\nTry 'bunrui words --help'.\n",
+        ),
+    ],
+)
+def test_wrong_words(run, news: Path, options: list[str], code: int, err: str) -> None:
+    assert run("words", "news.bunrui", *options) == (code, "", err)
+
+
+def test_counts_of_many_labels_are_summed(run) -> None:
+    Path("a.csv").write_text("text,label\n" + "".join(f"word w{k},label{k}\n" for k in range(9)))
+    run("learn", "a.bunrui", "a.csv")
+    assert "in all" in run("words", "a.bunrui", "label1").out

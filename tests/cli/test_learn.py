@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import bunrui.stored
+
+
+def info(run, file: str) -> dict:
+    return json.loads(run("info", file, "--json").out)
+
+
+def test_new_file(run, mail: Path) -> None:
+    known = info(run, "mail.bunrui")
+    assert (known["documents"], known["labels"]) == (4, {"ham": 2, "spam": 2})
+    assert (known["model"], known["keep"], known["transactions"]) == ("binary-complement", "text", 1)
+
+
+def test_more_documents_words_and_labels(run, mail: Path) -> None:
+    Path("more.jsonl").write_text('{"label": "news", "text": "a star"}\n{"label": ["ham", "news"], "text": "stars"}\n')
+    assert run("learn", "mail.bunrui", "more.jsonl") == (
+        0,
+        "",
+        "learned 2 documents of 2 labels into mail.bunrui in T\n",
+    )
+    assert info(run, "mail.bunrui")["labels"] == {"ham": 3, "news": 2, "spam": 2}
+
+
+def test_one(run) -> None:
+    Path("a.csv").write_text("text,label\none,x\n")
+    assert run("learn", "a.bunrui", "a.csv").err == "learned 1 document of 1 label into a.bunrui in T\n"
+
+
+def test_duplicates_are_told(run, mail: Path) -> None:
+    assert run("learn", "mail.bunrui", "mail.csv").err == (
+        "learned 4 documents of 2 labels into mail.bunrui in T\n"
+        "4 of them repeat a text, of this run or learned before: each time counts\n"
+    )
+
+
+def test_options_of_documents(run) -> None:
+    Path("a.csv").write_text("title,body,topic,key\nCheap,pills,spam,k1\nNoon,meeting,ham,k2\n", encoding="utf-16")
+    options = ["--text", "title", "--text", "body", "--label", "topic", "--id", "key", "--encoding", "utf-16"]
+    assert run("learn", "a.bunrui", "a.csv", *options).code == 0
+    assert run("predict", "a.bunrui", "--line", "cheap\npills").out.startswith("spam")
+    with bunrui.stored.open("a.bunrui") as clf:
+        clf.unlearn(["Cheap\npills"], ["spam"])
+
+
+def test_one_label_for_all(run) -> None:
+    Path("spam").mkdir()
+    Path("spam/1.txt").write_text("cheap pills")
+    Path("spam/2.bak").write_text("meeting")
+    assert run("learn", "a.bunrui", "spam", "--as", "junk", "--include", "*.txt").code == 0
+    assert info(run, "a.bunrui")["labels"] == {"junk": 1}
+
+
+def test_folder_of_classes(run) -> None:
+    for label, text in (("x", "one"), ("y", "two")):
+        Path("data", label).mkdir(parents=True)
+        Path("data", label, "a.txt").write_text(text)
+        Path("data", label, "b.md").write_text(text)
+    assert run("learn", "a.bunrui", "data", "--exclude", "*.md").code == 0
+    assert info(run, "a.bunrui")["labels"] == {"x": 1, "y": 1}
+
+
+def test_tokens_and_counts(run) -> None:
+    Path("a.jsonl").write_text('{"label": "x", "text": ["one", "two"]}\n')
+    Path("b.jsonl").write_text('{"label": "y", "text": {"three": 3}}\n')
+    assert run("learn", "a.bunrui", "a.jsonl", "b.jsonl").code == 0
+    assert run("words", "a.bunrui", "--word", "three", "--json").out.startswith('[{"word": "three", "weight": ')
+
+
+def test_options_of_the_model_and_the_analyzer(run) -> None:
+    Path("a.csv").write_text("text,label\nthe team,x\n<b>a</b> team 1 2,y\n")
+    Path("stop.txt").write_text("the\n")
+    options = ["--model", "multinomial", "--smoothing", "map", "--alpha", "1.5", "--prior", "uniform"]
+    options += ["--unseen", "smooth", "--min-df", "2", "--max-features", "chi2:5"]
+    options += ["--analyzer", "words", "--words", "2", "--stop-words", "stop.txt", "--html", "--numbers"]
+    options += ["--keep", "digests"]
+    assert run("learn", "a.bunrui", "a.csv", *options).code == 0
+    known = info(run, "a.bunrui")
+    assert (known["model"], known["smoothing"]) == ("multinomial", "map")
+    with bunrui.stored.open("a.bunrui") as clf:
+        assert clf.alpha == 1.5
+    assert (known["prior"], known["unseen"], known["min_df"], known["max_features"]) == (
+        "uniform",
+        "smooth",
+        2,
+        ["chi2", 5],
+    )
+    analyzer = known["analyzer"]
+    assert (analyzer["name"], analyzer["words"], analyzer["stop_words"]) == ("words", 2, ["the"])
+    assert [analyzer[name] for name in ("html", "urls", "mentions", "numbers")] == [True, False, False, True]
+    assert known["keep"] == "digests"
+    assert run("learn", "a.bunrui", "a.csv", *options).code == 0, "the same options again"
+    assert run("learn", "a.bunrui", "a.csv").code == 0, "no options"
+
+
+@pytest.mark.parametrize(
+    ("options", "err"),
+    [
+        (
+            ["--model", "complement"],
+            "error: mail.bunrui has another model (binary-complement): change it with "
+            "'bunrui set mail.bunrui --model complement', or learn into another file\n",
+        ),
+        (
+            ["--alpha", "0.5"],
+            "error: mail.bunrui has another alpha (0.3): change it with "
+            "'bunrui set mail.bunrui --alpha 0.5', or learn into another file\n",
+        ),
+        (
+            ["--max-features", "chi2:5"],
+            "error: mail.bunrui has another max_features (all): change it with "
+            "'bunrui set mail.bunrui --max-features chi2:5', or learn into another file\n",
+        ),
+        (
+            ["--analyzer", "words"],
+            "error: mail.bunrui was made with another analyzer (universal, 1–2-grams, characters 1–3 (kana, han), 1–4 "
+            "(hangul)): leave the options of the analyzer out, or learn into another file\n",
+        ),
+        (
+            ["--keep", "nothing"],
+            "error: mail.bunrui keeps text, not nothing: leave --keep out, or learn into another file\n",
+        ),
+    ],
+)
+def test_contradictions(run, mail: Path, options: list[str], err: str) -> None:
+    assert run("learn", "mail.bunrui", "mail.csv", *options) == (1, "", err)
+    assert info(run, "mail.bunrui")["documents"] == 4
+
+
+def test_the_default_by_its_value_is_no_contradiction(run, mail: Path) -> None:
+    assert run("learn", "mail.bunrui", "mail.csv", "--alpha", "default", "--max-features", "all").code == 0
+    assert run("learn", "mail.bunrui", "mail.csv", "--alpha", "0.3", "--analyzer", "universal").code == 0
+
+
+# --- all or nothing
+
+
+def test_a_bad_row_stops(run, mail: Path) -> None:
+    Path("bad.csv").write_text("text,label\nfine,x\nbad,\n")
+    err = "error: bad.csv, line 3: the label is empty: give it a name, or leave the row out\n"
+    assert run("learn", "mail.bunrui", "mail.csv", "bad.csv") == (1, "", err)
+    assert info(run, "mail.bunrui")["documents"] == 4
+    assert run("learn", "new.bunrui", "mail.csv", "bad.csv") == (1, "", err)
+    assert {path.name for path in Path().iterdir()} == {"bad.csv", "mail.csv", "mail.bunrui"}
+
+
+def test_bad_rows_are_skipped(run) -> None:
+    Path("bad.csv").write_text("text,label\nfine,x\n" + "bad,\n" * 5)
+    assert run("learn", "a.bunrui", "bad.csv", "--skip-bad") == (
+        0,
+        "",
+        "learned 1 document of 1 label into a.bunrui in T\n"
+        "skipped 5 bad rows:\n"
+        "  bad.csv, line 3: the label is empty: give it a name, or leave the row out\n"
+        "  bad.csv, line 4: the label is empty: give it a name, or leave the row out\n"
+        "  bad.csv, line 5: the label is empty: give it a name, or leave the row out\n"
+        "  …\n",
+    )
+
+
+def test_nothing_but_bad_rows(run) -> None:
+    Path("bad.csv").write_text("text,label\nbad,\n")
+    assert run("learn", "a.bunrui", "bad.csv", "--skip-bad") == (
+        1,
+        "",
+        "skipped 1 bad row:\n  bad.csv, line 2: the label is empty: give it a name, or leave the row out\n"
+        "error: there are no documents to be read: nothing was changed\n",
+    )
+    assert not Path("a.bunrui").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "err"),
+    [
+        ("no.csv", None, "error: there is no file 'no.csv': check the path\n"),
+        ("empty.csv", "", "error: empty.csv is empty\n"),
+        (
+            "a.data",
+            "x",
+            "error: the name 'a.data' does not tell the format: give --format, one of csv, tsv, tab, jsonl, parquet, "
+            "arrow, fasttext, lines, eml, mbox\n",
+        ),
+        (
+            "plain.txt",
+            "one\ntwo\n",
+            "error: plain.txt has lines without labels: begin each with __label__ and its label, or give all of them "
+            "one with --as\n",
+        ),
+    ],
+)
+def test_data_that_cannot_be_read(run, name: str, content: str | None, err: str) -> None:
+    if content is not None:
+        Path(name).write_text(content)
+    assert run("learn", "a.bunrui", name) == (1, "", err)
+    assert not Path("a.bunrui").exists()
+
+
+def test_no_folder_to_write_into(run, mail: Path) -> None:
+    code, out, err = run("learn", "no/a.bunrui", "mail.csv")
+    assert (code, out) == (1, "") and err.startswith("error: no/a.bunrui cannot be made: ")
+
+
+def test_no_stop_words(run, mail: Path) -> None:
+    err = "error: no.txt: there is no such file of stop words: check the path\n"
+    assert run("learn", "a.bunrui", "mail.csv", "--stop-words", "no.txt") == (1, "", err)
+
+
+def test_from_a_pipe(shell, run) -> None:
+    done = shell("learn", "a.bunrui", "-", "--format", "fasttext", stdin="__label__x one\n__label__y two\n")
+    assert done == (0, "", "learned 2 documents of 2 labels into a.bunrui in T\n")
+
+
+# --- unlearn
+
+
+def test_unlearn(run, mail: Path) -> None:
+    before = run("predict", "mail.bunrui", "--line", "pills at noon", "--top", "2", "--json").out
+    Path("more.csv").write_text("text,label\npills at noon,ham\nfree,news\n")
+    run("learn", "mail.bunrui", "more.csv")
+    assert run("predict", "mail.bunrui", "--line", "pills at noon", "--top", "2", "--json").out != before
+    assert run("unlearn", "mail.bunrui", "more.csv") == (
+        0,
+        "",
+        "unlearned 2 documents of 2 labels from mail.bunrui in T\n",
+    )
+    assert run("predict", "mail.bunrui", "--line", "pills at noon", "--top", "2", "--json").out == before
+
+
+def test_unlearn_what_was_never_learned(run, mail: Path) -> None:
+    Path("more.csv").write_text("text,label\ncheap pills now,spam\nnever seen,ham\n")
+    err = "error: more.csv, line 3: this was never learned as 'ham': 'never seen'\n"
+    assert run("unlearn", "mail.bunrui", "more.csv") == (1, "", err)
+    assert info(run, "mail.bunrui")["documents"] == 4
+
+
+def test_unlearn_everything(run, mail: Path) -> None:
+    assert run("unlearn", "mail.bunrui", "mail.csv").code == 0
+    err = "error: nothing has been learned yet: learn documents first, with 'bunrui learn'\n"
+    assert run("predict", "mail.bunrui", "--line", "a") == (1, "", err)

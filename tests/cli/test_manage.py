@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import bunrui.stored
+
+
+def learn(run, file: str, rows: str, *options: str) -> None:
+    Path("rows.csv").write_text("text,label\n" + rows)
+    assert run("learn", file, "rows.csv", *options).code == 0
+
+
+def info(run, file: str) -> dict:
+    return json.loads(run("info", file, "--json").out)
+
+
+# --- merge
+
+
+def test_merge_into_a_new_file(run, mail: Path) -> None:
+    run("set", "mail.bunrui", "--model", "complement", "--max-features", "chi2:9")
+    learn(run, "b.bunrui", "new star,news\n", "--keep", "digests")
+    assert run("merge", "all.bunrui", "mail.bunrui", "b.bunrui") == (
+        0,
+        "",
+        "merged 2 files into all.bunrui: it has learned 5 documents of 3 labels\n",
+    )
+    known = info(run, "all.bunrui")
+    assert (known["keep"], known["model"], known["max_features"]) == ("digests", "complement", ["chi2", 9])
+    learn(
+        run, "same.bunrui", "new star,news\n", "--keep", "digests", "--model", "complement", "--max-features", "chi2:9"
+    )
+    run("learn", "same.bunrui", "mail.csv")
+    question = ["--line", "cheap star", "--top", "3", "--json"]
+    assert run("predict", "all.bunrui", *question).out == run("predict", "same.bunrui", *question).out
+
+
+def test_merge_into_an_old_file(run, mail: Path) -> None:
+    learn(run, "b.bunrui", "new star,news\n")
+    assert run("merge", "mail.bunrui", "b.bunrui").code == 0
+    assert info(run, "mail.bunrui")["labels"] == {"ham": 2, "news": 1, "spam": 2}
+
+
+@pytest.mark.parametrize("target", ["mail.bunrui", "new.bunrui"])
+def test_merge_other_analyzers(run, mail: Path, target: str) -> None:
+    learn(run, "b.bunrui", "new star,news\n", "--analyzer", "words")
+    assert run("merge", target, *(["mail.bunrui"] if target == "new.bunrui" else []), "b.bunrui") == (
+        1,
+        "",
+        f"error: b.bunrui was made with another analyzer (words, words) than {target} (universal, 1–2-grams, "
+        "characters 1–3 (kana, han), 1–4 (hangul)): learn the documents again with one of the two\n",
+    )
+    assert not Path("new.bunrui").exists() and info(run, "mail.bunrui")["documents"] == 4
+
+
+def test_merge_with_itself(run, mail: Path) -> None:
+    err = "error: mail.bunrui cannot be merged with itself: name other files\n"
+    assert run("merge", "mail.bunrui", "mail.bunrui") == (1, "", err)
+    assert info(run, "mail.bunrui")["documents"] == 4
+
+
+def test_merge_what_keeps_less(run, mail: Path) -> None:
+    learn(run, "a.bunrui", "new star,news\n")
+    learn(run, "b.bunrui", "new star,news\n", "--keep", "nothing")
+    assert run("merge", "mail.bunrui", "a.bunrui", "b.bunrui") == (
+        1,
+        "",
+        "error: mail.bunrui keeps text of every document, but b.bunrui keeps nothing: merge both into a new file that "
+        "keeps nothing\n",
+    )
+    assert info(run, "mail.bunrui")["documents"] == 4
+
+
+# --- undo
+
+
+def test_undo(run, mail: Path) -> None:
+    question = ["predict", "mail.bunrui", "--line", "cheap star", "--top", "3", "--json"]
+    before = run(*question).out
+    learn(run, "mail.bunrui", "new star,news\n")
+    assert run(*question).out != before
+    assert run("undo", "mail.bunrui") == (
+        0,
+        "",
+        "took back the learn of 1 document: mail.bunrui has learned 4 documents of 2 labels now\n",
+    )
+    assert run(*question).out == before
+
+
+def test_nothing_to_undo(run, mail: Path) -> None:
+    assert run("undo", "mail.bunrui").code == 0
+    assert run("undo", "mail.bunrui") == (1, "", "error: there is nothing to undo in mail.bunrui\n")
+
+
+# --- info
+
+
+def test_info(run, mail: Path) -> None:
+    code, out, err = run("info", "mail.bunrui")
+    out = re.sub(r"\d+\.\d kB", "SIZE", re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "TIME", out))
+    assert (code, err) == (0, "") and out == (
+        "documents     4\n"
+        "labels        2\n"
+        "              2  ham\n"
+        "              2  spam\n"
+        "features      23\n"
+        "analyzer      universal, 1–2-grams, characters 1–3 (kana, han), 1–4 (hangul)\n"
+        "model         binary-complement\n"
+        "smoothing     eap\n"
+        "alpha         default (0.3)\n"
+        "prior         empirical\n"
+        "unseen        ignore\n"
+        "min-df        1\n"
+        "max-features  all\n"
+        "keeps         text\n"
+        "size          SIZE\n"
+        "changes       1\n"
+        "created       TIME\n"
+        "changed       TIME\n"
+    )
+
+
+def test_info_as_json(run, mail: Path) -> None:
+    with bunrui.stored.open("mail.bunrui") as clf:
+        assert info(run, "mail.bunrui") == json.loads(json.dumps(clf.info()))
+
+
+def test_info_cannot_move_the_cursor(run) -> None:
+    learn(run, "a.bunrui", "one,\x1b[2J\n")
+    assert "1  ␛[2J\n" in run("info", "a.bunrui").out
+
+
+# --- set
+
+
+def test_set(run, mail: Path) -> None:
+    options = ["--model", "multinomial", "--alpha", "0.5", "--max-features", "chi2:5"]
+    assert run("set", "mail.bunrui", *options) == (0, "", "set model, alpha, max-features of mail.bunrui\n")
+    out = run("info", "mail.bunrui").out
+    assert "model         multinomial\n" in out and "alpha         0.5\n" in out and "max-features  chi2:5\n" in out
+    assert run("set", "mail.bunrui", "--alpha", "default", "--max-features", "all").code == 0
+    out = run("info", "mail.bunrui").out
+    assert "alpha         default (0.1)\n" in out and "max-features  all\n" in out
+
+
+def test_set_nothing(run, mail: Path) -> None:
+    assert run("set", "mail.bunrui") == (
+        2,
+        "",
+        "error: there is nothing to set: give at least one option, such as --model.\nTry 'bunrui set --help'.\n",
+    )
+
+
+def test_set_nonsense(run, mail: Path) -> None:
+    before = run("info", "mail.bunrui").out
+    code, out, err = run("set", "mail.bunrui", "--alpha", "-1")
+    assert (code, out) == (1, "") and err.startswith("error: ") and run("info", "mail.bunrui").out == before
+
+
+# --- slim and compact
+
+
+def test_slim(run, mail: Path) -> None:
+    code, out, err = run("slim", "mail.bunrui", "s.bunrui")
+    assert (code, out) == (0, "") and re.sub(r"\d+\.\d kB", "SIZE", err) == (
+        "wrote s.bunrui: SIZE, mail.bunrui has SIZE\n"
+        "it can predict, explain, evaluate, change its model, learn more and be merged\n"
+        "it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests\n"
+    )
+    question = ["--line", "cheap team", "--top", "2", "--json"]
+    assert run("predict", "s.bunrui", *question).out == run("predict", "mail.bunrui", *question).out
+    assert run("learn", "s.bunrui", "mail.csv").code == 0 and run("merge", "s.bunrui", "mail.bunrui").code == 0
+
+
+def test_slim_without_rare_words(run, mail: Path) -> None:
+    code, _, err = run("slim", "mail.bunrui", "s.bunrui", "--min-df", "2")
+    assert code == 0 and err.splitlines()[1:3] == [
+        "it can predict, explain, evaluate and change its model",
+        "it lacks the words of fewer than 2 documents: it cannot learn, unlearn or be merged exactly",
+    ]
+    question = ["--line", "cheap pills at noon", "--top", "2", "--json"]
+    assert run("predict", "s.bunrui", *question).out == run("predict", "mail.bunrui", *question, "--min-df", "2").out
+    for command in (
+        ["learn", "s.bunrui", "mail.csv"],
+        ["unlearn", "s.bunrui", "mail.csv"],
+        ["merge", "n.bunrui", "s.bunrui"],
+    ):
+        assert run(*command).code == 1
+    assert not Path("n.bunrui").exists()
+
+
+def test_slim_onto_something(run, mail: Path) -> None:
+    Path("s.bunrui").write_text("precious")
+    err = "error: s.bunrui is there already: open it, or choose another name\n"
+    assert run("slim", "mail.bunrui", "s.bunrui") == (1, "", err)
+    assert Path("s.bunrui").read_text() == "precious"
+
+
+def test_compact(run, mail: Path) -> None:
+    learn(run, "mail.bunrui", "unforgettable,secret\n")
+    assert run("unlearn", "mail.bunrui", "rows.csv").code == 0
+    code, out, err = run("compact", "mail.bunrui")
+    assert (code, out) == (0, "") and re.fullmatch(r"compacted mail.bunrui: [\d.]+ kB of [\d.]+ kB\n", err)
+    assert b"unforgettable" not in mail.read_bytes() and info(run, "mail.bunrui")["documents"] == 4

@@ -1,0 +1,283 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import bunrui.stored
+
+TEXTS = ["free pills", "see you at noon", "team"]
+
+
+@pytest.fixture
+def new(mail: Path) -> Path:
+    path = mail.parent / "new.csv"
+    path.write_text("key,text\na,free pills\nb,see you at noon\nc,team\n")
+    return path
+
+
+def expected(texts: list[str], model: str | None = None) -> list[tuple[str, float]]:
+    with bunrui.stored.open("mail.bunrui") as clf:
+        asked = clf.with_model(model) if model else clf
+        return list(zip(asked.predict(texts).tolist(), asked.predict_proba(texts).max(axis=1).tolist(), strict=True))
+
+
+def lines(texts: list[str]) -> str:
+    return "".join(f"{label}\t{share:.4f}\n" for label, share in expected(texts))
+
+
+def test_lines_of_the_command_line(run, mail: Path) -> None:
+    assert run("predict", "mail.bunrui", "--line", TEXTS[0], "--line", TEXTS[1]) == (0, lines(TEXTS[:2]), "")
+
+
+def test_files(run, new: Path) -> None:
+    assert run("predict", "mail.bunrui", "new.csv") == (0, lines(TEXTS), "")
+    assert run("predict", "mail.bunrui", "new.csv", "new.csv") == (0, lines(TEXTS) * 2, "")
+
+
+def test_labels_in_the_data_are_not_looked_at(run, mail: Path) -> None:
+    Path("a.csv").write_text("text,label\nteam,\n")
+    assert run("predict", "mail.bunrui", "a.csv") == (0, lines(["team"]), "")
+
+
+@pytest.mark.parametrize(
+    "stdin",
+    [
+        "free pills\nsee you at noon\nteam\n",
+        "free pills\nsee you at noon\nteam",
+        "free pills\r\nsee you at noon\r\nteam\r\n",
+    ],
+)
+@pytest.mark.parametrize("dash", [[], ["-"]])
+def test_standard_input(shell, mail: Path, stdin: str, dash: list[str]) -> None:
+    assert shell("predict", "mail.bunrui", *dash, stdin=stdin) == (0, lines(TEXTS), "")
+
+
+@pytest.mark.parametrize(
+    "stdin",
+    [
+        "text\nfree pills\nsee you at noon\nteam\n",
+        '{"text": "free pills"}\n{"text": "see you at noon"}\n{"text": "team"}\n',
+        "__label__x free pills\n__label__x see you at noon\n__label__x team\n",
+        "\ufefffree pills\nsee you at noon\nteam\n",
+    ],
+    ids=["csv", "jsonl", "fasttext", "mark"],
+)
+def test_the_format_of_the_standard_input_is_found(shell, mail: Path, stdin: str) -> None:
+    assert shell("predict", "mail.bunrui", stdin=stdin) == (0, lines(TEXTS), "")
+
+
+def test_much_standard_input(shell, mail: Path) -> None:
+    assert shell("predict", "mail.bunrui", stdin="free pills\nteam\n" * 100_000) == (
+        0,
+        lines([TEXTS[0], "team"]) * 100_000,
+        "",
+    )
+
+
+def test_empty_standard_input(shell, mail: Path) -> None:
+    assert shell("predict", "mail.bunrui") == (1, "", "error: <stdin> is empty\n")
+
+
+def test_standard_input_that_is_no_text(start, mail: Path) -> None:
+    process = start("predict", "mail.bunrui")
+    out, err = process.communicate(b"fine\n\x83\x65\x83\x58\n", timeout=60)
+    assert (
+        (process.returncode, out) == (1, b"") and err.startswith(b"error: <stdin>, line 2: ") and b"--encoding" in err
+    )
+
+
+def test_top(run, mail: Path, news: Path) -> None:
+    assert run("predict", "mail.bunrui", "--line", "pills", "--top", "1").out == "spam\t0.8545\n"
+    assert run("predict", "mail.bunrui", "--line", "pills", "--top", "9").out == "spam\t0.8545\tham\t0.1455\n"
+    out = run("predict", "news.bunrui", "--line", "goal", "--top", "2").out.split("\t")
+    assert out[0] == "sports" and len(out) == 4 and float(out[1]) > float(out[3])
+
+
+def test_log_odds(run, mail: Path, news: Path) -> None:
+    assert run("predict", "mail.bunrui", "--line", "pills", "--log-odds", "spam").out == "spam\t0.8545\t+1.7702\n"
+    assert run("predict", "mail.bunrui", "--line", "pills", "--log-odds", "ham").out == "spam\t0.8545\t-1.7702\n"
+    found = run("predict", "news.bunrui", "--line", "goal", "--log-odds", "sports", "--against", "science", "--json")
+    with bunrui.stored.open("news.bunrui") as clf:
+        assert json.loads(found.out)["log_odds"] == clf.log_odds(["goal"], positive="sports", negative="science")[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "err"),
+    [
+        (["--log-odds", "x"], "error: there is no label 'x': the labels are politics, science, sports\n"),
+        (["--log-odds", "sports"], "error: there are 3 labels: say with --against which one is the other\n"),
+        (
+            ["--log-odds", "sports", "--against", "sports"],
+            "error: 'sports' cannot be held against itself: name another label with --against\n",
+        ),
+    ],
+)
+def test_wrong_labels(run, news: Path, options: list[str], err: str) -> None:
+    assert run("predict", "news.bunrui", "--line", "goal", *options) == (1, "", err)
+
+
+def test_other_models(run, mail: Path) -> None:
+    (label, share), *_ = expected(["pills"], "multinomial")
+    assert run("predict", "mail.bunrui", "--line", "pills", "--model", "multinomial").out == f"{label}\t{share:.4f}\n"
+    options = ["--alpha", "2", "--smoothing", "map", "--prior", "uniform"]
+    with bunrui.stored.open("mail.bunrui") as clf:
+        share = clf.with_model(alpha=2.0, smoothing="map", prior="uniform").predict_proba(["pills"]).max()
+    assert run("predict", "mail.bunrui", "--line", "pills", *options).out == f"spam\t{share:.4f}\n"
+    assert run("predict", "mail.bunrui", "--line", "pills").out == "spam\t0.8545\n", "the file is as it was"
+
+
+def test_json(run, new: Path) -> None:
+    code, out, err = run(
+        "predict", "mail.bunrui", "new.csv", "--id", "key", "--json", "--top", "2", "--log-odds", "spam"
+    )
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, "") and [row.pop("label") for row in rows] == [label for label, _ in expected(TEXTS)]
+    assert [row.pop("probability") for row in rows] == [share for _, share in expected(TEXTS)]
+    for row in rows:
+        shares = list(row.pop("probabilities").values())
+        assert len(shares) == 2 and shares == sorted(shares, reverse=True) and row.pop("log_odds")
+    assert rows == [
+        {"id": "a", "source": "new.csv", "line": 2},
+        {"id": "b", "source": "new.csv", "line": 3},
+        {"id": "c", "source": "new.csv", "line": 4},
+    ]
+    out = run("predict", "mail.bunrui", "new.csv", "--json").out
+    assert list(json.loads(out.splitlines()[0])) == ["label", "probability", "source", "line"]
+    assert json.loads(run("predict", "mail.bunrui", "--line", "pills", "--json").out) == {
+        "label": "spam",
+        "probability": expected(["pills"])[0][1],
+    }
+
+
+def test_awkward_names(run) -> None:
+    labels = ["a\tb", "\x1b[2J\x9b", 'q"\\', "日本\n"]
+    rows = [{"text": f"word{k}", "label": label, "key": f'"{label}'} for k, label in enumerate(labels)]
+    Path("a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("learn", "a.bunrui", "a.jsonl").code == 0
+    out = run("predict", "a.bunrui", "a.jsonl").out
+    assert [line.partition("\t")[0] for line in out.split("\n")] == ["a␉b", "␛[2J‹U+009B›", 'q"\\', "日本␊", ""]
+    out = run("predict", "a.bunrui", "a.jsonl", "--json", "--id", "key").out
+    assert "\x1b" not in out and "\x9b" not in out
+    found = [json.loads(line) for line in out.splitlines()]
+    assert [(row["label"], row["id"]) for row in found] == [(label, f'"{label}') for label in labels]
+
+
+# --- usage
+
+
+@pytest.mark.parametrize(
+    ("arguments", "err"),
+    [
+        (["--line", "a", "new.csv"], "give DATA or --line, not both."),
+        (["--line", "a", "--against", "ham"], "--against goes with --log-odds."),
+        (
+            ["--line", "a", "--json", "-o", "x.csv"],
+            "--json writes to stdout: for a file, give --output the suffix .jsonl.",
+        ),
+        (
+            ["--line", "a", "-o", "x.xls"],
+            "the name 'x.xls' does not tell the format: give it one of "
+            ".parquet .pq .csv .tsv .jsonl .ndjson .arrow .feather",
+        ),
+    ],
+)
+def test_wrong_usage(run, mail: Path, arguments: list[str], err: str) -> None:
+    assert run("predict", "mail.bunrui", *arguments) == (2, "", f"error: {err}\nTry 'bunrui predict --help'.\n")
+
+
+def test_nothing_to_predict(run, mail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert run("predict", "mail.bunrui") == (
+        2,
+        "",
+        "error: there is nothing to predict: give DATA, --line TEXT, or text on the standard input.\n"
+        "Try 'bunrui predict --help'.\n",
+    )
+
+
+def test_skipped_rows(run, mail: Path) -> None:
+    Path("a.jsonl").write_text('{"text": "pills"}\n{"text": 5}\nnothing\n{"text": "pills"}\n')
+    code, out, err = run("predict", "mail.bunrui", "a.jsonl", "--skip-bad")
+    assert (code, out) == (0, "spam\t0.8545\n" * 2) and err.startswith("skipped 2 bad rows:\n  a.jsonl, line 2: ")
+    code, out, err = run("predict", "mail.bunrui", "a.jsonl")
+    assert (code, out) == (1, "") and err.startswith("error: a.jsonl, line 2: ")
+
+
+# --- files
+
+
+def table(path: Path):
+    match path.suffix:
+        case ".parquet":
+            return pyarrow.parquet.read_table(path)
+        case ".arrow":
+            return pyarrow.feather.read_table(path)
+        case _:
+            options = pyarrow.csv.ParseOptions(delimiter="," if path.suffix == ".csv" else "\t")
+            return pyarrow.csv.read_csv(path, parse_options=options)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv", "tsv"])
+def test_tables(run, new: Path, suffix: str) -> None:
+    out = f"out.{suffix}"
+    arguments = ["new.csv", "--id", "key", "--top", "2", "--log-odds", "spam", "--output", out]
+    assert run("predict", "mail.bunrui", *arguments) == (0, "", f"predicted 3 documents into {out} in T\n")
+    found = table(Path(out))
+    assert found.column_names == ["source", "line", "id", "label", "probability", "probabilities", "log_odds"]
+    assert found["source"].to_pylist() == ["new.csv"] * 3 and found["line"].to_pylist() == [2, 3, 4]
+    assert found["id"].to_pylist() == ["a", "b", "c"]
+    assert found["label"].to_pylist() == [label for label, _ in expected(TEXTS)]
+    assert found["probability"].to_pylist() == pytest.approx([share for _, share in expected(TEXTS)])
+    shares = found["probabilities"].to_pylist()
+    shares = [dict(json.loads(row) if isinstance(row, str) else row) for row in shares]
+    assert [list(row) for row in shares] == [["spam", "ham"], ["ham", "spam"], ["ham", "spam"]]
+    assert found["log_odds"].to_pylist() == pytest.approx([json.loads(line)["log_odds"] for line in odds_lines(run)])
+    assert {path.name for path in Path().iterdir()} == {"mail.csv", "mail.bunrui", "new.csv", out}
+
+
+def odds_lines(run) -> list[str]:
+    return run("predict", "mail.bunrui", "new.csv", "--log-odds", "spam", "--json").out.splitlines()
+
+
+def test_json_file(run, new: Path) -> None:
+    assert run("predict", "mail.bunrui", "new.csv", "-o", "out.jsonl").code == 0
+    assert Path("out.jsonl").read_text() == run("predict", "mail.bunrui", "new.csv", "--json").out
+
+
+def test_lines_into_a_file(run, mail: Path) -> None:
+    assert run("predict", "mail.bunrui", "--line", "pills", "-o", "out.csv").code == 0
+    assert table(Path("out.csv"))["label"].to_pylist() == ["spam"]
+
+
+def test_no_half_written_file(run, mail: Path) -> None:
+    rows = '{"text": "pills and more pills"}\n' * 800_000  # more than one batch
+    Path("a.jsonl").write_text(rows + "nothing\n")
+    Path("out.csv").write_text("as it was")
+    code, out, err = run("predict", "mail.bunrui", "a.jsonl", "-o", "out.csv")
+    assert (code, out) == (1, "") and err.startswith("error: a.jsonl, line 800001: ")
+    assert Path("out.csv").read_text() == "as it was"
+    assert {path.name for path in Path().iterdir()} == {"mail.csv", "mail.bunrui", "a.jsonl", "out.csv"}
+
+
+@pytest.mark.parametrize(
+    ("path", "err"),
+    [
+        ("folder.csv", "error: folder.csv: is a folder: name a file in it\n"),
+        ("no/out.csv", "error: no/out.csv: cannot be written: there is no such folder\n"),
+    ],
+)
+def test_output_that_cannot_be_written(run, mail: Path, path: str, err: str) -> None:
+    Path("folder.csv").mkdir()
+    assert run("predict", "mail.bunrui", "--line", "a", "-o", path) == (1, "", err)
+
+
+def test_many_classes_are_scored_in_slices(run, mail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("a.csv").write_text("text\n" + "pills\nteam\n" * 50)
+    whole = run("predict", "mail.bunrui", "a.csv", "--json").out
+    monkeypatch.setattr("bunrui.cli.predict._MOST_SCORES", 6)
+    assert run("predict", "mail.bunrui", "a.csv", "--json").out == whole and len(whole.splitlines()) == 100
