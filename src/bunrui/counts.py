@@ -120,6 +120,28 @@ class Counts:
             for label, terms, docs in sorted(zip(names, p.terms[at].tolist(), p.docs[at].tolist(), strict=True)):
                 yield texts[f], label, terms, docs
 
+    def tables(self, size: int = 1 << 16) -> Iterator[Any]:
+        """All cells as Arrow tables of `size` features: feature, label, term_count, doc_freq.
+
+        >>> from bunrui import TextClassifier
+        >>> next(TextClassifier("binary", analyzer="words").learn(["a b b"], ["x"]).counts.tables()).to_pydict()
+        {'feature': ['a', 'b'], 'label': ['x', 'x'], 'term_count': [1, 2], 'doc_freq': [1, 1]}
+        """
+        import pyarrow as pa
+
+        labels, live, p = pa.array(self.labels, pa.string()), self.live_ids(), self.postings
+        for start in range(0, max(len(live), 1), size):
+            ids = live[start : start + size]
+            cells = ranges(p.starts[ids], p.lengths[ids])
+            features = pa.array(self.texts_of(ids), pa.string())
+            columns = {
+                "feature": features.take(pa.array(np.repeat(np.arange(len(ids)), p.lengths[ids]))),
+                "label": labels.take(pa.array(p.classes[cells])),
+                "term_count": p.terms[cells],
+                "doc_freq": p.docs[cells],
+            }
+            yield pa.table(columns)
+
     def totals(self) -> dict[str, tuple[int, int]]:
         """(term_count, doc_freq) of every feature over distinct documents."""
         texts = self.features()

@@ -5,6 +5,7 @@
     │   └── EncodingError  bytes that are not valid UTF-8
     ├── LabelError         a label that is unknown, empty or of the wrong kind
     ├── UnlearnError       something that was never learned, so cannot be taken back
+    ├── DuplicateError     a text that was learned before, where each is to be learned once
     ├── MismatchError      counts of different analyzers, or models that cannot be joined
     ├── StoreError         a classifier file that is missing, damaged, in use or cannot be written
     ├── NotLearnedError    a question to a classifier that has learned nothing
@@ -19,6 +20,7 @@ from __future__ import annotations
 __all__ = [
     "BunruiError",
     "DataError",
+    "DuplicateError",
     "EncodingError",
     "LabelError",
     "MismatchError",
@@ -46,15 +48,20 @@ class LabelError(BunruiError, ValueError):
     """A label that is unknown, empty or of the wrong kind."""
 
 
-class UnlearnError(BunruiError, ValueError):
-    """Something that was never learned, so cannot be taken back.
-
-    `row` is its place among the documents that were to be unlearned, where that is known.
-    """
+class _DocumentError(BunruiError, ValueError):
+    """`row` is the place of the document among those that were given, where that is known."""
 
     def __init__(self, message: str, row: int | None = None) -> None:
         super().__init__(message)
         self.row = row
+
+
+class UnlearnError(_DocumentError):
+    """Something that was never learned, so cannot be taken back."""
+
+
+class DuplicateError(_DocumentError):
+    """A text that was learned before, where each is to be learned once."""
 
 
 class MismatchError(BunruiError, ValueError):

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bunrui.analysis import ja
+from bunrui.analysis.dictionary import pieces
 from bunrui.analysis.ja import Japanese
-from bunrui.analysis.token import Token, pieces
+from bunrui.analysis.token import Token
 from bunrui.errors import MissingExtraError, OptionError
 
 pytest.importorskip("fugashi", reason="the extra 'ja' is not installed")

@@ -26,7 +26,10 @@ class _Home(NamedTuple):
 COMMANDS = {
     "learn": _Home("learn", "Learn"),
     "unlearn": _Home("learn", "Learn"),
-    "undo": _Home("manage", "Learn"),
+    "undo": _Home("lifecycle", "Learn"),
+    "relabel": _Home("lifecycle", "Learn"),
+    "forget": _Home("lifecycle", "Learn"),
+    "label": _Home("lifecycle", "Learn"),
     "merge": _Home("manage", "Learn"),
     "predict": _Home("predict", "Ask"),
     "explain": _Home("explain", "Ask"),
@@ -34,8 +37,11 @@ COMMANDS = {
     "evaluate": _Home("evaluate", "Ask"),
     "info": _Home("manage", "Look after"),
     "set": _Home("manage", "Look after"),
-    "slim": _Home("manage", "Look after"),
+    "log": _Home("log", "Look after"),
+    "check": _Home("log", "Look after"),
     "compact": _Home("manage", "Look after"),
+    "slim": _Home("manage", "Look after"),
+    "export": _Home("manage", "Look after"),
     "demo": _Home("demo", "Look around"),
 }
 """The commands in the order of the help: module and panel.  The function has the name of the command."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from bunrui.cli.batches import labels_in, texts_of
 from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped, uninterrupted
-from bunrui.cli.options import Analysis, Classifier, LabelledDocuments, Model
+from bunrui.cli.options import Analysis, Chosen, Classifier, LabelledDocuments, Model
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +42,9 @@ def learn(
             help="What the file keeps of each document, beside the counts: text (the default), digests or nothing.",
         ),
     ] = None,
+    unique: Annotated[
+        bool, typer.Option("--unique", help="Refuse a text that was learned before, or comes twice.")
+    ] = False,
 ) -> None:
     """Learn documents with their labels.
 
@@ -67,7 +71,7 @@ def learn(
         reader = documents.read(data, labelled=True)
         if classifier is None:
             classifier = stack.enter_context(_new(file, model, analysis, keep))
-        done = _pour(reader, classifier.learning, _names)
+        done = _pour(reader, partial(classifier.learning, unique=unique), _names)
     say(f"learned {done} into {file} in {done.time}")
     if done.n_duplicates:
         say(f"{done.n_duplicates:,} of them repeat a text, of this run or learned before: each time counts")
@@ -76,8 +80,9 @@ def learn(
 
 def unlearn(
     file: Classifier,
-    data: Annotated[list[str], typer.Argument(metavar="DATA", help=_DATA)],
     documents: LabelledDocuments,
+    chosen: Chosen,
+    data: Annotated[list[str] | None, typer.Argument(metavar="DATA", help=_DATA)] = None,
 ) -> None:
     """Take documents back.
 
@@ -89,10 +94,18 @@ def unlearn(
 
       bunrui unlearn mail.bunrui wrong.csv
       bunrui unlearn mail.bunrui ~/Mail/spam/1234.eml --as spam
+      bunrui unlearn mail.bunrui --by-id '<1234@example.org>'
     """
     from bunrui import stored
 
+    chosen.check(data)
     with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
+        if not data:
+            with uninterrupted():
+                classifier.unlearn(ids=chosen.by_id or None, digests=chosen.by_digest or None)
+            n_docs = classifier.history()[-1].n_docs
+            say(f"unlearned {counted(n_docs, 'document')} from {file}")
+            return
         reader = documents.read(data, labelled=True)
         done = _pour(reader, classifier.unlearning)
     say(f"unlearned {done} from {file} in {done.time}")
@@ -116,7 +129,7 @@ def _pour(
 ) -> _Done:
     """All documents of a reader, with their names, into one change of a classifier."""
     from bunrui.engines.stream import ahead
-    from bunrui.errors import DataError, UnlearnError
+    from bunrui.errors import DataError, DuplicateError, UnlearnError
 
     labels: set[str] = set()
     with Bar(reader) as bar, ExitStack() as stack:
@@ -124,8 +137,8 @@ def _pour(
         for batch in stack.enter_context(closing(ahead(reader))):  # type: ignore[type-var]
             try:
                 step.add(texts_of(batch), batch["label"], **named(batch))
-            except UnlearnError as error:
-                raise UnlearnError(f"{_place(batch, error.row)}{error}") from error
+            except (DuplicateError, UnlearnError) as error:
+                raise type(error)(f"{_place(batch, error.row)}{error}") from error
             labels |= labels_in(batch)
             bar.add(batch.num_rows)
         if not bar.n_docs:

@@ -1,4 +1,4 @@
-"""`bunrui merge`, `undo`, `info`, `set`, `slim`, `compact`."""
+"""`bunrui merge`, `info`, `set`, `slim`, `compact`, `export`."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from bunrui.cli.options import Classifier, Model, UsageError
 if TYPE_CHECKING:
     from bunrui.stored import StoredClassifier
 
-__all__ = ["compact", "info", "merge", "set_", "slim", "undo"]
+__all__ = ["compact", "export", "info", "merge", "set_", "slim"]
 
 
 def merge(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The classifier to add to; made if it is not there.")],
     others: Annotated[list[str], typer.Argument(metavar="OTHER", help="Classifiers with the same analyzer.")],
+    unique: Annotated[bool, typer.Option("--unique", help="Refuse files that have learned the same text.")] = False,
 ) -> None:
     """Add what other classifiers have learned.
 
     The result is the classifier that learned everything itself, in any
-    order, to the last bit. If FILE is not there it is made with the settings
-    of the first, and keeps what all of them keep.
+    order, to the last bit. All of them are added, or none. If FILE is not
+    there it is made with the settings of the first, and keeps what all of
+    them keep.
 
     [bold]Examples[/]
 
@@ -42,14 +44,16 @@ def merge(
         target = stack.enter_context(closing(_alike(file, opened) if is_new else stored.open(file)))
         try:
             with uninterrupted():
-                target.merge(*opened)
+                target.merge(*opened, unique=unique)
         except BaseException:
             if is_new:
                 remove(file)
             raise
-        known = target.info()
+        known, n_duplicates = target.info(), target.history()[-1].note.get("duplicates", 0)
     documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
     say(f"merged {counted(len(others), 'file')} into {file}: it has learned {documents} of {labels}")
+    if n_duplicates:
+        say(f"{n_duplicates:,} of them repeat a text that was there before: each time counts")
 
 
 def _alike(file: str, opened: list[StoredClassifier]) -> StoredClassifier:
@@ -59,24 +63,6 @@ def _alike(file: str, opened: list[StoredClassifier]) -> StoredClassifier:
 
     keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
     return stored.create(file, keep=keep, **opened[0].get_params())
-
-
-def undo(file: Classifier) -> None:
-    """Take back the last change: a learn, an unlearn, a merge.
-
-    [bold]Examples[/]
-
-      bunrui learn mail.bunrui wrong.csv
-      bunrui undo mail.bunrui
-    """
-    from bunrui import stored
-
-    with closing(stored.open(file)) as classifier:
-        with uninterrupted():
-            kind, n_docs = classifier.undo()
-        known = classifier.info()
-    documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
-    say(f"took back the {kind} of {counted(n_docs, 'document')}: {file} has learned {documents} of {labels} now")
 
 
 def info(
@@ -214,3 +200,29 @@ def compact(file: Classifier) -> None:
     with closing(stored.open(file)) as classifier, uninterrupted():
         classifier.compact()
     say(f"compacted {file}: {size(os.path.getsize(file))} of {size(before)}")
+
+
+def export(
+    file: Classifier,
+    output: Annotated[str, typer.Argument(metavar="OUT", help="A table: .parquet .arrow .csv .tsv")],
+) -> None:
+    """Write the counts as a table.
+
+    A row for each word and label that occur together: feature, label,
+    term_count (occurrences) and doc_freq (documents). The totals of each
+    label are in 'bunrui info --json'.
+
+    [bold]Examples[/]
+
+      bunrui export mail.bunrui counts.parquet
+      bunrui export mail.bunrui counts.csv
+    """
+    from bunrui import stored
+    from bunrui.cli.output import open_table
+
+    with interrupts(f"interrupted; {output} was not written"), closing(stored.open(file, read_only=True)) as classifier:
+        with open_table(output) as write:
+            for table in classifier.counts.tables():
+                write(table)
+        n_cells = classifier.counts.n_cells
+    say(f"wrote {counted(n_cells, 'row')} into {output}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
     from bunrui.documents import Reader
 
-__all__ = ["Analysis", "Classifier", "Documents", "LabelledDocuments", "Model", "UsageError"]
+__all__ = ["Analysis", "Chosen", "Classifier", "Documents", "LabelledDocuments", "Model", "UsageError"]
 
 ModelName = Literal["multinomial", "binary", "mixed", "bernoulli", "complement", "wcnb", "binary-complement"]
 AnalyzerName = Literal["universal", "words", "ja", "zh", "ko"]
@@ -114,6 +114,29 @@ class _Labels:
 @dataclass(frozen=True)
 class LabelledDocuments(Documents, _Labels):
     """How documents with labels are read."""
+
+
+# --- documents of the log
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which of the documents that a file has learned."""
+
+    by_id: Annotated[
+        list[str] | None,
+        _reading("--by-id", metavar="ID", help="The document that was learned with this id, instead of DATA."),
+    ] = None
+    by_digest: Annotated[
+        list[str] | None,
+        _reading("--by-digest", metavar="DIGEST", help="The document with this digest ('bunrui log --documents')."),
+    ] = None
+
+    def check(self, data: list[str] | None) -> None:
+        """Refuse none and several."""
+        n_given = bool(data) + bool(self.by_id) + bool(self.by_digest)
+        if n_given != 1:
+            raise UsageError("say which documents by one of DATA, --by-id and --by-digest.")
 
 
 # --- the model

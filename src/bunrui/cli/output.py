@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bunrui.cli.predict import Answer
 
-__all__ = ["open_writer"]
+__all__ = ["open_table", "open_writer"]
 
 _SUFFIXES = {
     ".parquet": "parquet",
@@ -49,16 +49,45 @@ def open_writer(path: str | None, classes: list[str], *, json: bool) -> Iterator
     if path is None:
         yield (_JsonLines if json else _PlainLines)(sys.stdout, classes)
         return
-    format = _SUFFIXES.get(os.path.splitext(path)[1].lower())
+    format = _format_of(path, _SUFFIXES)
+    with _finished(path) as unfinished, _file_writer(format, unfinished, classes) as writer:
+        yield writer
+
+
+@contextmanager
+def open_table(path: str) -> Iterator[Callable[[pa.Table], None]]:
+    """A function that writes tables with the same columns, one after the other."""
+    format = _format_of(path, {suffix: format for suffix, format in _SUFFIXES.items() if format != "jsonl"})
+    writer: Any = None
+    with _finished(path) as unfinished, open(unfinished, "wb") as sink:
+
+        def write(table: pa.Table) -> None:
+            nonlocal writer
+            if writer is None:
+                writer = _open_table(format, sink, table.schema)
+            writer.write_table(table)
+
+        yield write
+        if writer is not None:
+            writer.close()
+
+
+def _format_of(path: str, suffixes: dict[str, str]) -> str:
+    format = suffixes.get(os.path.splitext(path)[1].lower())
     if format is None:
-        raise UsageError(f"the name {path!r} does not tell the format: give it one of {' '.join(_SUFFIXES)}")
+        raise UsageError(f"the name {path!r} does not tell the format: give it one of {' '.join(suffixes)}")
+    return format
+
+
+@contextmanager
+def _finished(path: str) -> Iterator[str]:
+    """The name of a file beside the path, which gets that name when the block has written all of it."""
     if os.path.isdir(path):
         raise IsADirectoryError(21, "is a folder: name a file in it", path)
     folder, name = os.path.split(path)
     unfinished = os.path.join(folder, f".{name}.{os.getpid()}.unfinished")
     try:
-        with _file_writer(format, unfinished, classes) as writer:
-            yield writer
+        yield unfinished
         os.replace(unfinished, path)
     except FileNotFoundError as error:
         if error.filename != unfinished:

@@ -134,11 +134,14 @@ class Stream:
         try:
             return bytes(read())
         except _DAMAGED as error:
-            raise DataError(
-                f"{self.source.name} is damaged or cut short and cannot be decompressed: {error}"
-            ) from error
+            raise self._damaged(error) from error
         except OSError as error:
-            raise DataError(f"{self.source.name} cannot be read: {error.strerror or error}") from error
+            if error.errno is None:  # of gzip, bz2 or Arrow, not of the system
+                raise self._damaged(error) from error
+            raise DataError(f"{self.source.name} cannot be read: {error.strerror}") from error
+
+    def _damaged(self, error: Exception) -> DataError:
+        return DataError(f"{self.source.name} is damaged or cut short and cannot be decompressed: {error}")
 
     def seekable(self) -> Any:
         """The same bytes as an Arrow file, to be read in any order; those of a pipe go through a temporary file."""

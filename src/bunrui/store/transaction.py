@@ -34,14 +34,17 @@ class Transaction:
         Documents that it is about.
     changes : list of (1 or -1, Counts)
         What it will add to the counts of the file, and take from them.
+    note : dict
+        What else is to be remembered of it, as JSON.
     """
 
     def __init__(self, db: sqlite3.Connection, path: str, kind: str, note: Mapping[str, Any]) -> None:
         self._db = db
         self._path = path
-        insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, ?) RETURNING tx"
+        insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, '{}') RETURNING tx"
         with explained(path):
-            self.number: int = db.execute(insert, (kind, now(), json.dumps(note))).fetchone()[0]
+            self.number: int = db.execute(insert, (kind, now())).fetchone()[0]
+        self.note = dict(note)
         self.n_docs = 0
         self.changes: list[tuple[int, Counts]] = []
 
@@ -84,7 +87,8 @@ class Transaction:
             with explained(self._path):
                 insert_counts(self._db, self.number, counts, ids, sign)
         with explained(self._path):
-            self._db.execute("UPDATE transactions SET n_docs = ? WHERE tx = ?", (self.n_docs, self.number))
+            row = (self.n_docs, json.dumps(self.note, ensure_ascii=False), self.number)
+            self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
 
 
 def insert_block(db: sqlite3.Connection, tx: int, row: Row, number: int | None = None) -> None:

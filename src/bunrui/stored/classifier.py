@@ -9,13 +9,23 @@ from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
 from bunrui.classifier import Labels, TextClassifier, Texts
 from bunrui.counts import Counts
-from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError, StoreError
+from bunrui.errors import BunruiError, DuplicateError, MismatchError, MissingExtraError, OptionError, StoreError
 from bunrui.kernel.workspace import release
-from bunrui.store import FORMAT, KEEPS, Entry, State, Store, Transaction, apply, compact, document_digests, wipe
+from bunrui.store import (
+    FORMAT,
+    KEEPS,
+    Entry,
+    State,
+    Store,
+    Transaction,
+    apply,
+    compact,
+    document_digests,
+    key_words,
+    wipe,
+)
 from bunrui.stored import lifecycle
 from bunrui.stored.checking import Report, check
 from bunrui.stored.documents import (
@@ -29,6 +39,7 @@ from bunrui.stored.documents import (
     by_time,
     listed,
 )
+from bunrui.stored.duplicates import Seen
 from bunrui.stored.options import new_store, options_of, settings_of
 from bunrui.stored.sessions import Learning, Unlearning, copied
 
@@ -45,7 +56,7 @@ class _File:
         self.state: State | None = state  # what the memory knows; None when it must be read again
         self.read_only = read_only
         self.lock = threading.RLock()
-        self.keys: tuple[State, Any] | None = None
+        self.seen: tuple[State, Seen] | None = None
 
 
 class StoredClassifier(TextClassifier):
@@ -135,12 +146,14 @@ class StoredClassifier(TextClassifier):
         *,
         ids: Sequence[str | None] | None = None,
         sources: Sequence[str | None] | None = None,
+        unique: bool = False,
     ) -> StoredClassifier:
         """Learn documents with their labels, all or none of them; they are in the file when this returns.
 
-        `ids` and `sources` name the documents and where they come from, in the log.
+        `ids` and `sources` name the documents and where they come from, in the log.  With `unique`, a text that was
+        learned before is refused.
         """
-        with self.learning() as session:
+        with self.learning(unique=unique) as session:
             session.add(texts, labels, ids=ids, sources=sources)
         return self
 
@@ -224,7 +237,7 @@ class StoredClassifier(TextClassifier):
         return lifecycle.move_label(self, label, to)
 
     @contextmanager
-    def learning(self) -> Iterator[Learning]:
+    def learning(self, *, unique: bool = False) -> Iterator[Learning]:
         """Learn batch by batch in one transaction: all of it is kept when the block ends, nothing when it raises.
 
         with clf.learning() as session:
@@ -232,11 +245,11 @@ class StoredClassifier(TextClassifier):
                 session.add(texts, labels)
         """
         with self._writing("learn") as transaction:
-            session = Learning(self, self._file.store, transaction, self._known_keys())
+            session = Learning(self, self._file.store, transaction, self._seen("learn" if unique else None), unique)
             yield session
             session.finish()
-        if self._file.keys is not None and self._file.state is not None:
-            self._file.keys = self._file.state, session.keys()
+        if session.seen is not None and self._file.state is not None:
+            self._file.seen = self._file.state, session.seen
 
     @contextmanager
     def unlearning(self) -> Iterator[Unlearning]:
@@ -287,20 +300,24 @@ class StoredClassifier(TextClassifier):
                 f"{verb} exactly: do that in the file it was made from"
             )
 
-    def _known_keys(self) -> Any:
-        """The first words of the digests of all documents; call while writing."""
+    def _seen(self, strict: str | None) -> Seen | None:
+        """The texts that were learned, None where the file does not know; call while writing."""
         file = self._file
         if self.keep == "nothing":
-            return np.empty(0, np.uint64)
-        if file.keys is None or file.keys[0] != file.state:
-            assert file.state is not None
-            file.keys = file.state, file.store.log.keys()
-        return file.keys[1]
+            if strict:
+                raise StoreError(
+                    f"{self.path} keeps nothing of its documents, so that it cannot {strict} each text once"
+                )
+            return None
+        if file.seen is None or file.seen[0] != file.state:
+            return Seen(file.store.log.keys())
+        return file.seen[1].copy()
 
-    def merge(self, *others: TextClassifier) -> StoredClassifier:
+    def merge(self, *others: TextClassifier, unique: bool = False) -> StoredClassifier:
         """Add what other classifiers with the same analyzer have learned, and what their files keep, all or none.
 
-        One in memory knows nothing of its documents: it merges into a file with `keep="nothing"`.
+        One in memory knows nothing of its documents: it merges into a file with `keep="nothing"`.  With `unique`, files
+        that have learned the same text are refused.
         """
         with ExitStack() as stack:
             for other in others:
@@ -310,8 +327,12 @@ class StoredClassifier(TextClassifier):
                     stack.enter_context(other._file.store.reading())
                     other._catch_up()
             with self._writing("merge") as transaction:
-                for other in others:
-                    self._add_all(other, transaction)
+                seen = self._seen("merge" if unique else None)
+                n_duplicates = sum(self._add_all(other, transaction, seen) for other in others)
+                if unique and n_duplicates:
+                    raise DuplicateError(f"{n_duplicates:,} texts are in several of the files, or twice in one")
+                if n_duplicates:
+                    transaction.note["duplicates"] = n_duplicates
         return self
 
     def _check_mergeable(self, other: TextClassifier) -> None:
@@ -339,16 +360,20 @@ class StoredClassifier(TextClassifier):
                 f"merge both into a new file that keeps {other.keep}"
             )
 
-    def _add_all(self, other: TextClassifier, transaction: Transaction) -> None:
-        if isinstance(other, StoredClassifier) and self.keep != "nothing":
+    def _add_all(self, other: TextClassifier, transaction: Transaction, seen: Seen | None) -> int:
+        """Add what another classifier knows; how many of its texts were there."""
+        n_duplicates = 0
+        if isinstance(other, StoredClassifier) and seen is not None:
             source = other._file.store
             label_ids = transaction.label_ids(source.labels()).tolist()
             for _, block in source.log.blocks():
+                n_duplicates += int(seen.add(key_words(block.digests)).sum())
                 transaction.log(copied(block, transaction.number, label_ids, self.keep))
         with other._memory.lock.read():
             theirs = other.counts.copy()
         transaction.changes.append((1, theirs))
         transaction.n_docs += theirs.n_docs
+        return n_duplicates
 
     def undo(self) -> tuple[str, int]:
         """Take the last transaction back: its kind, and its number of documents."""

@@ -13,9 +13,10 @@ from bunrui.analysis import texts as inputs
 from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.labels import LabelSets, label_sets
-from bunrui.errors import DataError, UnlearnError
+from bunrui.errors import DataError, DuplicateError, UnlearnError
 from bunrui.kernel.workspace import release
 from bunrui.store import Batch, Block, Row, Store, Transaction, document_digests, key_words
+from bunrui.stored.duplicates import Seen
 
 if TYPE_CHECKING:
     from bunrui.stored.classifier import StoredClassifier
@@ -79,10 +80,13 @@ class Learning(_Session):
         Documents whose text had been learned before, or comes twice; None where the file keeps nothing.
     """
 
-    def __init__(self, classifier: StoredClassifier, store: Store, transaction: Transaction, keys: Any) -> None:
+    def __init__(
+        self, classifier: StoredClassifier, store: Store, transaction: Transaction, seen: Seen | None, unique: bool
+    ) -> None:
         super().__init__(classifier, store, transaction)
-        self._before = keys
-        self._new: list[npt.NDArray[np.uint64]] = []
+        self.seen = seen
+        self._unique = unique
+        self.n_duplicates = None if seen is None else 0
 
     def add(
         self,
@@ -95,43 +99,41 @@ class Learning(_Session):
         """Learn a batch of documents."""
         ids, sources = _listed(ids, "ids", len(texts)), _listed(sources, "sources", len(texts))
         texts, sets = self._read(texts, labels)
+        if self.seen is not None:
+            self._log(texts, sets, ids, sources)
         self._count(texts, sets)
-        keep = self._store.keep
-        if keep == "nothing":
-            return
-        batch = Batch(
-            self._transaction.number,
-            texts,
-            self._label_sets(sets),
-            sets.groups,
-            ids,
-            sources,
-            keep_text=keep == "text",
-        )
+
+    def _log(
+        self, texts: Any, sets: LabelSets, ids: Sequence[str | None] | None, sources: Sequence[str | None] | None
+    ) -> None:
+        keep_text = self._store.keep == "text"
+        label_ids = self._label_sets(sets)
+        batch = Batch(self._transaction.number, texts, label_ids, sets.groups, ids, sources, keep_text=keep_text)
 
         def pack(lo: int, hi: int) -> tuple[npt.NDArray[np.uint64], Row]:
             block = batch.block(lo, hi)
             return key_words(block.digests), Row.of(block)
 
         # Digests and compression take longer than counting words: they have the threads, too.
-        for keys, row in threads.each_slice(pack, batch.bounds):
-            self._new.append(keys)
+        packed = threads.each_slice(pack, batch.bounds)
+        if packed:
+            self._look_for_duplicates(np.concatenate([keys for keys, _ in packed]), texts)
+        for _, row in packed:
             self._transaction.log(row)
+
+    def _look_for_duplicates(self, keys: npt.NDArray[np.uint64], texts: Any) -> None:
+        assert self.seen is not None and self.n_duplicates is not None
+        again = self.seen.add(keys)
+        if self._unique and again.any():
+            row = int(again.argmax())
+            raise DuplicateError(f"this was learned before, or comes twice: {_excerpt(texts[row])}", row)
+        self.n_duplicates += int(again.sum())
 
     def finish(self) -> None:
         """All batches are in."""
+        if self.n_duplicates:
+            self._transaction.note["duplicates"] = self.n_duplicates
         self._finish(1)
-
-    def keys(self) -> npt.NDArray[np.uint64]:
-        """The first words of the digests of all documents, those of this session included."""
-        return np.concatenate([self._before, *self._new])
-
-    @property
-    def n_duplicates(self) -> int | None:
-        if self._store.keep == "nothing":
-            return None
-        new = np.concatenate(self._new) if self._new else np.empty(0, np.uint64)
-        return len(new) - len(np.unique(new[~np.isin(new, self._before)]))
 
 
 class Unlearning(_Session):
@@ -158,9 +160,7 @@ class Unlearning(_Session):
             row = missing[0]
             group = sets.groups[row]
             names = [sets.labels[k] for k in sets.indices[sets.members[group] : sets.members[group + 1]]]
-            text = str(texts[row])
-            excerpt = text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
-            raise UnlearnError(f"this was never learned as {', '.join(map(repr, names))}: {excerpt!r}", row)
+            raise UnlearnError(f"this was never learned as {', '.join(map(repr, names))}: {_excerpt(texts[row])}", row)
         return found
 
 
@@ -169,6 +169,11 @@ def copied(block: Block, tx: int, label_ids: Sequence[int], keep: str) -> Row:
     label_sets = [sorted(label_ids[k] for k in labels) for labels in block.label_sets]
     copy = block._replace(txs=np.full(block.n_docs, tx, np.int64), label_sets=label_sets)
     return Row.of(copy if keep == "text" else copy._replace(sizes=None, text=b""))
+
+
+def _excerpt(document: Any) -> str:
+    text = str(document)
+    return repr(text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…")
 
 
 def _listed(values: Any, name: str, n: int) -> list[str | None] | None:
