@@ -290,6 +290,16 @@ class TextClassifier:
         other._memory, other._numbers = self._memory, self._numbers
         return other
 
+    def to_sklearn(self) -> Any:
+        """A fitted scikit-learn `Pipeline` of a `TextVectorizer` and a linear model, with the same predictions.
+
+        Its probabilities differ by rounding only; what is learned later does not reach it.
+        """
+        from bunrui.estimators.export import pipeline_of
+
+        with self._memory.lock.read():
+            return pipeline_of(self._current_reader(), self.analyzer, self.unseen == "smooth")
+
     def _current_reader(self) -> Reader:
         """The reader of the counts as they are now; call with the lock held."""
         counts = self.counts

@@ -67,7 +67,8 @@ def test_words_that_are_no_strings() -> None:
         stopwords.read(words)
 
 
-@given(st.lists(st.text()))
+# Characters that are newer than the Python that runs are folded by our tables alone.
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cn"]))))
 def test_sorted_unique_normalised(words: list[str]) -> None:
     read = stopwords.read(words)
     assert list(read) == sorted(set(read))

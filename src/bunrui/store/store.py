@@ -20,6 +20,7 @@ from bunrui.errors import StoreError, UnlearnError
 from bunrui.store.cells import Head, Part, joined
 from bunrui.store.codec import Unpacker
 from bunrui.store.log import Log
+from bunrui.store.mounts import warn_of_network
 from bunrui.store.schema import connect, migrate, new_file, version_of
 from bunrui.store.transaction import Transaction, now
 from bunrui.store.trouble import check_is_file, explained
@@ -125,6 +126,7 @@ class Store:
     def open(cls, path: str, *, read_only: bool = False) -> Store:
         """A file that is there."""
         check_is_file(path)
+        warn_of_network(path)
         with explained(path):
             db = connect(path, read_only=read_only)
             try:
