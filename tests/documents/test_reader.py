@@ -325,7 +325,26 @@ def test_empty_file(tmp_path: Path, name: str) -> None:
     assert str(caught.value) == f"{path} is empty"
 
 
-@pytest.mark.parametrize("name", ["a.dat", "a", "a.gz", ".csv"])
+@pytest.mark.parametrize(
+    ("head", "n_docs"),
+    [
+        (b"text,label\na,x\nb,y\n", 2),
+        (b'{"text": "a", "label": "x"}\n', 1),
+        (b"__label__x a\n__label__y b\n", 2),
+        (b"From me@example.org Mon Jan  1 00:00:00 2026\nSubject: a\n\nb\n", 1),
+    ],
+)
+@pytest.mark.parametrize("name", ["a", "a.gz", ".csv"])
+def test_files_without_a_suffix_are_known_by_their_first_bytes(
+    tmp_path: Path, name: str, head: bytes, n_docs: int
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(head) if name.endswith(".gz") else head)
+    sources = {"x": path} if head.startswith(b"From") else path
+    assert sum(batch.num_rows for batch in read(sources)) == n_docs
+
+
+@pytest.mark.parametrize("name", ["a.dat", "a.b.dat"])
 def test_unknown_suffix(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"x")

@@ -52,7 +52,8 @@ def read(
     id : str, optional
         The column with an id.
     format : str, optional
-        One of `FORMATS`; by default the suffix of a file tells, and the first bytes of a stream or `.txt` file.
+        One of `FORMATS`; by default the suffix of a file tells, and the first bytes of a stream, of a `.txt`
+        file, and of one without a suffix.
     encoding : str
         Of text; Parquet, Arrow and mail know their own.
     skip_bad : bool

@@ -108,7 +108,7 @@ def _of_path(path: Any, format: str | None, label: str | None) -> Source:
     suffixes = [suffix[1:].lower() for suffix in PurePath(path).suffixes]
     compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
     if format is None:
-        format = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+        format = _SUFFIXES.get(suffixes[-1]) if suffixes else ""  # mailboxes have no suffix
     if format is None:
         raise DataError(f"the name {path!r} does not tell the format: give format=, one of {', '.join(FORMATS[:-2])}")
     return Source(path, path, None, format, compression, label, size)

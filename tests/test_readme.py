@@ -1,0 +1,92 @@
+"""Every command and every block of Python in the README runs."""
+
+from __future__ import annotations
+
+import mailbox
+import re
+import shlex
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from bunrui.cli import main
+
+README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+COMMANDS = [line.partition(" # ")[0].strip() for line in README.splitlines() if line.startswith("    bunrui ")]
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+TRAIN = """text,label
+cheap pills now,spam
+win money fast,spam
+your account is locked,phishing
+meeting at noon,ham
+lunch with the team at noon,ham
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the commands name, which is the home of the user, too."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name, text in {
+        "train.csv": TRAIN,
+        "new.csv": "text\nfree pills\nnoon?\n",
+        "test.csv": "text,label\ncheap money,spam\nlunch?,ham\n",
+        "wrong.csv": "text,label\nwin money fast,spam\n",
+        "not-spam.csv": "text\ncheap pills now\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "Mail").mkdir()
+    box = mailbox.mbox(tmp_path / "Mail" / "spam")
+    for word in ("pills", "money"):
+        mail = EmailMessage()
+        mail["Subject"] = f"free {word}"
+        mail.set_content(f"{word} for you")
+        box.add(mail)
+    box.close()
+    for day in ("monday", "tuesday"):
+        assert main(["learn", f"{day}.bunrui", "train.csv"]) == 0
+    return tmp_path
+
+
+def test_the_commands_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(COMMANDS) > 15
+    for command in COMMANDS:
+        if command == "bunrui COMMAND --help":
+            continue
+        arguments = [word.replace("~", str(folder)) for word in shlex.split(command)[1:]]
+        assert main(arguments) == 0, (command, capsys.readouterr().err)
+    assert (folder / "public.bunrui").stat().st_size < (folder / "mail.bunrui").stat().st_size + 4096
+
+
+def test_the_python_runs(folder: Path) -> None:
+    names: dict[str, object] = {}
+    assert len(BLOCKS) >= 4
+    for block in BLOCKS:
+        for line, value in _lines(block, names):
+            comment = line.partition("  # array(")[2]
+            if comment:
+                assert repr(value.tolist()) == comment.strip().removesuffix(")"), line
+
+
+def _lines(block: str, names: dict[str, object]) -> list[tuple[str, object]]:
+    """Run a block; the lines that are expressions with a remark, with their values."""
+    values = []
+    whole: list[str] = []
+    for line in block.splitlines():
+        bare = line.strip()
+        if "  # array(" in bare and line == bare:
+            exec("\n".join(whole), names)
+            whole = []
+            values.append((bare, eval(bare, names)))
+        elif "  # array(" in bare:  # inside a `with`
+            whole.append(line.replace(bare, f"value_ = {bare}"))
+            exec("\n".join(whole), names)
+            whole = []
+            values.append((bare, names["value_"]))
+        else:
+            whole.append(line)
+    exec("\n".join(whole), names)
+    return values
