@@ -216,6 +216,45 @@ def test_from_a_pipe(shell, run) -> None:
     assert done == (0, "", "learned 2 documents of 2 labels into a.bunrui in T\n")
 
 
+# --- each text once
+
+
+def test_unique(run, mail: Path) -> None:
+    Path("more.csv").write_text("text,label\na new one,ham\nwin money fast,ham\n")
+    err = "error: more.csv, line 3: this was learned before, or comes twice: 'win money fast'\n"
+    assert run("learn", "mail.bunrui", "more.csv", "--unique") == (1, "", err)
+    Path("twice.csv").write_text("text,label\na new one,ham\na new one,spam\n")
+    err = "error: twice.csv, line 3: this was learned before, or comes twice: 'a new one'\n"
+    assert run("learn", "mail.bunrui", "twice.csv", "--unique") == (1, "", err)
+    assert run("learn", "new.bunrui", "twice.csv", "--unique") == (1, "", err)
+    assert info(run, "mail.bunrui")["documents"] == 4 and not Path("new.bunrui").exists()
+    Path("new.csv").write_text("text,label\na new one,ham\nanother,ham\n")
+    assert run("learn", "mail.bunrui", "new.csv", "--unique") == (
+        0,
+        "",
+        "learned 2 documents of 1 label into mail.bunrui in T\n",
+    )
+
+
+def test_unique_after_it_was_unlearned(run, mail: Path) -> None:
+    assert run("unlearn", "mail.bunrui", "mail.csv").code == 0
+    assert run("learn", "mail.bunrui", "mail.csv", "--unique").code == 0
+
+
+def test_unique_where_digests_are_kept(run, mail: Path) -> None:
+    assert run("learn", "a.bunrui", "mail.csv", "--unique", "--keep", "digests").code == 0
+    err = "error: mail.csv, line 2: this was learned before, or comes twice: 'cheap pills now'\n"
+    assert run("learn", "a.bunrui", "mail.csv", "--unique") == (1, "", err)
+
+
+def test_unique_where_nothing_is_kept(run, mail: Path) -> None:
+    code, out, err = run("learn", "a.bunrui", "mail.csv", "--unique", "--keep", "nothing")
+    assert (code, out) == (1, "") and err.startswith(
+        "error: a.bunrui keeps nothing of its documents, so that it cannot learn each text once"
+    )
+    assert not Path("a.bunrui").exists()
+
+
 # --- unlearn
 
 
@@ -243,3 +282,121 @@ def test_unlearn_everything(run, mail: Path) -> None:
     assert run("unlearn", "mail.bunrui", "mail.csv").code == 0
     err = "error: nothing has been learned yet: learn documents first, with 'bunrui learn'\n"
     assert run("predict", "mail.bunrui", "--line", "a") == (1, "", err)
+
+
+# --- unlearn by id and digest
+
+
+@pytest.fixture
+def named(run) -> str:
+    """A classifier of three documents with ids, two of them of one text, in a.bunrui."""
+    Path("a.csv").write_text("id,text,label\n1,cheap pills,spam\n[red] 猫,at noon,ham\n3,cheap pills,ham\n")
+    assert run("learn", "a.bunrui", "a.csv", "--id", "id").code == 0
+    return "a.bunrui"
+
+
+def digest_of(run, file: str, id: str) -> str:
+    documents = map(json.loads, run("log", file, "--documents", "--json").out.splitlines())
+    return next(document["digest"] for document in documents if document["id"] == id)
+
+
+def test_unlearn_by_id(run, named: str) -> None:
+    before = run("predict", named, "--line", "pills at noon", "--top", "2", "--json").out
+    assert run("unlearn", named, "--by-id", "1") == (0, "", "unlearned 1 document from a.bunrui\n")
+    assert info(run, named)["labels"] == {"ham": 2}
+    assert run("undo", named) == (
+        0,
+        "",
+        "took back the unlearn of 1 document: a.bunrui has learned 3 documents of 2 labels now\n",
+    )
+    assert run("predict", named, "--line", "pills at noon", "--top", "2", "--json").out == before
+    assert run("unlearn", named, "--by-id", "3", "--by-id", "[red] 猫", "--by-id", "3") == (
+        0,
+        "",
+        "unlearned 2 documents from a.bunrui\n",
+    )
+    assert info(run, named)["labels"] == {"spam": 1}
+
+
+@pytest.mark.parametrize("n_digits", [32, 12, 4])
+def test_unlearn_by_digest(run, named: str, n_digits: int) -> None:
+    digest = digest_of(run, named, "1")[:n_digits].upper()
+    assert run("unlearn", named, "--by-digest", digest) == (0, "", "unlearned 2 documents from a.bunrui\n")
+    assert info(run, named)["labels"] == {"ham": 1}
+
+
+def test_unlearn_by_several_digests(run, named: str) -> None:
+    digests = digest_of(run, named, "1"), digest_of(run, named, "[red] 猫")[:12]
+    assert run("unlearn", named, "--by-digest", digests[0], "--by-digest", digests[1]).code == 0
+    assert info(run, named)["documents"] == 0
+
+
+def test_unlearn_by_a_digest_that_begins_several(run) -> None:
+    # Of 3,000 texts many share four hexadecimal digits.
+    Path("a.txt").write_text("".join(f"__label__x number {i}\n" for i in range(3000)))
+    assert run("learn", "a.bunrui", "a.txt").code == 0
+    digests = [line[:32] for line in run("log", "a.bunrui", "--documents").out.splitlines()]
+    firsts = [digest[:4] for digest in digests]
+    first = next(first for first in firsts if firsts.count(first) == 2)
+    assert run("unlearn", "a.bunrui", "--by-digest", first) == (
+        1,
+        "",
+        f"error: 2 texts have digests that begin with {first}: give more digits\n",
+    )
+    assert info(run, "a.bunrui")["documents"] == 3000
+
+
+LISTED = ": 'bunrui log a.bunrui --documents' lists those that are there"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--by-id", "1", "--by-id", "x"], f"no document that is learned has the id x{LISTED}"),
+        (["--by-digest", "0" * 32], f"no document that is learned has the digest {'0' * 32}{LISTED}"),
+        (["--by-digest", "0000"], f"no document that is learned has a digest that begins with 0000{LISTED}"),
+    ],
+)
+def test_unlearn_unknown_names(run, named: str, arguments: list[str], message: str) -> None:
+    assert run("unlearn", named, *arguments) == (1, "", f"error: {message}\n")
+    assert info(run, named)["documents"] == 3 and len(run("log", named).out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("digest", ["", "abc", "xyz0", "0" * 33, "\x1b[2J"])
+def test_unlearn_by_no_digest(run, named: str, digest: str) -> None:
+    assert run("unlearn", named, "--by-digest", digest) == (
+        2,
+        "",
+        f"error: --by-digest takes 32 hexadecimal digits, or the first of them, not {digest.lower()!r}: 'bunrui log "
+        "a.bunrui --documents' lists them.\nTry 'bunrui unlearn --help'.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("keep", "why"),
+    [
+        ("digests", "keeps digests, but no texts, so that the words of its documents are not known"),
+        ("nothing", "keeps nothing of its documents"),
+    ],
+)
+def test_unlearn_by_name_needs_texts(run, named: str, keep: str, why: str) -> None:
+    assert run("learn", "b.bunrui", "a.csv", "--id", "id", "--keep", keep).code == 0
+    err = f"error: b.bunrui {why}: give them as DATA, with their labels\n"
+    assert run("unlearn", "b.bunrui", "--by-id", "1") == (1, "", err)
+    assert run("unlearn", "b.bunrui", "--by-digest", digest_of(run, named, "1")) == (1, "", err)
+    assert run("unlearn", "b.bunrui", "a.csv").code == 0 and info(run, "b.bunrui")["documents"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "say which documents: give DATA, --by-id or --by-digest."),
+        (["a.csv", "--by-id", "1"], "say which documents by one of DATA, --by-id and --by-digest, not by several."),
+        (
+            ["--by-id", "1", "--by-digest", "2"],
+            "say which documents by one of DATA, --by-id and --by-digest, not by several.",
+        ),
+    ],
+)
+def test_unlearn_wrong_usage(run, named: str, arguments: list[str], message: str) -> None:
+    assert run("unlearn", named, *arguments) == (2, "", f"error: {message}\nTry 'bunrui unlearn --help'.\n")

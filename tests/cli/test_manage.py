@@ -75,6 +75,42 @@ def test_merge_what_keeps_less(run, mail: Path) -> None:
     assert info(run, "mail.bunrui")["documents"] == 4
 
 
+def test_merge_unique(run, mail: Path) -> None:
+    learn(run, "b.bunrui", "new star,news\n")
+    learn(run, "c.bunrui", "new star,news\nold star,news\ncheap pills now,spam\n", "--keep", "digests")
+    assert run("merge", "mail.bunrui", "b.bunrui", "--unique") == (
+        0,
+        "",
+        "merged 1 file into mail.bunrui: it has learned 5 documents of 3 labels\n",
+    )
+    code, out, err = run("merge", "all.bunrui", "mail.bunrui", "c.bunrui", "--unique")
+    assert (code, out) == (1, "") and err.startswith("error: 2 texts are in several of the files, or twice in one")
+    assert not Path("all.bunrui").exists()
+    assert run("merge", "all.bunrui", "mail.bunrui", "c.bunrui") == (
+        0,
+        "",
+        "merged 2 files into all.bunrui: it has learned 8 documents of 3 labels\n"
+        "2 of them repeat a text that was there before: each time counts\n",
+    )
+
+
+def test_merge_unique_where_nothing_is_kept(run, mail: Path) -> None:
+    learn(run, "b.bunrui", "new star,news\n", "--keep", "nothing")
+    code, out, err = run("merge", "all.bunrui", "b.bunrui", "--unique")
+    assert (code, out) == (1, "") and err.startswith(
+        "error: all.bunrui keeps nothing of its documents, so that it cannot merge each text once"
+    )
+    assert not Path("all.bunrui").exists()
+
+
+def test_undo_a_merge(run, mail: Path) -> None:
+    learn(run, "b.bunrui", "new star,news\n")
+    assert run("merge", "mail.bunrui", "b.bunrui").code == 0
+    assert run("undo", "mail.bunrui").err == (
+        "took back the merge of 1 document: mail.bunrui has learned 4 documents of 2 labels now\n"
+    )
+
+
 # --- undo
 
 
@@ -206,3 +242,81 @@ def test_compact(run, mail: Path) -> None:
     code, out, err = run("compact", "mail.bunrui")
     assert (code, out) == (0, "") and re.fullmatch(r"compacted mail.bunrui: [\d.]+ kB of [\d.]+ kB\n", err)
     assert b"unforgettable" not in mail.read_bytes() and info(run, "mail.bunrui")["documents"] == 4
+
+
+# --- export
+
+
+@pytest.mark.parametrize("keep", ["text", "digests", "nothing"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow"])
+def test_export(run, keep: str, suffix: str) -> None:
+    learn(run, "a.bunrui", "one two two,日本 x\ntwo,[red]\n", "--keep", keep, "--analyzer", "words")
+    assert run("export", "a.bunrui", f"o.{suffix}") == (0, "", f"wrote 3 rows into o.{suffix}\n")
+    rows = table(f"o.{suffix}")
+    assert sorted(rows, key=str) == [
+        {"feature": "one", "label": "日本 x", "term_count": 1, "doc_freq": 1},
+        {"feature": "two", "label": "[red]", "term_count": 1, "doc_freq": 1},
+        {"feature": "two", "label": "日本 x", "term_count": 2, "doc_freq": 1},
+    ]
+
+
+def table(path: str) -> list[dict]:
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    if path.endswith(".parquet"):
+        return pa.parquet.read_table(path).to_pylist()
+    if path.endswith(".arrow"):
+        return pa.ipc.open_file(path).read_all().to_pylist()
+    options = pa.csv.ParseOptions(delimiter="\t" if path.endswith(".tsv") else ",")
+    return pa.csv.read_csv(path, parse_options=options).to_pylist()
+
+
+def test_export_one_row(run) -> None:
+    learn(run, "a.bunrui", "one,x\n")
+    assert run("export", "a.bunrui", "o.csv").err == "wrote 1 row into o.csv\n"
+
+
+def test_export_nothing(run, mail: Path) -> None:
+    assert run("undo", "mail.bunrui").code == 0
+    assert run("export", "mail.bunrui", "o.csv") == (0, "", "wrote 0 rows into o.csv\n")
+    assert Path("o.csv").read_text() == '"feature","label","term_count","doc_freq"\n'
+    assert run("export", "mail.bunrui", "o.parquet").code == 0 and table("o.parquet") == []
+
+
+def test_export_over_a_file(run, mail: Path) -> None:
+    Path("o.csv").write_text("old")
+    assert run("export", "mail.bunrui", "o.csv").code == 0
+    assert Path("o.csv").read_text().startswith('"feature"')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "err"),
+    [
+        (
+            ["mail.bunrui", "o.json"],
+            2,
+            "error: the name 'o.json' does not tell the format: give it one of .parquet .pq .csv .tsv .arrow .feather\n"
+            "Try 'bunrui export --help'.\n",
+        ),
+        (
+            ["mail.bunrui", "mail.bunrui"],
+            2,
+            "error: the name 'mail.bunrui' does not tell the format: give it one of .parquet .pq .csv .tsv .arrow "
+            ".feather\nTry 'bunrui export --help'.\n",
+        ),
+        (["mail.bunrui", "no/o.csv"], 1, "error: no/o.csv: cannot be written: there is no such folder\n"),
+        (["mail.bunrui", "d.csv"], 1, "error: d.csv: is a folder: name a file in it\n"),
+        (["x", "o.csv"], 1, "error: there is no classifier x: make one with `bunrui learn x DATA`\n"),
+        (
+            ["mail.csv", "o.csv"],
+            1,
+            "error: mail.csv is not a bunrui classifier: give a file that `bunrui learn` made\n",
+        ),
+    ],
+)
+def test_export_errors(run, mail: Path, arguments: list[str], code: int, err: str) -> None:
+    Path("d.csv").mkdir()
+    assert run("export", *arguments) == (code, "", err)
+    assert {path.name for path in Path().iterdir()} == {"mail.csv", "mail.bunrui", "d.csv"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import tempfile
 import time
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import bunrui
 from bunrui import StoredClassifier, TextClassifier
 from bunrui.errors import LabelError, OptionError, StoreError, UnlearnError
+from bunrui.store.codec import Unpacker
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?"]
 LABELS = ["spam", "ham", ["spam", "ad"], "ham"]
@@ -212,6 +214,51 @@ def test_wrong_labels(path: str) -> None:
         clf.compact()
         clf.rename_label("ham", "ad")
         expect(clf, {TEXTS[0]: "spam", TEXTS[1]: "ad", TEXTS[2]: "spam", TEXTS[3]: "ad"})
+
+
+# --- no trace
+
+
+def everything_in(path: str) -> bytes:
+    """The bytes of the file and its journal, and everything that is packed in them."""
+    found = b"".join(Path(name).read_bytes() for name in (path, f"{path}-wal") if os.path.exists(name))
+    with sqlite3.connect(path) as db:
+        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            for row in db.execute(f"SELECT * FROM {table}"):
+                for value in row:
+                    found += str(value).encode() if not isinstance(value, bytes) else value
+                    if isinstance(value, bytes) and len(value) >= 13:
+                        found += bytes(Unpacker(path, 1 << 30).unpack(value))
+    db.close()
+    return found
+
+
+@pytest.mark.parametrize("how", ["unlearn", "forget", "drop", "relabel", "undo"])
+def test_what_is_unlearned_leaves_no_trace_after_compact(path: str, how: str) -> None:
+    secrets = ["zyxwunique", "confidentialtext", "classifiedlabel", "secretid", "hiddensource"]
+    with learned(path) as clf:
+        text = f"{secrets[0]} {secrets[1]} " + "and more of it " * 20
+        clf.learn([text], [secrets[2]], ids=[secrets[3]], sources=[secrets[4]])
+        if how == "unlearn":
+            clf.unlearn([text], [secrets[2]])
+        elif how == "forget":
+            clf.forget(source=secrets[4])
+        elif how == "drop":
+            clf.drop_label(secrets[2])
+        elif how == "undo":
+            clf.undo()
+        else:
+            clf.relabel("ham", ids=[secrets[3]])
+            clf.unlearn([text], ["ham"])
+        if how != "undo":
+            assert all(secret.encode() in everything_in(path) for secret in secrets)
+        clf.compact()
+        left = everything_in(path)
+        assert "料金が無料".encode() in left  # the search finds what is there
+        for secret in secrets:
+            assert secret.encode() not in left
+        assert clf._file.store.db.execute("PRAGMA freelist_count").fetchone() == (0,)
+        expect(clf, ALL)
 
 
 # --- check

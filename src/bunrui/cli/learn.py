@@ -54,6 +54,7 @@ def learn(
 
     What is learned are counts, so the model can be changed at any time
     (bunrui set); the analyzer and --keep are chosen once, when FILE is made.
+    --unique needs a FILE that keeps texts or digests.
 
     [bold]Examples[/]
 
@@ -90,6 +91,9 @@ def unlearn(
     bit of every score. All of DATA is taken back, or, if something in it
     was never learned, nothing.
 
+    With DATA this works whatever FILE keeps; --by-id and --by-digest need
+    a FILE that keeps texts (the default of learn --keep).
+
     [bold]Examples[/]
 
       bunrui unlearn mail.bunrui wrong.csv
@@ -101,15 +105,28 @@ def unlearn(
     chosen.check(data)
     with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
         if not data:
-            with uninterrupted():
-                classifier.unlearn(ids=chosen.by_id or None, digests=chosen.by_digest or None)
-            n_docs = classifier.history()[-1].n_docs
+            n_docs = _unlearn_named(classifier, chosen)
             say(f"unlearned {counted(n_docs, 'document')} from {file}")
             return
         reader = documents.read(data, labelled=True)
         done = _pour(reader, classifier.unlearning)
     say(f"unlearned {done} from {file} in {done.time}")
     say_skipped(reader)
+
+
+def _unlearn_named(classifier: StoredClassifier, chosen: Chosen) -> int:
+    """Take back the documents with some ids or digests; how many there were."""
+    from bunrui.cli.kept import named, need, unknown
+    from bunrui.errors import UnlearnError
+
+    need(classifier, "text", "give them as DATA, with their labels")
+    documents = named(classifier, chosen)
+    try:
+        with uninterrupted():
+            classifier.unlearn(**documents)
+    except UnlearnError as error:
+        raise unknown(classifier, error) from error
+    return classifier.history()[-1].n_docs
 
 
 class _Done:

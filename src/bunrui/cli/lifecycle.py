@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bunrui.cli.console import counted, interrupts, say, say_skipped, uninterrupted
+from bunrui.cli.console import counted, interrupts, plain, say, say_skipped, uninterrupted
 from bunrui.cli.options import Chosen, Classifier, Documents, UsageError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from bunrui.documents import Reader
     from bunrui.stored import StoredClassifier
 
 __all__ = ["forget", "label", "relabel", "undo"]
+
+_LONGEST_EXCERPT = 60
 
 
 def undo(file: Classifier) -> None:
     """Take back the last change: a learn, an unlearn, a merge, a relabel …
 
-    Again takes back the one before it, up to the last compact.
+    Again takes back the one before it, up to the last compact. It works
+    whatever FILE keeps.
 
     [bold]Examples[/]
 
@@ -31,7 +37,15 @@ def undo(file: Classifier) -> None:
     with closing(stored.open(file)) as classifier:
         with uninterrupted():
             kind, n_docs = classifier.undo()
-        say(f"took back the {kind} of {counted(n_docs, 'document')}: {_now(classifier)}")
+        what = _LABEL_CHANGES.get(kind, f"{kind} of")
+        say(f"took back the {what} {counted(n_docs, 'document')}: {_now(classifier)}")
+
+
+_LABEL_CHANGES = {
+    "rename": "renaming of a label of",
+    "drop": "dropping of a label of",
+    "move": "moving of a label of",
+}
 
 
 def relabel(
@@ -39,40 +53,91 @@ def relabel(
     documents: Documents,
     chosen: Chosen,
     to: Annotated[
-        list[str], typer.Option("--to", metavar="LABEL", show_default=False, help="The new label; several times: all.")
+        list[str],
+        typer.Option("--to", metavar="LABEL", show_default=False, help="The new label. Repeat it for several."),
     ],
-    data: Annotated[list[str] | None, typer.Argument(metavar="DATA", help="The documents; - for stdin.")] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DATA", help="Files with the texts, or - for the standard input. Labels are not read."),
+    ] = None,
 ) -> None:
     """Give documents that were learned another label.
 
-    The documents are those with the texts in DATA, or are named by --by-id
-    or --by-digest. All of them change, or, if one was never learned, none.
+    They are those with the texts in DATA, or with the ids or digests that
+    are given, and lose the labels that they had. All of them change, or,
+    if one was never learned, none.
+
+    With DATA, FILE must keep texts or digests; --by-id and --by-digest
+    need a FILE that keeps texts (the default of learn --keep).
 
     [bold]Examples[/]
 
       bunrui relabel mail.bunrui --to ham --by-id '<1234@example.org>'
       bunrui relabel mail.bunrui --to ham not-spam.csv
+      echo "win a lunch" | bunrui relabel mail.bunrui --to ham -
     """
     from bunrui import stored
-    from bunrui.cli.batches import texts_of
+    from bunrui.cli.kept import named, need, unknown
+    from bunrui.errors import UnlearnError
 
     chosen.check(data)
+    if not all(to):
+        raise UsageError("--to is empty: give the label a name.")
     with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
-        which: dict[str, Any] = {"ids": chosen.by_id or None, "digests": chosen.by_digest or None}
-        reader = None
+        need(classifier, "digests", "unlearn them with their old labels, and learn them with the new ones")
+        reader, texts = None, _Texts()
         if data:
             reader = documents.read(data, labelled=False)
-            texts: list[Any] = []
-            for batch in reader:
-                part = texts_of(batch)
-                texts += part if isinstance(part, list) else part.to_pylist()
-            which = {"texts": texts}
-        with uninterrupted():
-            classifier.relabel(to, **which)
+            texts.read(reader)
+        else:
+            need(classifier, "text", "give the texts as DATA")
+        which = {"texts": texts.texts} if data else named(classifier, chosen)
+        try:
+            with uninterrupted():
+                classifier.relabel(to, **which)
+        except UnlearnError as error:
+            raise (texts.unknown(classifier) if data else unknown(classifier, error)) from error
         n_docs = classifier.history()[-1].n_docs
-        say(f"relabelled {counted(n_docs, 'document')} of {file}: {_now(classifier)}")
+        if n_docs:
+            say(f"relabelled {counted(n_docs, 'document')}: {_now(classifier)}")
+        else:
+            say(f"these documents of {file} had that label already: nothing was changed")
         if reader is not None:
             say_skipped(reader)
+
+
+class _Texts:
+    """Documents without labels, and where they come from."""
+
+    def __init__(self) -> None:
+        self.texts: list[Any] = []
+        self._places: list[tuple[str, int | None]] = []
+
+    def read(self, reader: Reader) -> None:
+        """All documents of a reader."""
+        from bunrui.cli.batches import texts_of
+        from bunrui.errors import DataError
+
+        for batch in reader:
+            part = texts_of(batch)
+            self.texts += part if isinstance(part, list) else part.to_pylist()
+            self._places += zip(batch["source"].to_pylist(), batch["line"].to_pylist(), strict=True)
+        if not self.texts:
+            say_skipped(reader)
+            raise DataError("there are no documents to be read: nothing was changed")
+
+    def unknown(self, classifier: StoredClassifier) -> Exception:
+        """The error of the first text that the classifier has not learned."""
+        from bunrui.errors import UnlearnError
+        from bunrui.store import document_digests
+
+        known = {document.digest for document in classifier.documents()}
+        digests = (digest.tobytes().hex() for digest in document_digests(self.texts))
+        row = next(row for row, digest in enumerate(digests) if digest not in known)
+        (source, line), text = self._places[row], str(self.texts[row])
+        place = source if line is None else f"{source}, line {line}"
+        excerpt = text if len(text) <= _LONGEST_EXCERPT else text[:_LONGEST_EXCERPT] + "…"
+        return UnlearnError(f"{place}: this was never learned: {excerpt!r}")
 
 
 def forget(
@@ -80,7 +145,10 @@ def forget(
     before: Annotated[
         str | None,
         typer.Option(
-            "--before", metavar="DATE", show_default=False, help="Learned before: 2026-01-31, or with a time."
+            "--before",
+            metavar="DATE",
+            show_default=False,
+            help="Learned before: 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00+09:00. Without a zone, local time.",
         ),
     ] = None,
     source: Annotated[
@@ -90,32 +158,48 @@ def forget(
 ) -> None:
     """Unlearn all documents of a time or a source.
 
-    With both options, the documents that fit both.
+    With both options, the documents that fit both. A document that was
+    relabelled, moved to another label or merged is as old as that change.
+
+    FILE must keep texts (the default of learn --keep). Afterwards, compact
+    wipes out what was forgotten; until then it can be undone.
 
     [bold]Examples[/]
 
       bunrui forget mail.bunrui --before 2026-01-01
       bunrui forget mail.bunrui --source customer-17.csv
     """
-    from datetime import datetime
-
     from bunrui import stored
+    from bunrui.cli.kept import need
 
     if before is None and source is None:
         raise UsageError("say which documents: give --before, --source, or both.")
-    try:
-        moment = datetime.fromisoformat(before) if before is not None else None
-    except ValueError:
-        raise UsageError(f"--before {before} is no date: write it like 2026-01-31 or 2026-01-31T18:00.") from None
+    moment = None if before is None else _moment(before)
     with closing(stored.open(file)) as classifier:
+        need(classifier, "text", f"take them back by their texts, with 'bunrui unlearn {file} DATA'")
         with uninterrupted():
             n_docs = classifier.forget(before=moment, source=source)
-        say(f"forgot {counted(n_docs, 'document')}: {_now(classifier)}")
+        if n_docs:
+            say(f"forgot {counted(n_docs, 'document')}: {_now(classifier)}")
+        else:
+            say(f"nothing was forgotten: 'bunrui log {file} --documents' lists the times and sources that there are")
+
+
+def _moment(given: str) -> datetime:
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(given).astimezone()  # one without a zone is local
+    except (ValueError, OverflowError):
+        raise UsageError(f"--before takes a date, such as 2026-01-31 or 2026-01-31T18:00, not {given!r}.") from None
 
 
 def label(
     action: Annotated[
-        Literal["rename", "drop", "move"], typer.Argument(metavar="ACTION", help="rename, drop or move.")
+        str,
+        typer.Argument(
+            metavar="ACTION", help="rename, drop or move.", autocompletion=lambda: [*_PAST], show_default=False
+        ),
     ],
     file: Classifier,
     name: Annotated[str, typer.Argument(metavar="LABEL", help="The label.", show_default=False)],
@@ -127,6 +211,10 @@ def label(
 
     A document with several labels that loses one keeps the others.
 
+    A rename works whatever FILE keeps. So do drop and move, unless a
+    document has several labels: then FILE must keep texts (the default of
+    learn --keep).
+
     [bold]Examples[/]
 
       bunrui label rename mail.bunrui junk spam
@@ -135,9 +223,10 @@ def label(
     """
     from bunrui import stored
 
-    if (to is None) != (action == "drop"):
-        wanted = "rename FILE LABEL NAME, drop FILE LABEL, or move FILE LABEL TO"
-        raise UsageError(f"write bunrui label {wanted}.")
+    if action not in _PAST or (to is None) != (action == "drop"):
+        raise UsageError("write 'label rename FILE LABEL TO', 'label drop FILE LABEL' or 'label move FILE LABEL TO'.")
+    if to == "":
+        raise UsageError("the new name is empty: give the label one.")
     with closing(stored.open(file)) as classifier:
         with uninterrupted():
             if action == "rename":
@@ -146,8 +235,15 @@ def label(
                 n_docs = classifier.move_label(name, to or "")
             else:
                 n_docs = classifier.drop_label(name)
-        past = {"rename": "renamed", "move": "moved", "drop": "dropped"}[action]
-        say(f"{past} {name} of {counted(n_docs, 'document')}: {_now(classifier)}")
+        change = _PAST[action].format(name=plain(name), to=plain(to or ""))
+        say(f"{change} ({counted(n_docs, 'document')}): {_now(classifier)}")
+
+
+_PAST = {
+    "rename": "renamed '{name}' to '{to}'",
+    "drop": "dropped '{name}'",
+    "move": "moved '{name}' to '{to}'",
+}
 
 
 def _now(classifier: StoredClassifier) -> str:

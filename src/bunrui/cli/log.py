@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Annotated
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bunrui.cli.console import plain, say, to_json
+from bunrui.cli.console import plain, say, show, stdout_console, to_json
 from bunrui.cli.options import Classifier
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from bunrui.store import Entry
+    from bunrui.stored.documents import Document
 
 __all__ = ["check", "log"]
 
 _EXCERPT = 80
+_MOST_ROWS = 300  # of a table, which has to be in memory; more are lines
+_DIGITS = 12  # of a digest in a table
+_NARROW, _WIDE = 60, 100  # terminals: below the one there is no table, from the other on there is room for times
 
 
 def log(
@@ -23,34 +35,160 @@ def log(
     """Show everything that was done to a classifier, or the documents that it has learned.
 
     Changes: number, time, what was done, documents. Documents: digest, time,
-    labels, id, source and the text, as far as FILE keeps them.
+    labels, id, source and the beginning of the text. Few of them are a table
+    on a terminal; into a pipe they are lines with tabs.
+
+    The changes are in every FILE. --documents needs one that keeps texts or
+    digests; with digests there are no texts to show.
 
     [bold]Examples[/]
 
       bunrui log mail.bunrui
-      bunrui log mail.bunrui --documents --json | jq -r 'select(.source == "a.csv") | .digest'
+      bunrui log mail.bunrui --documents | grep customer-17.csv
+      bunrui log mail.bunrui --documents --json | jq -r .id
     """
     from bunrui import stored
 
     with closing(stored.open(file, read_only=True)) as classifier:
         if documents:
-            for document in classifier.documents():
-                if json:
-                    print(to_json(document._asdict()))
-                    continue
-                text = "" if document.text is None else str(document.text)[:_EXCERPT]
-                names = ", ".join(document.labels)
-                fields = (document.digest, document.time, names, document.id or "", document.source or "", text)
-                print("\t".join(plain(field) for field in fields))
-            return
-        for entry in classifier.history():
-            if json:
-                print(to_json(entry._asdict()))
-                continue
-            undone = f"undone {entry.undone}" if entry.undone else ""
-            note = ", ".join(f"{name} {value}" for name, value in entry.note.items() if value is not None)
-            fields = (str(entry.number), entry.time, entry.kind, str(entry.n_docs), note, undone)
-            print("\t".join(plain(field) for field in fields).rstrip("\t"))
+            # Closed before the file, should nobody read to the end.
+            with closing(classifier.documents()) as found:  # type: ignore[type-var]
+                n = _list(found, json, _document_line, _document_table)
+        else:
+            n = _list(iter(classifier.history()), json, _change_line, _change_table)
+    if not n and not json:
+        say(f"{file} has learned no documents" if documents else f"nothing was done to {file} yet")
+
+
+def _list(
+    items: Iterator[Any], json: bool, line: Callable[[Any], str], table: Callable[[list[Any], int], Table]
+) -> int:
+    """Print items as JSON, in a table or in lines; how many there were."""
+    width = stdout_console().width if sys.stdout.isatty() and not json else 0
+    if width >= _NARROW:
+        first = list(islice(items, _MOST_ROWS + 1))
+        if len(first) <= _MOST_ROWS:
+            if first:
+                show(table(first, width))
+            return len(first)
+        items = chain(first, items)
+    n = 0
+    for item in items:
+        print(to_json(item._asdict()) if json else line(item))
+        n += 1
+    return n
+
+
+# --- changes
+
+
+def _note(entry: Entry) -> str:
+    """
+    >>> from bunrui.store import Entry
+    >>> _note(Entry(1, "relabel", "", 2, {"labels": ["a", "b"], "before": None, "to": "c"}, None))
+    'labels a, b; to c'
+    """
+    values = {name: ", ".join(value) if isinstance(value, list) else value for name, value in entry.note.items()}
+    return "; ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+
+
+def _change_line(entry: Entry) -> str:
+    undone = f"undone {entry.undone}" if entry.undone else ""
+    fields = (str(entry.number), entry.time, entry.kind, str(entry.n_docs), _note(entry), undone)
+    return "\t".join(plain(field) for field in fields).rstrip("\t")
+
+
+def _change_table(entries: list[Entry], width: int) -> Table:
+    from rich.table import Column
+    from rich.text import Text
+
+    table = _table(
+        Column("", justify="right", no_wrap=True),
+        Column("time", no_wrap=True),
+        Column("what", no_wrap=True),
+        Column("documents", justify="right", no_wrap=True),
+        Column("note", overflow="fold"),
+    )
+    for entry in entries:
+        before = entry.note.get("before")
+        note = plain(_note(entry._replace(note=entry.note | {"before": before and _local(before)})))
+        if entry.undone:
+            note = f"undone {_local(entry.undone)}" + (f": {note}" if note else "")
+        # The lines of undone changes are struck through; where a terminal cannot do that, the note says it.
+        cells = (str(entry.number), _local(entry.time), plain(entry.kind), f"{entry.n_docs:,}")
+        table.add_row(*(Text(cell, style="strike" if entry.undone else "") for cell in cells), Text(note))
+        if entry.undone:
+            table.rows[-1].style = "dim"
+    return table
+
+
+def _local(time: str) -> str:
+    """A time of the file in the zone of the reader, to the minute; empty if there is none."""
+    from datetime import datetime
+
+    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if time else ""
+
+
+# --- documents
+
+
+def _excerpt(document: Document) -> str:
+    if document.text is None:
+        return ""
+    text = " ".join(document.text) if isinstance(document.text, list) else str(document.text)
+    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+
+
+def _document_line(document: Document) -> str:
+    labels = ", ".join(document.labels)
+    fields = (document.digest, document.time, labels, document.id or "", document.source or "", _excerpt(document))
+    return "\t".join(plain(field) for field in fields)
+
+
+def _document_table(documents: list[Document], width: int) -> Table:
+    """One line a document: what does not fit is cut.  Columns that would be empty are left out."""
+    from rich.table import Column
+    from rich.text import Text
+
+    columns: dict[str, list[str]] = {
+        "digest": [document.digest[:_DIGITS] for document in documents],
+        "learned": [_local(document.time) if width >= _WIDE else "" for document in documents],
+        "labels": [", ".join(document.labels) for document in documents],
+        "id": [document.id or "" for document in documents],
+        "source": [document.source or "" for document in documents],
+        "text": [_excerpt(document) for document in documents],
+    }
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    share = (width - _DIGITS) // 5
+    table = _table(
+        *(
+            Column(
+                name,
+                no_wrap=True,
+                overflow="ellipsis",
+                max_width=share if name in ("labels", "id", "source") else None,
+                ratio=1 if name == "text" else None,
+            )
+            for name in columns
+        ),
+        expand="text" in columns,
+    )
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    return table
+
+
+def _table(*columns: Any, expand: bool = False) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    look: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "border_style": "dim"}
+    return Table(*columns, padding=(0, 1, 0, 0), expand=expand, **look)
+
+
+# --- check
+
+_MARKS = {"right": ("✓", "green"), "unknown": ("?", "yellow"), "wrong": ("✗", "bold red")}
 
 
 def check(
@@ -59,13 +197,16 @@ def check(
 ) -> None:
     """Check that a file is what it says.
 
-    Everything in it is read: pages, checksums, totals, the log. Where the
-    texts are kept, they are counted again and compared bit by bit. What
-    cannot be checked is said. Exit code 1 if something is wrong.
+    Everything in it is read: pages, checksums, totals, the log. Exit code 1
+    if something is wrong.
+
+    It works whatever FILE keeps. Where it keeps the texts, they are counted
+    again and compared bit by bit; what cannot be checked is said.
 
     [bold]Examples[/]
 
       bunrui check mail.bunrui
+      bunrui check mail.bunrui --json | jq .wrong
     """
     from bunrui import stored
 
@@ -76,7 +217,17 @@ def check(
     else:
         for word, lines in (("right", report.right), ("unknown", report.unknown), ("wrong", report.wrong)):
             for line in lines:
-                print(f"{word:<9}{plain(line)}")
+                _print_finding(word, plain(line))
     if not report.is_right:
         say(f"error: {file} is damaged: take a copy from a backup, or learn the documents again")
         raise typer.Exit(1)
+
+
+def _print_finding(word: str, line: str) -> None:
+    if sys.stdout.isatty() and (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf"):
+        from rich.text import Text
+
+        mark, colour = _MARKS[word]
+        stdout_console().print(Text.assemble((mark, colour), " ", line))
+    else:
+        print(f"{word:<9}{line}")

@@ -28,7 +28,8 @@ def merge(
     The result is the classifier that learned everything itself, in any
     order, to the last bit. All of them are added, or none. If FILE is not
     there it is made with the settings of the first, and keeps what all of
-    them keep.
+    them keep; if it is there, each OTHER must keep as much as FILE does.
+    --unique needs files that keep texts or digests.
 
     [bold]Examples[/]
 
@@ -189,6 +190,7 @@ def compact(file: Classifier) -> None:
 
     Afterwards neither the texts nor the words that only unlearned documents
     had are found in any byte of FILE. The changes before can not be undone.
+    It works whatever FILE keeps.
 
     [bold]Examples[/]
 
@@ -210,7 +212,7 @@ def export(
 
     A row for each word and label that occur together: feature, label,
     term_count (occurrences) and doc_freq (documents). The totals of each
-    label are in 'bunrui info --json'.
+    label are in 'bunrui info --json'. It works whatever FILE keeps.
 
     [bold]Examples[/]
 

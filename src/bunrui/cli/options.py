@@ -119,24 +119,34 @@ class LabelledDocuments(Documents, _Labels):
 # --- documents of the log
 
 
+def _choosing(*names: str, help: str, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel="In place of DATA", show_default=False, **settings)
+
+
 @dataclass(frozen=True)
 class Chosen:
     """Which of the documents that a file has learned."""
 
     by_id: Annotated[
         list[str] | None,
-        _reading("--by-id", metavar="ID", help="The document that was learned with this id, instead of DATA."),
+        _choosing("--by-id", metavar="ID", help="The document that was learned with this id. Can be repeated."),
     ] = None
     by_digest: Annotated[
         list[str] | None,
-        _reading("--by-digest", metavar="DIGEST", help="The document with this digest ('bunrui log --documents')."),
+        _choosing(
+            "--by-digest",
+            metavar="DIGEST",
+            help="The document with this digest, or its first digits ('bunrui log --documents'). Can be repeated.",
+        ),
     ] = None
 
     def check(self, data: list[str] | None) -> None:
         """Refuse none and several."""
         n_given = bool(data) + bool(self.by_id) + bool(self.by_digest)
-        if n_given != 1:
-            raise UsageError("say which documents by one of DATA, --by-id and --by-digest.")
+        if n_given == 0:
+            raise UsageError("say which documents: give DATA, --by-id or --by-digest.")
+        if n_given > 1:
+            raise UsageError("say which documents by one of DATA, --by-id and --by-digest, not by several.")
 
 
 # --- the model
