@@ -246,7 +246,7 @@ class TextClassifier:
         `negative` may be left out where there are two classes.
         """
         columns, scores = self._scores(texts)
-        negative = _other(columns, positive, negative)
+        negative = opponent(columns, positive, negative)
         return np.asarray(scores[:, columns.index(positive)] - scores[:, columns.index(negative)])
 
     def explain(self, text: Any, *, label: str | None = None, against: str | None = None) -> Explanation:
@@ -271,7 +271,7 @@ class TextClassifier:
         speak for the positive class first.  With `word`, that word alone.
         """
         if positive is not None:
-            negative = _other(self.counts.live_labels, positive, negative)
+            negative = opponent(self.counts.live_labels, positive, negative)
         elif negative is not None:
             raise OptionError("words(negative=...) needs positive=... too")
         from bunrui.explanation import telling_words
@@ -286,7 +286,8 @@ class TextClassifier:
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
-        other = TextClassifier(**(self.get_params() | options | ({"model": model} if model else {})))
+        options = without_alpha(options) | ({"model": model} if model else {})
+        other = TextClassifier(**(self.get_params() | options))
         other._memory, other._numbers = self._memory, self._numbers
         return other
 
@@ -323,6 +324,8 @@ class TextClassifier:
         asked for probabilities.
         """
         self._reset()
+        if isinstance(labels, (list, tuple)) and labels and all(type(label) is int for label in labels):
+            labels = np.array(labels)
         if not (isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and labels.size and labels.min() >= 0):
             return self.learn(texts, labels)
         width = len(str(labels.max()))
@@ -390,7 +393,12 @@ class TextClassifier:
         )
 
 
-def _other(columns: Sequence[str], positive: str, negative: str | None) -> str:
+def without_alpha(options: dict[str, Any]) -> dict[str, Any]:
+    """Options to change; who asks for `mle` does not mean the alpha that another smoothing had."""
+    return {"alpha": None} | options if options.get("smoothing") == "mle" else options
+
+
+def opponent(columns: Sequence[str], positive: str, negative: str | None) -> str:
     """The label that stands against another."""
     for label in (positive, negative):
         if label is not None and label not in columns:

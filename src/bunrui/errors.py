@@ -7,7 +7,8 @@
     ├── UnlearnError       something that was never learned, so cannot be taken back
     ├── DuplicateError     a text that was learned before, where each is to be learned once
     ├── MismatchError      counts of different analyzers, or models that cannot be joined
-    ├── StoreError         a classifier file that is missing, damaged, in use or cannot be written
+    ├── StoreError         a classifier file that is missing, in use or cannot be written
+    │   └── DamagedError   one that is not what it was
     ├── NotLearnedError    a question to a classifier that has learned nothing
     ├── OptionError        an option with a value that makes no sense
     └── MissingExtraError  an optional package that is not installed
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 __all__ = [
     "BunruiError",
+    "DamagedError",
     "DataError",
     "DuplicateError",
     "EncodingError",
@@ -69,7 +71,11 @@ class MismatchError(BunruiError, ValueError):
 
 
 class StoreError(BunruiError):
-    """A classifier file that is missing, damaged, in use or cannot be written."""
+    """A classifier file that is missing, in use or cannot be written."""
+
+
+class DamagedError(StoreError):
+    """A classifier file that is not what it was when it was written."""
 
 
 class NotLearnedError(BunruiError, ValueError):

@@ -49,7 +49,7 @@ def metrics_tables(metrics: Metrics) -> Group:
     >>> Console(width=40, color_system=None).print(tables.renderables[0])
     accuracy 0.667 of 3 documents
     micro F1 0.667 · macro F1 0.667
-    overall accuracy 0.667
+    labels one against the rest: mean accuracy 0.667
     """
     return Group(_headline(metrics), Text(), _Classes(metrics), Text(), _Confusion(metrics))
 
@@ -59,7 +59,7 @@ def _headline(metrics: Metrics) -> Text:
     return Text.assemble(
         (f"accuracy {metrics.accuracy:.3f}", "bold"),
         f" of {documents}\nmicro F1 {metrics.micro.f1:.3f} · macro F1 {metrics.macro.f1:.3f}",
-        f"\noverall accuracy {metrics.overall_accuracy:.3f}",
+        f"\nlabels one against the rest: mean accuracy {metrics.overall_accuracy:.3f}",
     )
 
 

@@ -187,7 +187,6 @@ def test_relabel_what_was_never_learned(run, box: str, arguments: list[str], mes
     assert state(run) == before and len(run("log", box).out.splitlines()) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="documents that were unlearned are taken for learned ones")
 @pytest.mark.parametrize("command", [["unlearn", "a.bunrui"], ["relabel", "a.bunrui", "--to", "x"]])
 def test_what_was_unlearned_is_not_there(run, box: str, command: list[str]) -> None:
     assert run("unlearn", box, "--by-id", "<1@x.org>").code == 0
@@ -434,7 +433,6 @@ def test_odd_labels(run, box: str, label: str, said: str) -> None:
     assert state(run) == before
 
 
-@pytest.mark.xfail(strict=True, reason="the file still has the label, and two cannot have one name")
 def test_undo_a_rename_when_its_old_name_was_used_since(run, box: str) -> None:
     before = state(run)
     assert run("label", "rename", box, "ad", "advertising").code == 0

@@ -25,7 +25,8 @@ def counts_of(documents: list[tuple[str, set[str]]]) -> Counts:
 
 
 def head_of(counts: Counts, ids: np.ndarray) -> Head:
-    return Head(counts.n_docs, counts.n_terms, counts.n_doc_freq, ids, counts.doc_count)
+    live = np.flatnonzero(counts.doc_count)
+    return Head(counts.n_docs, counts.n_terms, counts.n_doc_freq, ids[live], counts.doc_count[live])
 
 
 def round_trip(counts: Counts, file_labels: list[str]) -> Counts:
@@ -111,7 +112,9 @@ def test_numbers_that_no_documents_have(column: str, value: object, what: str) -
         ({"n_doc_freq": 1}, "totals"),
         ({"labels": np.array([0, 1, 3])}, "not in the list of labels"),
         ({"labels": np.array([0, 1, 1])}, "not in the list of labels"),
-        ({"doc_count": np.array([0, 1, 2])}, "more documents"),
+        ({"doc_count": np.array([0, 1, 2])}, "labels without documents"),
+        ({"doc_count": np.array([1, 2, 0])}, "labels without documents"),
+        ({"labels": np.array([], int), "doc_count": np.array([], int)}, "documents without labels"),
     ],
 )
 def test_heads_that_no_documents_have(change: dict[str, object], what: str) -> None:

@@ -5,7 +5,9 @@
     options.py    options that several commands share
     console.py    what is said on stderr, tables on stdout
     output.py     how predictions are written
-    learn.py  predict.py  explain.py  evaluate.py  manage.py  demo.py
+    wording.py    messages of the library in the words of the command line
+    kept.py       what a file must keep for a command
+    learn.py  lifecycle.py  predict.py  explain.py  evaluate.py  log.py  manage.py  demo.py
 
 Results go to stdout, all else to stderr.  Exit codes: 0 done, 1 could not, 2 wrong usage, 130 interrupted, 141 nobody
 reads the output any more.
@@ -40,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell: `>&-`
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     with suppress(AttributeError):  # of a stream that somebody put there
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -59,6 +64,7 @@ def _run(arguments: list[str]) -> int:
 
     from bunrui.cli.commands import root
     from bunrui.cli.console import say
+    from bunrui.cli.wording import in_options
     from bunrui.errors import BunruiError
 
     group = root()
@@ -83,7 +89,7 @@ def _run(arguments: list[str]) -> int:
         if hasattr(error, "format_message"):  # wrong usage: typer has no public name for it
             return _wrong_usage(error, context)
         if isinstance(error, (BunruiError, OSError)):
-            say(f"error: {_in_options(_message(error))}")
+            say(f"error: {in_options(_message(error))}")
         else:
             say(f"error: {type(error).__name__}: {error}\nThis should not happen: bunrui --debug … shows where it did.")
         return 1
@@ -106,29 +112,6 @@ def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
-
-
-_WORDS = {
-    "give one label for the file as {label: file}, or read it with labelled=False": "or give all of them one with --as",
-    "call learn(texts, labels) first": "learn documents first, with 'bunrui learn'",
-    "say which one is negative": "say with --negative which one is the other",
-}
-
-
-def _in_options(message: str) -> str:
-    """A message of the library, in the words of the command line.
-
-    >>> _in_options("there is no column 'text', only 'body': choose another with text=")
-    "there is no column 'text', only 'body': choose another with --text"
-    >>> _in_options("not valid utf-8. Try encoding='cp932'")
-    'not valid utf-8. Try --encoding cp932'
-    """
-    import re
-
-    for theirs, ours in _WORDS.items():
-        message = message.replace(theirs, ours)
-    message = re.sub(r"\b(encoding|keep)='([\w-]+)'", r"--\1 \2", message)
-    return re.sub(r"(?<![\w.'\"])(text|label|id|format|encoding)=(?=$|[\s,;:.])", r"--\1", message)
 
 
 def _let_go(stream: Any) -> None:

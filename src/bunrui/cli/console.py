@@ -105,7 +105,9 @@ def counted(n: int, noun: str) -> str:
 def say_skipped(reader: Reader) -> None:
     """How many rows were left out, and why the first of them."""
     if reader.n_skipped:
-        reasons = "".join(f"\n  {reason}" for reason in reader.skipped[:3])
+        from bunrui.cli.wording import in_options
+
+        reasons = "".join(f"\n  {in_options(reason)}" for reason in reader.skipped[:3])
         more = "\n  …" if reader.n_skipped > 3 else ""
         say(f"skipped {counted(reader.n_skipped, 'bad row')}:{reasons}{more}")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bunrui.cli.batches import labels_in, texts_of
-from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped, uninterrupted
+from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, uninterrupted
 from bunrui.cli.options import Analysis, Chosen, Classifier, LabelledDocuments, Model
 
 if TYPE_CHECKING:
@@ -74,8 +74,10 @@ def learn(
             classifier = stack.enter_context(_new(file, model, analysis, keep))
         done = _pour(reader, partial(classifier.learning, unique=unique), _names)
     say(f"learned {done} into {file} in {done.time}")
+    if reader.names_labels:
+        say(f"labels after the names of mailboxes or folders: {done.labels}; --as gives another")
     if done.n_duplicates:
-        say(f"{done.n_duplicates:,} of them repeat a text, of this run or learned before: each time counts")
+        say(f"{done.n_duplicates:,} of them: a text that came before, in this run or an earlier one; each time counts")
     say_skipped(reader)
 
 
@@ -120,23 +122,29 @@ def _unlearn_named(classifier: StoredClassifier, chosen: Chosen) -> int:
     from bunrui.errors import UnlearnError
 
     need(classifier, "text", "give them as DATA, with their labels")
-    documents = named(classifier, chosen)
+    documents, before = named(classifier, chosen), classifier.counts.n_docs
     try:
         with uninterrupted():
             classifier.unlearn(**documents)
     except UnlearnError as error:
         raise unknown(classifier, error) from error
-    return classifier.history()[-1].n_docs
+    return before - classifier.counts.n_docs
 
 
 class _Done:
     """What a run did."""
 
-    def __init__(self, n_docs: int, n_labels: int, time: str, n_duplicates: int) -> None:
-        self.n_docs, self.n_labels, self.time, self.n_duplicates = n_docs, n_labels, time, n_duplicates
+    def __init__(self, n_docs: int, labels: set[str], time: str, n_duplicates: int) -> None:
+        self._n_docs, self._labels, self.time, self.n_duplicates = n_docs, labels, time, n_duplicates
 
     def __str__(self) -> str:
-        return f"{counted(self.n_docs, 'document')} of {counted(self.n_labels, 'label')}"
+        return f"{counted(self._n_docs, 'document')} of {counted(len(self._labels), 'label')}"
+
+    @property
+    def labels(self) -> str:
+        """Their names, or the first of them."""
+        names = sorted(self._labels)
+        return ", ".join(plain(name) for name in names[:5]) + (" …" if len(names) > 5 else "")
 
 
 def _pour(
@@ -163,7 +171,7 @@ def _pour(
             raise DataError("there are no documents to be read: nothing was changed")
         with uninterrupted():
             stack.close()
-        return _Done(bar.n_docs, len(labels), bar.speed(), getattr(step, "n_duplicates", None) or 0)
+        return _Done(bar.n_docs, labels, bar.speed(), getattr(step, "n_duplicates", None) or 0)
 
 
 def _place(batch: pa.RecordBatch, row: int | None) -> str:
@@ -196,27 +204,13 @@ def _old(file: str, model: Model, analysis: Analysis, keep: str | None) -> Itera
         yield classifier
 
 
-@contextmanager
-def _new(file: str, model: Model, analysis: Analysis, keep: str | None) -> Iterator[StoredClassifier]:
-    """A new classifier; it is deleted again if something goes wrong."""
+def _new(file: str, model: Model, analysis: Analysis, keep: str | None) -> AbstractContextManager[StoredClassifier]:
+    """A new classifier, which is not there if something goes wrong."""
     from bunrui import stored
     from bunrui.analysis import AnalyzerSpec
 
     options = model.given() | {"analyzer": AnalyzerSpec(**analysis.given())}
-    classifier = stored.create(file, keep=keep or "text", **options)
-    try:
-        with closing(classifier):
-            yield classifier
-    except BaseException:
-        remove(file)
-        raise
-
-
-def remove(file: str) -> None:
-    """Delete a classifier that was not finished."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        if os.path.exists(file + suffix):
-            os.remove(file + suffix)
+    return stored.creating(file, keep=keep or "text", **options)
 
 
 def _refuse_contradictions(classifier: StoredClassifier, model: Model, analysis: Analysis, keep: str | None) -> None:

@@ -24,8 +24,8 @@ _LONGEST_EXCERPT = 60
 def undo(file: Classifier) -> None:
     """Take back the last change: a learn, an unlearn, a merge, a relabel …
 
-    Again takes back the one before it, up to the last compact. It works
-    whatever FILE keeps.
+    Again takes back the one before it, until the last compact, or until
+    FILE has joined older changes on its own. It works whatever FILE keeps.
 
     [bold]Examples[/]
 
@@ -94,10 +94,9 @@ def relabel(
         which = {"texts": texts.texts} if data else named(classifier, chosen)
         try:
             with uninterrupted():
-                classifier.relabel(to, **which)
+                n_docs = classifier.relabel(to, **which)
         except UnlearnError as error:
             raise (texts.unknown(classifier) if data else unknown(classifier, error)) from error
-        n_docs = classifier.history()[-1].n_docs
         if n_docs:
             say(f"relabelled {counted(n_docs, 'document')}: {_now(classifier)}")
         else:

@@ -209,9 +209,13 @@ def check(
       bunrui check mail.bunrui --json | jq .wrong
     """
     from bunrui import stored
+    from bunrui.errors import DamagedError
 
-    with closing(stored.open(file, read_only=True)) as classifier:
-        report = classifier.check()
+    try:
+        with closing(stored.open(file, read_only=True)) as classifier:
+            report = classifier.check()
+    except DamagedError as error:
+        report = stored.Report([], [str(error)], [])
     if json:
         print(to_json(report._asdict()))
     else:

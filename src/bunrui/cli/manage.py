@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,33 +37,27 @@ def merge(
       bunrui merge mail.bunrui from-a-friend.bunrui
     """
     from bunrui import stored
-    from bunrui.cli.learn import remove
 
-    is_new = not os.path.lexists(file)
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         opened = [stack.enter_context(closing(stored.open(other, read_only=True))) for other in others]
-        target = stack.enter_context(closing(_alike(file, opened) if is_new else stored.open(file)))
-        try:
-            with uninterrupted():
-                target.merge(*opened, unique=unique)
-        except BaseException:
-            if is_new:
-                remove(file)
-            raise
-        known, n_duplicates = target.info(), target.history()[-1].note.get("duplicates", 0)
+        is_new = not os.path.lexists(file)
+        with _alike(file, opened) if is_new else closing(stored.open(file)) as target, uninterrupted():
+            target.merge(*opened, unique=unique)
+            known, history = target.info(), target.history()
     documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
     say(f"merged {counted(len(others), 'file')} into {file}: it has learned {documents} of {labels}")
+    n_duplicates = history[-1].note.get("duplicates") if history else 0
     if n_duplicates:
-        say(f"{n_duplicates:,} of them repeat a text that was there before: each time counts")
+        say(f"{n_duplicates:,} of them: a text that was there before; each time counts")
 
 
-def _alike(file: str, opened: list[StoredClassifier]) -> StoredClassifier:
+def _alike(file: str, opened: list[StoredClassifier]) -> AbstractContextManager[StoredClassifier]:
     """A new classifier for what the others know."""
     from bunrui import stored
     from bunrui.store import KEEPS
 
     keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
-    return stored.create(file, keep=keep, **opened[0].get_params())
+    return stored.creating(file, keep=keep, **opened[0].get_params())
 
 
 def info(

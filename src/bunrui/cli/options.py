@@ -89,6 +89,8 @@ class Documents:
 
         options: dict[str, Any] = {name: value for name, value in dataclasses.asdict(self).items() if value}
         label = options.pop("as_", None)
+        if getattr(self, "as_", None) is not None and not (label and label.isprintable()):
+            raise UsageError("--as is empty, or has characters that cannot be shown: give the label a name.")
         sources: list[Any] = list(data)
         if sources.count("-") == 1:
             sources[sources.index("-")] = stdin or Stdin()

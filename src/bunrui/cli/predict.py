@@ -155,7 +155,9 @@ class Question:
         self._top = top
         self._pair: tuple[int, int] | None = None
         if log_odds is not None:
-            other = _opponent(self.classes, log_odds, against)
+            from bunrui.classifier import opponent
+
+            other = opponent(self.classes, log_odds, against)
             self._pair = self.classes.index(log_odds), self.classes.index(other)
 
     def answer(self, texts: Any) -> Answer:
@@ -168,21 +170,6 @@ class Question:
             ranked = (-scores).argsort(axis=1, kind="stable")[:, : self._top]
         odds = None if self._pair is None else scores[:, self._pair[0]] - scores[:, self._pair[1]]
         return Answer(scores.argmax(axis=1), probabilities(scores), ranked, odds)
-
-
-def _opponent(classes: list[str], label: str, against: str | None) -> str:
-    from bunrui.errors import LabelError
-
-    for name in (label, against):
-        if name is not None and name not in classes:
-            raise LabelError(f"there is no label {name!r}: the labels are {', '.join(classes[:20])}")
-    if against is None:
-        if len(classes) != 2:
-            raise LabelError(f"there are {len(classes)} labels: say with --against which one is the other")
-        against = next(name for name in classes if name != label)
-    if against == label:
-        raise LabelError(f"{label!r} cannot be held against itself: name another label with --against")
-    return against
 
 
 def _answers(question: Question, reader: Reader) -> Iterator[tuple[pa.RecordBatch, Answer]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from bunrui.documents.encodings import MARK, encoding_error, is_utf8, transcoder
@@ -52,22 +53,33 @@ def blocks(
     read = stream.read if raw else _Utf8(stream, reading).read
     # As much again as is left over, so that a line of any length is read in linear time.
     while chunk := read(max(size - len(carry), len(carry))):
-        data = carry + chunk
-        end = cut(data)
-        if not end:
-            carry = data
+        data, carry = _cut(carry, chunk, cut)
+        if not data:
             if len(carry) > MAX_RECORD:
                 raise DataError(
                     f"{reading.where(line)}: what begins here is longer than {MAX_RECORD >> 20} MB and has no end: "
                     "is a quote not closed, or is this another format?"
                 )
             continue
-        carry = data[end:]
-        data = data if end == len(data) else data[:end]
         yield _block(data, line, reading, raw)
-        line += data.count(b"\n")
+        line += _n_lines(data)
     if carry:
         yield _block(carry if carry.endswith(b"\n") else carry + b"\n", line, reading, raw)
+
+
+def _cut(carry: bytes, chunk: bytes, cut: Callable[[bytes], int]) -> tuple[bytes, bytes]:
+    """Whole rows, and what is left over."""
+    if cut is last_line:
+        end = last_line(chunk)
+        if end:
+            return b"".join([carry, memoryview(chunk)[:end]]), chunk[end:]  # copied once, not twice
+    data = carry + chunk
+    end = cut(data)
+    return (data, b"") if end == len(data) else (data[:end], data[end:])
+
+
+def _n_lines(data: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))  # a third of the time of data.count
 
 
 def _block(data: bytes, line: int, reading: Reading, raw: bool) -> Block:
@@ -115,6 +127,9 @@ class _Utf8:
             encoding = self._reading.options.encoding
             line = self._line + error.object[: error.start].decode(encoding, "replace").count("\n")
             raise encoding_error(self._reading.where(line), bytes(error.object), error.start, encoding) from None
+        except UnicodeError as error:  # no byte order mark, say
+            name = self._reading.options.encoding
+            raise EncodingError(f"{self._reading.where(self._line)}: this is not {name}: {error}") from error
         self._line += text.count("\n")
         return text.encode("utf-8", "surrogatepass")
 

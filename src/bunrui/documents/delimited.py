@@ -50,16 +50,25 @@ def read_delimited(
 ) -> Iterator[pa.RecordBatch]:
     """Batches of a stream of records with a header."""
     table: _Table | None = None
+    known: Integers | None = (
+        None  # where the quotes of the next block are: looking for them twice takes an eighth longer
+    )
 
     def cut(data: bytes) -> int:
-        return _last_record(data, delimiter) if quotes else last_line(data)
+        nonlocal known
+        known = _quote_places(data)
+        end = _last_record(data, delimiter, known)
+        known = known[: np.searchsorted(known, end)] if end else None
+        return end
 
-    for block in blocks(stream, reading, cut):
+    for block in blocks(stream, reading, cut if quotes else last_line):
+        places, known = known, None  # the last block is not cut
         if table is None:
             table, block = _header(block, reading, delimiter, quotes)
+            places = None
         if table is None or not block.data:
             continue
-        batch = table.quick(block) if block.valid else None
+        batch = table.quick(block, places) if block.valid else None
         if batch is None:
             batch = table.slow(block)
         if batch is not None and batch.num_rows:
@@ -110,9 +119,11 @@ class _Table:
             check_utf8=False, column_types=dict.fromkeys(wanted, STRING), include_columns=wanted
         )
 
-    def quick(self, block: Block) -> pa.RecordBatch | None:
-        """A block by Arrow, or None."""
-        lines = _record_lines(block.data, self._delimiter, self._quotes)
+    def quick(self, block: Block, places: Integers | None) -> pa.RecordBatch | None:
+        """A block by Arrow, or None; `places` of its quotes, where they are known."""
+        if places is None:
+            places = _quote_places(block.data) if self._quotes else np.empty(0, np.int64)
+        lines = _record_lines(block.data, self._delimiter, places)
         if lines is None or not len(lines):
             return None
         table = self._parsed(block.data)
@@ -220,9 +231,8 @@ def records(data: bytes, delimiter: bytes, quotes: bool = True) -> Iterator[Reco
         fields = []
 
 
-def _quote_places(data: bytes) -> tuple[Integers, npt.NDArray[np.uint8]]:
-    chars = np.frombuffer(data, np.uint8)
-    return np.flatnonzero(chars == ord('"')), chars
+def _quote_places(data: bytes) -> Integers:
+    return np.flatnonzero(np.frombuffer(data, np.uint8) == ord('"'))
 
 
 def _are_paired(places: Integers, chars: npt.NDArray[np.uint8], delimiter: int) -> bool:
@@ -235,15 +245,14 @@ def _are_paired(places: Integers, chars: npt.NDArray[np.uint8], delimiter: int) 
     return bool(opens.all() and closes.all())
 
 
-def _record_lines(data: bytes, delimiter: bytes, quotes: bool) -> Integers | None:
-    """On which line of a block each record begins, if that can be seen from its quotes."""
+def _record_lines(data: bytes, delimiter: bytes, places: Integers) -> Integers | None:
+    """On which line of a block each record begins, if that can be seen from the places of its quotes."""
     chars = np.frombuffer(data, np.uint8)
     if b"\r" in data and not (chars[np.flatnonzero(chars == ord("\r")) + 1] == ord("\n")).all():
         return None  # Arrow takes CR alone for the end of a line
     feeds = np.flatnonzero(chars == ord("\n"))
     lines = np.arange(len(feeds))
-    if quotes and b'"' in data:
-        places, chars = _quote_places(data)
+    if len(places):
         if len(places) % 2 or not _are_paired(places, chars, delimiter[0]):
             return None
         lines = np.flatnonzero(np.searchsorted(places, feeds) % 2 == 0)
@@ -254,12 +263,12 @@ def _record_lines(data: bytes, delimiter: bytes, quotes: bool) -> Integers | Non
     return np.asarray(begins[length > 0], np.int64)
 
 
-def _last_record(data: bytes, delimiter: bytes) -> int:
-    """Where the last whole record ends, 0 if there is none."""
+def _last_record(data: bytes, delimiter: bytes, places: Integers) -> int:
+    """Where the last whole record ends, 0 if there is none; `places` are those of the quotes."""
     end = last_line(data)
-    if b'"' not in data:
+    if not len(places):
         return end
-    places, chars = _quote_places(data)
+    chars = np.frombuffer(data, np.uint8)
     if _are_paired(places, chars, delimiter[0]):
         if np.searchsorted(places, end) % 2:  # inside a quoted field
             feeds = np.flatnonzero(chars == ord("\n"))

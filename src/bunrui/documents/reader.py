@@ -148,6 +148,12 @@ class Reader:
         return total
 
     @property
+    def names_labels(self) -> bool:
+        """Whether labels come from the names of mailboxes, or of the folders of mails."""
+        mail = ("eml", "mbox", "maildir")
+        return self._options.labelled and any(s.label is None and s.format in mail for s in self._sources)
+
+    @property
     def n_skipped(self) -> int:
         """Bad rows left out so far in this pass."""
         return self._progress.n_skipped

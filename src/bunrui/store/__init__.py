@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bunrui.store.blocks import Batch, Block, Row, document_digests
 from bunrui.store.compact import compact, wipe
+from bunrui.store.creation import unpublished
 from bunrui.store.log import key_words
 from bunrui.store.schema import FORMAT
 from bunrui.store.store import KEEPS, Entry, State, Store, apply
@@ -23,5 +24,6 @@ __all__ = [
     "compact",
     "document_digests",
     "key_words",
+    "unpublished",
     "wipe",
 ]

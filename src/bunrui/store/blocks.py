@@ -2,7 +2,7 @@
 
 A row of the log is a block of documents that were learned one after the other, by column:
 
-    txs         the transaction that each came with
+    times       when each was learned, in microseconds since 1970
     digests     16 bytes of each: a digest of the text, never empty
     label_sets  the sets of labels that occur; codes has one for each document
     ids         names that the user gave, where any
@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Integers, ranges
-from bunrui.errors import DataError
+from bunrui.errors import DamagedError, DataError
 from bunrui.store.codec import Unpacker, pack, pack_json, pack_numbers
 
 __all__ = ["DIGEST", "Batch", "Block", "Row", "document_digests"]
@@ -41,7 +41,7 @@ Digests = npt.NDArray[np.void]
 class Block(NamedTuple):
     """Documents, as the log knows them."""
 
-    txs: Integers
+    times: Integers
     digests: Digests
     label_sets: list[list[int]]  # the file's ids of labels
     codes: Integers
@@ -64,7 +64,7 @@ class Block(NamedTuple):
             text = np.frombuffer(text, np.uint8)[ranges(starts[rows], sizes[rows])].tobytes()
             sizes = sizes[rows]
         return self._replace(
-            txs=self.txs[rows],
+            times=self.times[rows],
             digests=self.digests[rows],
             codes=self.codes[rows],
             ids=None if self.ids is None else [self.ids[row] for row in rows.tolist()],
@@ -73,19 +73,36 @@ class Block(NamedTuple):
             text=text,
         )
 
+    def tidy(self) -> Block:
+        """The same without sets of labels and sources that no document has."""
+        sets, codes = np.unique(self.codes, return_inverse=True)
+        named = self.source_codes > 0
+        sources, source_codes = np.unique(self.source_codes[named], return_inverse=True)
+        places = np.zeros(self.n_docs, np.int64)
+        places[named] = source_codes + 1
+        return self._replace(
+            label_sets=[self.label_sets[code] for code in sets.tolist()],
+            codes=codes.astype(np.int64),
+            sources=[self.sources[code - 1] for code in sources.tolist()],
+            source_codes=places,
+        )
+
     def documents(self) -> list[Any]:
         """The documents as they were given to `learn`."""
         assert self.sizes is not None
         ends = np.cumsum(self.sizes).tolist()
-        texts = [bytes(self.text[a:b]).decode() for a, b in pairwise([0, *ends])]
-        return [json.loads(text) for text in texts] if self.given else texts
+        try:
+            texts = [bytes(self.text[a:b]).decode() for a, b in pairwise([0, *ends])]
+            return [json.loads(text) for text in texts] if self.given else texts
+        except (ValueError, RecursionError) as error:
+            raise DamagedError("a document in the log cannot be read: take a copy of the file from a backup") from error
 
 
 class Row(NamedTuple):
     """The columns of a block in the file."""
 
     n_docs: int
-    txs: bytes
+    times: bytes
     digests: bytes
     label_sets: bytes
     codes: bytes
@@ -101,7 +118,7 @@ class Row(NamedTuple):
         sizes = np.empty(0, np.int64) if block.sizes is None else block.sizes
         return cls(
             block.n_docs,
-            pack_numbers(block.txs),
+            pack_numbers(block.times),
             pack(block.digests.tobytes()),
             pack_json(block.label_sets),
             pack_numbers(block.codes),
@@ -133,13 +150,14 @@ class Row(NamedTuple):
             and (ids is None or (isinstance(ids, list) and len(ids) == n))
             and all(id is None or isinstance(id, str) for id in ids or ())
             and (sizes is None or (sizes.max() <= len(text) and int(sizes.sum()) == len(text)))
+            and self.given in (0, 1)
         )
         if not fits:
             raise unpacker.damaged("a block of the log does not fit together")
-        txs = unpacker.numbers(self.txs, n)
+        times = unpacker.numbers(self.times, n)
         given = bool(self.given)
         return Block(
-            txs, np.frombuffer(digests, DIGEST), label_sets, codes, ids, sources, source_codes, sizes, text, given
+            times, np.frombuffer(digests, DIGEST), label_sets, codes, ids, sources, source_codes, sizes, text, given
         )
 
 
@@ -161,7 +179,7 @@ class Batch:
 
     def __init__(
         self,
-        tx: int,
+        time: int,
         texts: Any,
         label_sets: list[list[int]],
         codes: Integers,
@@ -170,7 +188,7 @@ class Batch:
         *,
         keep_text: bool,
     ) -> None:
-        self._tx, self._label_sets, self._codes, self._keep_text = tx, label_sets, codes, keep_text
+        self._time, self._label_sets, self._codes, self._keep_text = time, label_sets, codes, keep_text
         self._given = inputs.is_given(texts)
         self._data, self._offsets = _bytes(texts, self._given)
         self._ids = ids if ids is not None and any(name is not None for name in ids) else None
@@ -184,8 +202,8 @@ class Batch:
     def block(self, lo: int, hi: int) -> Block:
         """The documents lo … hi - 1."""
         offsets = self._offsets[lo : hi + 1]
-        return Block(
-            txs=np.full(hi - lo, self._tx, np.int64),
+        block = Block(
+            times=np.full(hi - lo, self._time, np.int64),
             digests=_digests(self._data, offsets, self._given),
             label_sets=self._label_sets,
             codes=self._codes[lo:hi],
@@ -196,6 +214,7 @@ class Batch:
             text=self._data[offsets[0] : offsets[-1]] if self._keep_text else b"",
             given=self._given,
         )
+        return block.tidy()
 
 
 def document_digests(texts: Any) -> Digests:

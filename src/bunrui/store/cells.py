@@ -127,16 +127,19 @@ def joined(head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint
         raise unpacker.damaged(str(error)) from error
     n = len(c.sizes)
     p = new_postings(len(v.hashes), 0)
-    p = p._replace(classes=c.labels.astype(np.int32), terms=c.terms, docs=c.docs)
+    # Only the labels that occur: a file may have thousands, and a delta one of them.
+    used = np.sort(head.labels)
+    classes = np.searchsorted(used, c.labels)
+    p = p._replace(classes=classes.astype(np.int32), terms=c.terms, docs=c.docs)
     p.lengths[:n] = p.rooms[:n] = c.lengths
     p.starts[:n] = np.cumsum(c.lengths) - c.lengths
     p.term_total[:n], p.doc_total[:n] = c.term_total, c.doc_total
     p.size[postings.USED], p.size[postings.LIVE] = len(c.labels), n
     counts = Counts(fingerprint, v, p)
-    counts.add_labels(labels)
-    counts.doc_count[head.labels] = head.doc_count
-    counts.term_sum = _sums(c.labels, c.terms, len(labels))
-    counts.doc_freq_sum = _sums(c.labels, c.docs, len(labels))
+    counts.add_labels([labels[label] for label in used.tolist()])
+    counts.doc_count = head.doc_count[np.argsort(head.labels)]
+    counts.term_sum = _sums(classes, c.terms, len(used))
+    counts.doc_freq_sum = _sums(classes, c.docs, len(used))
     counts.n_docs, counts.n_terms, counts.n_doc_freq = head.n_docs, head.n_terms, head.n_doc_freq
     return counts
 
@@ -192,6 +195,8 @@ def _check(head: Head, c: _Columns, n_labels: int, unpacker: Unpacker) -> None:
         head.labels.max() < n_labels and _are_distinct(head.labels) and len(head.labels) == len(head.doc_count)
     ):
         raise unpacker.damaged("documents have a label that is not in the list of labels")
+    if (head.doc_count < 1).any() or (not len(head.labels) and head.n_docs):
+        raise unpacker.damaged("there are documents without labels, or labels without documents")
     by_label[head.labels] = head.doc_count
     if len(head.labels) and not int(head.doc_count.max()) <= head.n_docs <= int(head.doc_count.sum()):
         raise unpacker.damaged("the number of documents is not that of their labels")

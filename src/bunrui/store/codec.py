@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bunrui.errors import StoreError
+from bunrui.errors import DamagedError
 
 __all__ = ["Unpacker", "pack", "pack_json", "pack_numbers"]
 
@@ -31,6 +31,7 @@ _PLAIN, _ZSTD = 0, 1
 _WORTH_PACKING = 64
 _LEVEL = 3
 _MOST_PLANES = 8
+_JSON_TIMES = 32  # bytes that a byte of JSON may take as lists
 
 
 @cache
@@ -76,9 +77,9 @@ class Unpacker:
         self._name = name
         self._left = budget
 
-    def damaged(self, what: str) -> StoreError:
+    def damaged(self, what: str) -> DamagedError:
         """The error to raise for something that does not fit."""
-        return StoreError(f"{self._name} is damaged: {what}. Take a copy from a backup, or learn the documents again")
+        return DamagedError(f"{self._name} is damaged: {what}. Take a copy from a backup, or learn the documents again")
 
     def unpack(self, blob: Any) -> memoryview:
         """The content of a blob."""
@@ -88,9 +89,7 @@ class Unpacker:
         body = memoryview(blob)[_HEAD.size :]
         if method not in (_PLAIN, _ZSTD) or (method == _PLAIN and size != len(body)):
             raise self.damaged("a block of data has a wrong header")
-        if size > self._left:
-            raise self.damaged("its blocks claim to hold far more than the size of the file allows")
-        self._left -= size
+        self._charge(size)
         if method == _ZSTD:
             try:
                 body = memoryview(_zstd().decompress(body, size, asbytes=True))
@@ -100,20 +99,25 @@ class Unpacker:
             raise self.damaged("a block of data does not match its checksum")
         return body
 
+    def _charge(self, n_bytes: int) -> None:
+        if n_bytes > self._left:
+            raise self.damaged("its blocks claim to hold far more than the size of the file allows")
+        self._left -= n_bytes
+
     def is_empty(self, blob: Any) -> bool:
         """Whether a blob holds nothing; damage is found when it is unpacked."""
         return isinstance(blob, bytes) and len(blob) == _HEAD.size
 
     def numbers(self, blob: Any, n: int) -> Integers:
         """`n` numbers."""
+        if n < 0:
+            raise self.damaged("there are fewer than no numbers in a list")
         content = self.unpack(blob)
         n_planes, rest = divmod(len(content), n) if n else (0, len(content))
         if rest or n_planes > _MOST_PLANES:
             raise self.damaged("a list of numbers has another length than it should")
         planes = np.frombuffer(content, np.uint8).reshape(n_planes, n)
-        self._left -= 8 * n
-        if self._left < 0:
-            raise self.damaged("its blocks claim to hold far more than the size of the file allows")
+        self._charge(8 * n)
         out = planes[0].astype(np.int64) if n_planes else np.zeros(n, np.int64)
         for k, plane in enumerate(planes[1:], 1):
             places = np.flatnonzero(plane)
@@ -124,7 +128,9 @@ class Unpacker:
 
     def json(self, blob: Any) -> Any:
         """Lists, strings and numbers."""
+        content = bytes(self.unpack(blob))
+        self._charge(_JSON_TIMES * len(content))
         try:
-            return json.loads(bytes(self.unpack(blob)))
+            return json.loads(content)
         except (ValueError, RecursionError) as error:
             raise self.damaged("a list of values cannot be read") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,16 +26,24 @@ def compact(store: Store, counts: Counts) -> None:
         live = [name for name in names if name in counts.label_ids and counts.doc_count[counts.label_ids[name]]]
         places = {name: label for label, name in enumerate(live)}
         label_ids = [places.get(name, -1) for name in names]
-        _rewrite_blocks(store, label_ids)
+        _rewrite_blocks(store, label_ids, tx)
         db.execute("DELETE FROM removals")
         db.execute("DELETE FROM labels")
-        db.executemany("INSERT INTO labels VALUES (?, ?)", enumerate(live))
+        db.executemany("INSERT INTO labels VALUES (?, ?, ?)", [(label, name, tx) for label, name in enumerate(live)])
         db.execute("DELETE FROM cells")
         db.execute("DELETE FROM deltas")
         # Classes without documents have no cells: where they would stand does not matter.
         ids = np.array([places.get(name, len(live)) for name in counts.labels], np.int64)
         insert_counts(db, tx, counts, ids, 1, is_snapshot=True)
+        _clear_notes(store)
         store.new_generation()
+
+
+def _clear_notes(store: Store) -> None:
+    """Keep numbers, and forget names of labels and sources, which may be all that was left of a document."""
+    for entry in store.transactions():
+        numbers = {key: value for key, value in entry.note.items() if isinstance(value, (int, float))}
+        store.db.execute("UPDATE transactions SET note = ? WHERE tx = ?", (json.dumps(numbers), entry.number))
 
 
 def wipe(store: Store) -> None:
@@ -49,24 +57,34 @@ def wipe(store: Store) -> None:
         )
 
 
-def _rewrite_blocks(store: Store, label_ids: Sequence[int]) -> None:
+def _rewrite_blocks(store: Store, label_ids: Sequence[int], tx: int) -> None:
     """Join small blocks, leave out what was unlearned, and use the new ids of labels; whole blocks stay."""
     moved = list(label_ids) != list(range(len(label_ids)))
     touched = {block for (block,) in store.db.execute("SELECT DISTINCT block FROM removals")}
     emptied = touched.copy()
     waiting: list[tuple[int, Block]] = []
+
+    def write() -> None:
+        """Put one block in the place of those that wait."""
+        if not waiting:
+            return
+        store.db.executemany("DELETE FROM documents WHERE block = ?", [(number,) for number, _ in waiting])
+        joined = _joined([block for _, block in waiting])
+        label_sets = [sorted(label_ids[label] for label in labels) for labels in joined.label_sets]
+        if any(labels[0] < 0 for labels in label_sets):
+            raise store.unpacker().damaged("the log has documents of a label that the counts do not have")
+        insert_block(store.db, tx, Row.of(joined._replace(label_sets=label_sets)), waiting[0][0])
+        waiting.clear()
+
     for number, block in store.log.blocks():
         emptied.discard(number)
         if waiting and (_size([*waiting, (number, block)]) > 1 or waiting[0][1].given != block.given):
-            _write(store.db, waiting, label_ids)
-            waiting = []
+            write()
         if moved or number in touched or _size([(number, block)]) < 0.5:
             waiting.append((number, block))
-        elif waiting:
-            _write(store.db, waiting, label_ids)
-            waiting = []
-    if waiting:
-        _write(store.db, waiting, label_ids)
+        else:
+            write()
+    write()
     store.db.executemany("DELETE FROM documents WHERE block = ?", [(number,) for number in emptied])
 
 
@@ -78,37 +96,25 @@ def _size(blocks: Sequence[tuple[int, Block]]) -> float:
     )
 
 
-def _write(db: sqlite3.Connection, blocks: Sequence[tuple[int, Block]], label_ids: Sequence[int]) -> None:
-    """Put one block in the place of several."""
-    db.executemany("DELETE FROM documents WHERE block = ?", [(number,) for number, _ in blocks])
-    joined = _joined([block for _, block in blocks], label_ids)
-    insert_block(db, int(joined.txs.max()), Row.of(joined), blocks[0][0])
-
-
-def _joined(blocks: Sequence[Block], label_ids: Sequence[int]) -> Block:
-    label_sets: dict[tuple[int, ...], int] = {}
-    sources: dict[str, int] = {}
+def _joined(blocks: Sequence[Block]) -> Block:
+    """One block of the documents of several."""
+    label_sets: list[list[int]] = []
+    sources: list[str] = []
     codes, source_codes = [], []
-    for block in blocks:
-        used = np.unique(block.codes)
-        map_codes = np.zeros(len(block.label_sets), np.int64)
-        for code in used.tolist():
-            labels = tuple(sorted(label_ids[label] for label in block.label_sets[code]))
-            map_codes[code] = label_sets.setdefault(labels, len(label_sets))
-        codes.append(map_codes[block.codes])
-        map_sources = np.zeros(len(block.sources) + 1, np.int64)
-        for code in np.unique(block.source_codes[block.source_codes > 0]).tolist():
-            map_sources[code] = 1 + sources.setdefault(block.sources[code - 1], len(sources))
-        source_codes.append(map_sources[block.source_codes])
+    for block in (each.tidy() for each in blocks):
+        codes.append(block.codes + len(label_sets))
+        source_codes.append(np.where(block.source_codes > 0, block.source_codes + len(sources), 0))
+        label_sets += block.label_sets
+        sources += block.sources
     sizes = [block.sizes for block in blocks if block.sizes is not None]
     named = any(block.ids is not None for block in blocks)
     return Block(
-        txs=np.concatenate([block.txs for block in blocks]),
+        times=np.concatenate([block.times for block in blocks]),
         digests=np.concatenate([block.digests for block in blocks]),
-        label_sets=[list(labels) for labels in label_sets],
+        label_sets=label_sets,
         codes=np.concatenate(codes),
         ids=[name for block in blocks for name in (block.ids or [None] * block.n_docs)] if named else None,
-        sources=list(sources),
+        sources=sources,
         source_codes=np.concatenate(source_codes),
         sizes=np.concatenate(sizes) if sizes else None,
         text=b"".join(block.text for block in blocks),

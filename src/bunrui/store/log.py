@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,10 @@ from bunrui.store.blocks import Block, Digests, Row
 from bunrui.store.codec import Unpacker
 from bunrui.store.trouble import explained
 
-__all__ = ["Log"]
+if TYPE_CHECKING:
+    from bunrui.store.store import Store
+
+__all__ = ["Log", "key_words"]
 
 _ALL = ", ".join(Row._fields)
 _UNREAD: dict[str, Any] = {"sizes": b"", "text": b""}
@@ -31,32 +33,16 @@ class Heading(NamedTuple):
 
 
 class Log:
-    """The log of one file.
+    """The log of a store."""
 
-    Parameters
-    ----------
-    path : str
-        The file, for messages.
-    db : connection
-    labels : function
-        The names of the file's labels.
-    unpacker : function
-        A new unpacker for the file.
-    """
-
-    def __init__(
-        self, path: str, db: sqlite3.Connection, labels: Callable[[], list[str]], unpacker: Callable[[], Unpacker]
-    ) -> None:
-        self._path = path
-        self._db = db
-        self._labels = labels
-        self._unpacker = unpacker
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def blocks(self) -> Iterator[tuple[int, Block]]:
         """All documents but those that were unlearned, with the numbers of their blocks."""
-        n_labels, unpacker = len(self._labels()), self._unpacker()
-        gone = self._gone(unpacker)
+        n_labels, gone = len(self._store.labels()), self._gone()
         for number, *row in self._rows(f"SELECT block, {_ALL} FROM documents ORDER BY block"):
+            unpacker = self._store.unpacker()  # one for each: they are not all in memory at once
             block = Row(*row).block(n_labels, unpacker)
             if number in gone:
                 block = block.pick(_alive(block.n_docs, gone[number], unpacker))
@@ -66,19 +52,20 @@ class Log:
     def block(self, number: int) -> Block:
         """All documents of one block, those that were unlearned too."""
         for row in self._rows(f"SELECT {_ALL} FROM documents WHERE block = {number:d}"):
-            return Row(*row).block(len(self._labels()), self._unpacker())
-        raise self._unpacker().damaged(f"the log has no block {number}")
+            return Row(*row).block(len(self._store.labels()), self._store.unpacker())
+        raise self._store.unpacker().damaged(f"the log has no block {number}")
 
     def headings(self) -> Iterator[Heading]:
         """All blocks without their texts, the last one first."""
-        n_labels, unpacker = len(self._labels()), self._unpacker()
-        gone = self._gone(unpacker)
+        n_labels, gone = len(self._store.labels()), self._gone()
         for number, *row in self._rows(f"SELECT block, {', '.join(_HEADING)} FROM documents ORDER BY block DESC"):
+            unpacker = self._store.unpacker()
             block = Row(**dict(zip(_HEADING, row, strict=True)), **_UNREAD).block(n_labels, unpacker)
             yield Heading(number, block, _alive(block.n_docs, gone.get(number, _NONE), unpacker))
 
-    def _gone(self, unpacker: Unpacker) -> dict[int, Integers]:
+    def _gone(self) -> dict[int, Integers]:
         """Places of documents that were unlearned, by block."""
+        unpacker = self._store.unpacker()
         gone: dict[int, Integers] = {}
         for block, n, blob in self._rows("SELECT block, n_docs, places FROM removals"):
             places = unpacker.numbers(blob, n)
@@ -86,8 +73,8 @@ class Log:
         return gone
 
     def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
-        with explained(self._path):
-            yield from self._db.execute(query)
+        with explained(self._store.path):
+            yield from self._store.db.execute(query)
 
     def find(self, digests: Digests, labels: Iterable[frozenset[int]]) -> tuple[dict[int, list[int]], list[int]]:
         """Places of documents by block, the latest of several; and the rows of those that are not in the log."""

@@ -15,30 +15,35 @@ Changes of the schema are numbered and append-only: `MIGRATIONS[n]` takes a file
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
-from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing
 from urllib.parse import quote
 
-from bunrui.errors import StoreError
+from bunrui.errors import DamagedError, StoreError
 
-__all__ = ["FORMAT", "MIGRATIONS", "connect", "migrate", "new_file", "version_of"]
+__all__ = ["APPLICATION_ID", "FORMAT", "MIGRATIONS", "connect", "is_frozen", "migrate", "version_of"]
 
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
 APPLICATION_ID = 0x6275_6E72  # "bunr"
 WAIT_SECONDS = 10.0
 _LEAST_SQLITE = (3, 37)  # STRICT tables
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 1 << 30,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1 << 16,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 1,  # VACUUM needs one
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+}
 
 MIGRATIONS = (
     """
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-    CREATE TABLE labels (label INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+    CREATE TABLE labels (label INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, tx INTEGER NOT NULL) STRICT;
     CREATE TABLE transactions (
         tx INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, n_docs INTEGER NOT NULL, note TEXT NOT NULL,
         undone TEXT
     ) STRICT;
     CREATE TABLE documents (
-        block INTEGER PRIMARY KEY, tx INTEGER NOT NULL, n_docs INTEGER NOT NULL, txs BLOB NOT NULL,
+        block INTEGER PRIMARY KEY, tx INTEGER NOT NULL, n_docs INTEGER NOT NULL, times BLOB NOT NULL,
         digests BLOB NOT NULL, label_sets BLOB NOT NULL, codes BLOB NOT NULL, ids BLOB NOT NULL,
         sources BLOB NOT NULL, source_codes BLOB NOT NULL, sizes BLOB NOT NULL, text BLOB NOT NULL,
         given INTEGER NOT NULL
@@ -62,22 +67,31 @@ MIGRATIONS = (
 FORMAT = len(MIGRATIONS)
 
 
+def is_frozen(path: str) -> bool:
+    """Whether a file can be read only as if it never changed.
+
+    Without the right to write, SQLite can share a file with a writer only if its other files are there.
+    """
+    return not os.access(path, os.W_OK) and not os.path.exists(path + "-wal")
+
+
 def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     """A connection to a file that is there; what it holds is not looked at yet."""
     if sqlite3.sqlite_version_info < _LEAST_SQLITE:
         raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}: classifier files need 3.37 or newer")
     mode = "mode=rw"
     if read_only and not os.access(path, os.W_OK):
-        # Without the right to write, SQLite can share the file with a writer only if its other files are there.
-        mode = "mode=ro" if os.path.exists(path + "-wal") else "immutable=1"
+        mode = "immutable=1" if is_frozen(path) else "mode=ro"
     connection = sqlite3.connect(
-        f"file:{quote(os.path.abspath(path))}?{mode}",
+        f"file:{quote(os.fsencode(os.path.abspath(path)))}?{mode}",
         uri=True,
         timeout=WAIT_SECONDS,
         isolation_level=None,  # transactions begin and end where the code says so
         check_same_thread=False,
     )
     # A file may come from anywhere: its schema may call no functions, and writes nothing beside its own pages.
+    for limit, most in _LIMITS.items():
+        connection.setlimit(limit, most)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA secure_delete = ON")
@@ -85,35 +99,6 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")  # a transaction that returned survives a power cut
     connection.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
     return connection
-
-
-def new_file(path: str, meta: Mapping[str, str]) -> None:
-    """A new file, which is there as a whole or not at all."""
-    if os.path.lexists(path):
-        raise StoreError(f"{path} is there already: open it, or choose another name")
-    folder = os.path.dirname(os.path.abspath(path))
-    temporary = os.path.join(folder, f".{secrets.token_hex(8)}.bunrui")
-    try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
-        db = connect(temporary, read_only=False)
-        try:
-            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            db.execute("PRAGMA journal_mode = WAL")
-            migrate(db, 0)
-            db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-        finally:
-            db.close()
-        try:
-            os.link(temporary, path)  # unlike a renaming, this never replaces a file that somebody else has just made
-        except (PermissionError, NotImplementedError):  # a file system without links
-            os.rename(temporary, path)
-    except FileExistsError as error:
-        raise StoreError(f"{path} is there already: open it, or choose another name") from error
-    except OSError as error:
-        raise StoreError(f"{path} cannot be made: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            os.unlink(temporary)
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
@@ -130,4 +115,10 @@ def version_of(connection: sqlite3.Connection, name: str) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if not 1 <= version <= FORMAT:
         raise StoreError(f"{name} has format {version}, this bunrui knows 1 to {FORMAT}: install a newer bunrui")
+    with closing(sqlite3.connect(":memory:")) as plain:
+        for script in MIGRATIONS[:version]:
+            plain.executescript(script)
+        if connection.execute(_SCHEMA).fetchall() != plain.execute(_SCHEMA).fetchall():
+            # A view in place of a table may never end, and a trigger may do anything.
+            raise DamagedError(f"{name} has other tables than a classifier has: take a copy from a backup")
     return int(version)

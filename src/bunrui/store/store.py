@@ -19,9 +19,10 @@ from bunrui.counts import Counts
 from bunrui.errors import StoreError, UnlearnError
 from bunrui.store.cells import Head, Part, joined
 from bunrui.store.codec import Unpacker
+from bunrui.store.creation import new_file
 from bunrui.store.log import Log
 from bunrui.store.mounts import warn_of_network
-from bunrui.store.schema import connect, migrate, new_file, version_of
+from bunrui.store.schema import connect, is_frozen, migrate, version_of
 from bunrui.store.transaction import Transaction, now
 from bunrui.store.trouble import check_is_file, explained
 
@@ -79,10 +80,12 @@ class Store:
         The documents that it keeps.
     """
 
-    def __init__(self, path: str, db: sqlite3.Connection) -> None:
-        self.path = path
+    def __init__(self, path: str, name: str, db: sqlite3.Connection, *, read_only: bool) -> None:
+        self.path = name
+        self._at = path
+        self._read_only = read_only
         self.db = db
-        self.log = Log(path, db, self.labels, self.unpacker)
+        self.log = Log(self)
         meta = self._meta()
         try:
             self.keep = str(meta["keep"])
@@ -90,7 +93,7 @@ class Store:
             self.fingerprint = str(meta["fingerprint"])
             self.created = str(meta["created"])
             self.pruned = int(meta["pruned"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self.unpacker().damaged("it lacks what every classifier has") from error
         if self.keep not in KEEPS:
             raise self.unpacker().damaged(f"it keeps {self.keep!r}, whatever that may be")
@@ -107,8 +110,9 @@ class Store:
         fingerprint: str,
         settings: Mapping[str, Any],
         pruned: int = 1,
+        name: str | None = None,
     ) -> Store:
-        """A new file."""
+        """A new file; `name` is what it will be called."""
         meta = {
             "analyzer": analyzer,
             "created": now(),
@@ -118,13 +122,14 @@ class Store:
             "pruned": pruned,
             "settings": settings,
         }
-        with explained(path):
-            new_file(path, {key: json.dumps(value) for key, value in meta.items()})
-        return cls.open(path)
+        rows = {key: json.dumps(value, default=float) for key, value in meta.items()}  # NumPy's numbers too
+        with explained(name or path):
+            new_file(path, name or path, rows)
+        return cls.open(path, name=name)
 
     @classmethod
-    def open(cls, path: str, *, read_only: bool = False) -> Store:
-        """A file that is there."""
+    def open(cls, path: str, *, read_only: bool = False, name: str | None = None) -> Store:
+        """A file that is there; `name` is for messages."""
         check_is_file(path)
         warn_of_network(path)
         with explained(path):
@@ -133,10 +138,17 @@ class Store:
                 version = version_of(db, path)
                 if not read_only:
                     migrate(db, version)
-                return cls(path, db)
+                return cls(path, name or path, db, read_only=read_only)
             except BaseException:
                 db.close()
                 raise
+
+    def reconnect(self) -> None:
+        """Look again at a file that this process has no right to share with a writer."""
+        if self._read_only and is_frozen(self._at):
+            with explained(self.path):
+                self.db.close()
+                self.db = connect(self._at, read_only=True)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -152,7 +164,7 @@ class Store:
     def size(self) -> int:
         """Bytes of the file, and of what is not yet written back to it."""
         total = 0
-        for path in (self.path, f"{self.path}-wal"):
+        for path in (self._at, f"{self._at}-wal"):
             with suppress(FileNotFoundError):
                 total += os.path.getsize(path)
         return total
@@ -251,9 +263,11 @@ class Store:
 
     def _time(self, text: str) -> str:
         try:
-            datetime.fromisoformat(text)
-        except ValueError as error:
-            raise self.unpacker().damaged("a time in its list of transactions cannot be read") from error
+            is_aware = datetime.fromisoformat(text).tzinfo is not None
+        except (TypeError, ValueError):
+            is_aware = False
+        if not is_aware:
+            raise self.unpacker().damaged("a time in its list of transactions cannot be read")
         return text
 
     def _note(self, text: str) -> dict[str, Any]:
@@ -295,15 +309,18 @@ class Store:
     def is_crowded(self) -> bool:
         """Whether the deltas should be folded into a snapshot."""
         with explained(self.path):
-            rows = self.db.execute("SELECT sum(n_cells) FROM cells GROUP BY delta").fetchall()
+            rows = self.db.execute(
+                "SELECT coalesce(sum(n_cells), 0) FROM deltas LEFT JOIN cells USING (delta) GROUP BY delta"
+            ).fetchall()
         sizes = [n_cells for (n_cells,) in rows]
         largest = max(sizes, default=0)
         return len(sizes) > _MOST_DELTAS or sum(sizes) - largest > max(largest, _FEW_CELLS)
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
-        """Change how the counts are read."""
+        """Change how the counts are read; call while writing."""
         with explained(self.path):
-            self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (json.dumps(settings),))
+            text = json.dumps(settings, default=float)
+            self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
 
     def undo(self) -> tuple[str, int, list[tuple[int, Counts]]]:
         """Take the last transaction back; call while writing.
@@ -322,15 +339,18 @@ class Store:
             (snapshot,) = self.db.execute(_LAST_SNAPSHOT).fetchone()
             if tx <= snapshot:
                 raise StoreError(
-                    f"the last transaction of {self.path} is part of its snapshot and cannot be undone: "
-                    "unlearn its documents instead"
+                    f"the last change of {self.path} was joined with those before it, by compact or because they were "
+                    "many, and cannot be undone: unlearn its documents instead"
                 )
             deltas = list(self._deltas(tx - 1))
-            if kind == "rename":
-                names = self._note(note)
-                self.db.execute("UPDATE labels SET name = ? WHERE name = ?", (names["label"], names["to"]))
             self.db.execute("DELETE FROM documents WHERE tx = ?", (tx,))
             self.db.execute("DELETE FROM removals WHERE tx = ?", (tx,))
+            self.db.execute("DELETE FROM labels WHERE tx = ?", (tx,))  # nobody else has used them
+            before = self._note(note)
+            if kind == "rename":
+                self.db.execute("UPDATE labels SET name = ? WHERE name = ?", (before.get("label"), before.get("to")))
+            elif kind == "set" and isinstance(before.get("before"), dict):
+                self.save_settings(before["before"])
             self.db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx = ?)", (tx,))
             self.db.execute("DELETE FROM deltas WHERE tx = ?", (tx,))
             self.db.execute("UPDATE transactions SET undone = ? WHERE tx = ?", (now(), tx))
@@ -341,7 +361,7 @@ class Store:
         """Give a label another name; call while writing."""
         with explained(self.path):
             self.db.execute("UPDATE labels SET name = ? WHERE label = ?", (name, label))
-        self.new_generation()
+            self.new_generation()
 
     def new_generation(self) -> None:
         """Make all readers read everything again; call while writing."""

@@ -19,9 +19,14 @@ from bunrui.store.trouble import explained
 __all__ = ["Transaction", "insert_block", "insert_counts", "now"]
 
 
+def written(moment: datetime) -> str:
+    """A time, as the file writes it down."""
+    return moment.isoformat(timespec="microseconds")
+
+
 def now() -> str:
     """The time, as the file writes it down."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+    return written(datetime.now(UTC))
 
 
 class Transaction:
@@ -42,11 +47,18 @@ class Transaction:
         self._db = db
         self._path = path
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, '{}') RETURNING tx"
+        moment = datetime.now(UTC)
+        self._time = int(moment.timestamp() * 1e6)
         with explained(path):
-            self.number: int = db.execute(insert, (kind, now())).fetchone()[0]
+            self.number: int = db.execute(insert, (kind, written(moment))).fetchone()[0]
         self.note = dict(note)
         self.n_docs = 0
         self.changes: list[tuple[int, Counts]] = []
+
+    @property
+    def time(self) -> int:
+        """Microseconds since 1970."""
+        return self._time
 
     def label_ids(self, names: Sequence[str]) -> Integers:
         """The file's ids of labels; new ones get the next."""
@@ -55,8 +67,16 @@ class Transaction:
             for name in names:
                 if name not in known:
                     known[name] = len(known)
-                    self._db.execute("INSERT INTO labels VALUES (?, ?)", (known[name], name))
+                    self._db.execute("INSERT INTO labels VALUES (?, ?, ?)", (known[name], name, self.number))
         return np.array([known[name] for name in names], np.int64)
+
+    def _ids_of(self, counts: Counts) -> Integers:
+        """The file's ids of the labels of counts; those without documents get one that no label has."""
+        live = np.flatnonzero(counts.doc_count)
+        known = self.label_ids([counts.labels[c] for c in live.tolist()])
+        ids = np.full(len(counts.labels), known.max(initial=-1) + 1, np.int64)
+        ids[live] = known
+        return ids
 
     def log(self, row: Row) -> None:
         """Keep a block of documents."""
@@ -74,21 +94,27 @@ class Transaction:
 
     def snapshot(self, counts: Counts, upto: int) -> None:
         """Replace all deltas by the counts that they add up to, those of the transactions up to a number."""
-        ids = self.label_ids(counts.labels)
+        ids = self._ids_of(counts)
         with explained(self._path):
             self._db.execute("DELETE FROM cells")
             self._db.execute("DELETE FROM deltas")
             insert_counts(self._db, upto, counts, ids, 1, is_snapshot=True)
 
-    def finish(self) -> None:
-        """Write down what changes."""
+    def finish(self) -> bool:
+        """Write down what changes; whether anything does.  If not, there was no transaction."""
+        if not self.n_docs and not self.note.get("before"):
+            with explained(self._path):
+                self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
+                self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
+            return False
         for sign, counts in self.changes:
-            ids = self.label_ids(counts.labels)
+            ids = self._ids_of(counts)
             with explained(self._path):
                 insert_counts(self._db, self.number, counts, ids, sign)
         with explained(self._path):
-            row = (self.n_docs, json.dumps(self.note, ensure_ascii=False), self.number)
+            row = (self.n_docs, json.dumps(self.note, ensure_ascii=False, default=float), self.number)
             self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
+        return True
 
 
 def insert_block(db: sqlite3.Connection, tx: int, row: Row, number: int | None = None) -> None:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bunrui.errors import StoreError
+from bunrui.errors import DamagedError, StoreError
 
 __all__ = ["check_is_file", "explained"]
 
@@ -31,18 +31,23 @@ def explained(name: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:  # text that is none, or a message about it
-        raise StoreError(f"{name} is damaged: it has text that is not UTF-8. Take a copy from a backup") from error
+        raise DamagedError(f"{name} is damaged: it has text that is not UTF-8. Take a copy from a backup") from error
+    except sqlite3.ProgrammingError as error:
+        raise StoreError(f"{name} is closed ({error}): open it again") from error
     except sqlite3.Error as error:
         # The low byte is the kind of error, the others say more about it.
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        kind = StoreError if code in _ADVICE and code != sqlite3.SQLITE_CORRUPT else DamagedError
         advice = _ADVICE.get(code, "{name} is damaged or not a bunrui classifier ({error})")
-        raise StoreError(advice.format(name=name, error=error)) from error
+        raise kind(advice.format(name=name, error=error)) from error
 
 
 def check_is_file(path: str) -> None:
     """Refuse what is plainly no classifier, before SQLite sees it."""
     if os.path.isdir(path):
         raise StoreError(f"{path} is a folder, not a classifier file")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise StoreError(f"{path} is no file: give one that `bunrui learn` made")
     try:
         with open(path, "rb") as file:
             head = file.read(len(_MAGIC))

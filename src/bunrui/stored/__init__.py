@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from bunrui.stored.checking import Report
 from bunrui.stored.classifier import StoredClassifier
-from bunrui.stored.opening import create, open
+from bunrui.stored.opening import create, creating, open
 
-__all__ = ["StoredClassifier", "create", "open"]
+__all__ = ["Report", "StoredClassifier", "create", "creating", "open"]

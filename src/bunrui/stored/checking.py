@@ -34,7 +34,7 @@ def check(classifier: StoredClassifier) -> Report:
     """Check the file behind a classifier."""
     store = classifier._file.store
     report = Report([], [], [])
-    with classifier._file.lock, store.reading():
+    with classifier._file.use(), store.reading():
         problems = store.integrity()
         _say(report, not problems, "the pages of the file", "; ".join(problems))
         try:
@@ -42,7 +42,7 @@ def check(classifier: StoredClassifier) -> Report:
         except BunruiError as error:
             report.wrong.append(str(error))
             return report
-        report.right.append(f"snapshot and deltas: checksums, totals, {counts.n_features:,} features")
+        report.right.append(f"snapshot and deltas: checksums, totals; features: {counts.n_features:,}")
         if store.keep == "nothing":
             report.unknown.append("the counts, from their documents: the file keeps none")
             return report
@@ -69,7 +69,7 @@ def _check_log(classifier: StoredClassifier, store: Store, counts: Counts, repor
             again.add(classifier.count_sets(documents, label_sets(labels, len(documents), again.label_ids)))
     expected = {label: n for label, (n, _, _) in counts.class_totals().items()}
     found = {name: n for name, n in zip(names, by_label.tolist(), strict=True) if n}
-    _say(report, n_docs == counts.n_docs, f"{n_docs:,} documents in the log", f"{counts.n_docs:,} in the counts")
+    _say(report, n_docs == counts.n_docs, f"documents in the log: {n_docs:,}", f"{counts.n_docs:,} in the counts")
     _say(report, found == expected, "documents of each label", "the log has others than the counts")
     if store.keep == "digests":
         report.unknown.append("the counts and digests, from their texts: the file keeps digests only")

@@ -3,60 +3,26 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import Any
 
-from bunrui.classifier import Labels, TextClassifier, Texts
-from bunrui.counts import Counts
-from bunrui.errors import BunruiError, DuplicateError, MismatchError, MissingExtraError, OptionError, StoreError
-from bunrui.kernel.workspace import release
-from bunrui.store import (
-    FORMAT,
-    KEEPS,
-    Entry,
-    State,
-    Store,
-    Transaction,
-    apply,
-    compact,
-    document_digests,
-    key_words,
-    wipe,
-)
+from bunrui.classifier import Labels, TextClassifier, Texts, without_alpha
+from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError, StoreError
+from bunrui.prediction import Reader
+from bunrui.store import FORMAT, Entry, Store, document_digests, unpublished
 from bunrui.stored import lifecycle
 from bunrui.stored.checking import Report, check
-from bunrui.stored.documents import (
-    Choice,
-    Document,
-    both,
-    by_digests,
-    by_ids,
-    by_source,
-    by_texts,
-    by_time,
-    listed,
-)
-from bunrui.stored.duplicates import Seen
+from bunrui.stored.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
+from bunrui.stored.file import File
+from bunrui.stored.merging import merge
 from bunrui.stored.options import new_store, options_of, settings_of
-from bunrui.stored.sessions import Learning, Unlearning, copied
+from bunrui.stored.sessions import Learning, Unlearning
 
 __all__ = ["StoredClassifier"]
 
 Path = str | os.PathLike[str]
-
-
-class _File:
-    """The file behind a classifier, shared by the models that read it."""
-
-    def __init__(self, store: Store, state: State, read_only: bool) -> None:
-        self.store = store
-        self.state: State | None = state  # what the memory knows; None when it must be read again
-        self.read_only = read_only
-        self.lock = threading.RLock()
-        self.seen: tuple[State, Seen] | None = None
 
 
 class StoredClassifier(TextClassifier):
@@ -69,17 +35,17 @@ class StoredClassifier(TextClassifier):
         options = options_of(store)
         try:
             super().__init__(**options)
+        except MissingExtraError:
+            raise
         except (BunruiError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, MissingExtraError):
-                raise
             raise store.unpacker().damaged(f"its options make no sense ({error})") from error
         if self.counts.fingerprint != store.fingerprint:
             raise MismatchError(
                 f"{store.path} was made where the analyzer gave other features (another version of bunrui, of its "
                 "dictionary or of Python's Unicode tables): open it there, or learn the documents again here"
             )
-        self._memory.counts, state = store.load()
-        self._file = _File(store, state, read_only)
+        self._file = File(store, self._memory, read_only=read_only)
+        self._is_twin = False
 
     def __repr__(self) -> str:
         inner = super().__repr__().removeprefix("TextClassifier(")
@@ -96,9 +62,10 @@ class StoredClassifier(TextClassifier):
         return self._file.store.keep
 
     def close(self) -> None:
-        """Let go of the file; what is in memory stays readable."""
-        with self._file.lock:
-            self._file.store.close()
+        """Let go of the file; what is in memory stays readable.  What `with_model` gave closes with this."""
+        if not self._is_twin:
+            with self._file.lock:
+                self._file.store.close()
 
     def __enter__(self) -> StoredClassifier:
         return self
@@ -107,35 +74,18 @@ class StoredClassifier(TextClassifier):
         self.close()
 
     def refresh(self) -> bool:
-        """Take in what other processes have learned since; whether there was any."""
-        with self._file.lock:
-            return self._catch_up()
-
-    def _catch_up(self) -> bool:
-        """Read what the memory does not know yet; whether there was any."""
-        file = self._file
-        before, file.state = file.state, None  # until all of it is in
-        news = file.store.news(before) if before is not None else None
-        if news is None:
-            counts, file.state = file.store.load()
-            with self._memory.lock.write():
-                counts.version = self.counts.version + 1
-                self._memory.counts = counts
+        """Take in what other processes have learned and set since; whether there was any."""
+        is_new = self._file.catch_up()
+        options = options_of(self._file.store)
+        if not self._is_twin and options != self.get_params():
+            super().set_params(**options)
             return True
-        deltas, state = news
-        self._take_in(deltas)
-        file.state = state
-        return state != before
+        return is_new
 
-    def _take_in(self, deltas: list[tuple[int, Counts]]) -> None:
-        with self._memory.lock.write():
-            for sign, delta in deltas:
-                if sign > 0 and not self.counts.labels:
-                    delta.version = self.counts.version + 1
-                    self._memory.counts = delta
-                    continue
-                apply(self.counts, sign, delta, self._file.store.unpacker())
-                release(delta.vocabulary)
+    def _current_reader(self) -> Reader:
+        if self._file.is_torn:
+            raise StoreError(f"what is in memory is not what {self.path} has: call refresh, or open it anew")
+        return super()._current_reader()
 
     # Learning
 
@@ -182,7 +132,8 @@ class StoredClassifier(TextClassifier):
                 session.add(texts, labels)
             return self
         choice, check_all = _choice(None, ids, digests)
-        with self._writing("unlearn") as transaction:
+        self._need_log()
+        with self._file.writing("unlearn") as transaction:
             lifecycle.change(self, transaction, choice, lambda _: [])
             check_all()
         return self
@@ -194,35 +145,47 @@ class StoredClassifier(TextClassifier):
         texts: Texts | None = None,
         ids: Sequence[str] | None = None,
         digests: Sequence[str] | None = None,
-    ) -> StoredClassifier:
-        """Give documents that were learned another label, or other labels; a text that was learned twice, both times.
+    ) -> int:
+        """Give documents that were learned another label, or other labels; how many have changed.
 
-        They are given by their texts, ids or digests; by texts also where the file keeps digests only.
+        They are given by their texts, ids or digests; by texts also where the file keeps digests only.  A text that was
+        learned twice changes both times.
         """
+        if texts is not None and hasattr(texts, "to_pylist"):
+            texts = texts.to_pylist()
         choice, check_all = _choice(texts, ids, digests)
         known = None
         if texts is not None and self.keep != "text":
             known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
+        self._need_log()
         names = [labels] if isinstance(labels, str) else list(labels)
         lifecycle.check_labels(names)
-        with self._writing("relabel", labels=names) as transaction:
+        with self._file.writing("relabel", labels=names) as transaction:
             lifecycle.change(self, transaction, choice, lambda _: names, known)
             check_all()
-        return self
+        return transaction.n_docs
 
     def forget(self, *, before: datetime | None = None, source: str | None = None) -> int:
         """Unlearn the documents that were learned before a time, or came from a source; how many there were."""
         choices = []
         if before is not None:
-            choices.append(by_time(self._file.store, before))
+            choices.append(by_time(before))
         if source is not None:
             choices.append(by_source(source))
         if not choices:
             raise OptionError("forget needs before=, source=, or both")
         note = {"before": before.isoformat() if before else None, "source": source}
-        with self._writing("forget", **note) as transaction:
+        self._need_log()
+        with self._file.writing("forget", **note) as transaction:
             lifecycle.change(self, transaction, both(*choices), lambda _: [])
         return transaction.n_docs
+
+    def _need_log(self) -> None:
+        if self.keep == "nothing":
+            raise StoreError(
+                f"{self.path} keeps nothing of its documents, so that it cannot tell them apart: unlearn them by their "
+                "texts and labels, or learn into a file that keeps texts"
+            )
 
     def rename_label(self, label: str, name: str) -> int:
         """Give a label another name; how many documents have it."""
@@ -244,74 +207,21 @@ class StoredClassifier(TextClassifier):
             for texts, labels in batches:
                 session.add(texts, labels)
         """
-        with self._writing("learn") as transaction:
-            session = Learning(self, self._file.store, transaction, self._seen("learn" if unique else None), unique)
-            yield session
-            session.finish()
-        if session.seen is not None and self._file.state is not None:
-            self._file.seen = self._file.state, session.seen
+        file = self._file
+        with file.lock:
+            with file.writing("learn") as transaction:
+                session = Learning(self, file.store, transaction, file.seen(needed=unique), unique)
+                yield session
+                session.finish()
+            file.remember(session.seen)
 
     @contextmanager
     def unlearning(self) -> Iterator[Unlearning]:
         """Unlearn batch by batch in one transaction, as `learning` learns."""
-        with self._writing("unlearn") as transaction:
+        with self._file.writing("unlearn") as transaction:
             session = Unlearning(self, self._file.store, transaction)
             yield session
             session.finish()
-
-    @contextmanager
-    def _writing(self, kind: str, **note: Any) -> Iterator[Transaction]:
-        """A transaction of the file; what it says of the counts goes into the memory when it is written."""
-        file = self._file
-        self._check_writable(kind)
-        with file.lock:
-            with file.store.writing():
-                self._catch_up()
-                before = file.state
-                transaction = file.store.transaction(kind, **note)
-                if file.store.is_crowded():
-                    transaction.snapshot(self.counts, transaction.number - 1)
-                yield transaction
-                transaction.finish()
-            # From here on the file has it.  If the memory fails to follow, it is read again.
-            file.state = None
-            self._take_in(transaction.changes)
-            assert before is not None
-            file.state = State(before.generation, transaction.number)
-
-    @contextmanager
-    def _rewriting(self, kind: str, **note: Any) -> Iterator[Transaction]:
-        """A transaction that changes more than counts: all is read again afterwards."""
-        with self._file.lock:
-            with self._writing(kind, **note) as transaction:
-                yield transaction
-            self._file.state = None
-            self._catch_up()
-
-    def _check_read_only(self, verb: str) -> None:
-        if self._file.read_only:
-            raise StoreError(f"{self.path} was opened for reading only: open it with read_only=False to {verb}")
-
-    def _check_writable(self, verb: str) -> None:
-        self._check_read_only(verb)
-        if self._file.store.pruned > 1:
-            raise StoreError(
-                f"{self.path} lacks the words of fewer than {self._file.store.pruned} documents, so that it cannot "
-                f"{verb} exactly: do that in the file it was made from"
-            )
-
-    def _seen(self, strict: str | None) -> Seen | None:
-        """The texts that were learned, None where the file does not know; call while writing."""
-        file = self._file
-        if self.keep == "nothing":
-            if strict:
-                raise StoreError(
-                    f"{self.path} keeps nothing of its documents, so that it cannot {strict} each text once"
-                )
-            return None
-        if file.seen is None or file.seen[0] != file.state:
-            return Seen(file.store.log.keys())
-        return file.seen[1].copy()
 
     def merge(self, *others: TextClassifier, unique: bool = False) -> StoredClassifier:
         """Add what other classifiers with the same analyzer have learned, and what their files keep, all or none.
@@ -319,76 +229,17 @@ class StoredClassifier(TextClassifier):
         One in memory knows nothing of its documents: it merges into a file with `keep="nothing"`.  With `unique`, files
         that have learned the same text are refused.
         """
-        with ExitStack() as stack:
-            for other in others:
-                self._check_mergeable(other)
-                if isinstance(other, StoredClassifier):
-                    stack.enter_context(other._file.lock)
-                    stack.enter_context(other._file.store.reading())
-                    other._catch_up()
-            with self._writing("merge") as transaction:
-                seen = self._seen("merge" if unique else None)
-                n_duplicates = sum(self._add_all(other, transaction, seen) for other in others)
-                if unique and n_duplicates:
-                    raise DuplicateError(f"{n_duplicates:,} texts are in several of the files, or twice in one")
-                if n_duplicates:
-                    transaction.note["duplicates"] = n_duplicates
+        merge(self, others, unique=unique)
         return self
 
-    def _check_mergeable(self, other: TextClassifier) -> None:
-        other._check_strings()
-        if self.counts.fingerprint != other.counts.fingerprint:
-            name = other.path if isinstance(other, StoredClassifier) else "the other classifier"
-            raise MismatchError(
-                f"{name} was made with another analyzer ({other._analyzer.describe()}) than {self.path} "
-                f"({self._analyzer.describe()}): learn the documents again with one of the two"
-            )
-        if not isinstance(other, StoredClassifier):
-            if self.keep != "nothing":
-                raise OptionError(
-                    f"{self.path} keeps {self.keep} of every document, which a classifier in memory has not: "
-                    "merge it into a file with keep='nothing'"
-                )
-            return
-        if os.path.samefile(self.path, other.path):
-            raise OptionError(f"{other.path} cannot be merged with itself: name other files")
-        if other._file.store.pruned > 1:
-            raise StoreError(f"{other.path} lacks rare words: merge the file it was made from")
-        if KEEPS.index(other.keep) < KEEPS.index(self.keep):
-            raise OptionError(
-                f"{self.path} keeps {self.keep} of every document, but {other.path} keeps {other.keep}: "
-                f"merge both into a new file that keeps {other.keep}"
-            )
-
-    def _add_all(self, other: TextClassifier, transaction: Transaction, seen: Seen | None) -> int:
-        """Add what another classifier knows; how many of its texts were there."""
-        n_duplicates = 0
-        if isinstance(other, StoredClassifier) and seen is not None:
-            source = other._file.store
-            label_ids = transaction.label_ids(source.labels()).tolist()
-            for _, block in source.log.blocks():
-                n_duplicates += int(seen.add(key_words(block.digests)).sum())
-                transaction.log(copied(block, transaction.number, label_ids, self.keep))
-        with other._memory.lock.read():
-            theirs = other.counts.copy()
-        transaction.changes.append((1, theirs))
-        transaction.n_docs += theirs.n_docs
-        return n_duplicates
-
     def undo(self) -> tuple[str, int]:
-        """Take the last transaction back: its kind, and its number of documents."""
-        file = self._file
-        self._check_writable("undo")
-        with file.lock:
-            with file.store.writing():
-                self._catch_up()
-                kind, n_docs, deltas = file.store.undo()
-                state = file.store.state()
-            file.state = None
-            if kind == "rename":
-                self._catch_up()
-            self._take_in([(-sign, delta) for sign, delta in reversed(deltas)])
-            file.state = state
+        """Take the last transaction back: its kind, and its number of documents.
+
+        As long as the file has it apart from the others: `compact` joins all, and many changes are joined on the way.
+        """
+        kind, n_docs = self._file.undo()
+        if kind == "set":
+            self.refresh()
         return kind, n_docs
 
     def compact(self) -> None:
@@ -397,15 +248,7 @@ class StoredClassifier(TextClassifier):
         Afterwards neither the text of an unlearned document nor the words that only it had are found in any byte of the
         file; what was done before cannot be undone.
         """
-        file = self._file
-        self._check_read_only("compact")
-        with file.lock:
-            with file.store.writing():
-                self._catch_up()
-                compact(file.store, self.counts)
-            file.state = None
-            self._catch_up()
-            wipe(file.store)
+        self._file.compact()
 
     # The rest of the file
 
@@ -413,12 +256,14 @@ class StoredClassifier(TextClassifier):
         """What the file knows of every document, in the order in which they were learned."""
         if self.keep == "nothing":
             raise StoreError(f"{self.path} keeps nothing of its documents: learn them into a file with keep='text'")
-        with self._file.lock, self._file.store.reading():
-            yield from listed(self._file.store)
+        # A connection of its own: the loop may take its time, and change the classifier meanwhile.
+        store = Store.open(self.path, read_only=True)
+        with closing(store), store.reading():
+            yield from listed(store)
 
     def history(self) -> list[Entry]:
         """Everything that was done, in order."""
-        with self._file.lock:
+        with self._file.use():
             return self._file.store.transactions()
 
     def check(self) -> Report:
@@ -429,11 +274,13 @@ class StoredClassifier(TextClassifier):
         """Change how the counts are read, also in the file: model, smoothing, alpha, prior and so on."""
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new file and learn the documents again")
-        self._check_read_only("configure")
-        checked = TextClassifier(**(self.get_params() | options))
-        with self._file.lock:
-            self._file.store.save_settings(settings_of(checked))
-        super().set_params(**options)
+        known = self.get_params()
+        for name in options:
+            if name not in known:
+                raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
+        checked = TextClassifier(**(known | without_alpha(options)))
+        self._file.configure(settings_of(checked))
+        super().set_params(**checked.get_params())
         return self
 
     def info(self) -> dict[str, Any]:
@@ -473,14 +320,17 @@ class StoredClassifier(TextClassifier):
         """
         if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
             raise OptionError(f"min_df should be a whole number above 0, not {min_df!r}")
+        name = os.fspath(path)
+        self._file.catch_up()
         with self._memory.lock.read():
             counts = self.counts.pruned(min_df)
-        store = new_store(os.fspath(path), self, "nothing", max(min_df, self._file.store.pruned))
-        with closing(store), store.writing():
-            transaction = store.transaction("slim", source=os.path.basename(self.path))
-            transaction.snapshot(counts, transaction.number)
-            transaction.n_docs = counts.n_docs
-            transaction.finish()
+        with unpublished(name) as temporary:
+            store = new_store(temporary, self, "nothing", max(min_df, self._file.store.pruned), name)
+            with closing(store), store.writing():
+                transaction = store.transaction("slim")
+                transaction.snapshot(counts, transaction.number)
+                transaction.n_docs = counts.n_docs
+                transaction.finish()
 
     # As a scikit-learn estimator
 
@@ -488,7 +338,7 @@ class StoredClassifier(TextClassifier):
         """A classifier that reads the same counts by another model or with other options; the file stays as it is."""
         other = StoredClassifier.__new__(StoredClassifier)
         other.__dict__.update(super().with_model(model, **options).__dict__)
-        other._file = self._file
+        other._file, other._is_twin = self._file, True
         return other
 
     def fit(self, texts: Texts, labels: Labels) -> StoredClassifier:

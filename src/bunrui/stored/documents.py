@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ Places = npt.NDArray[np.bool_]
 Choice = Callable[[Block], Places]
 
 _SHOWN = 3
+_START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Document(NamedTuple):
@@ -55,7 +56,7 @@ class Picked(NamedTuple):
 def pick(store: Store, choice: Choice) -> Iterator[Picked]:
     """The documents that are chosen, with their texts where the file keeps them."""
     for number, heading, alive in list(store.log.headings()):
-        places = alive[choice(heading)[alive]]
+        places = alive[choice(heading.pick(alive))] if len(alive) else alive
         if len(places):
             yield Picked(number, places, store.log.block(number).pick(places))
 
@@ -63,7 +64,6 @@ def pick(store: Store, choice: Choice) -> Iterator[Picked]:
 def listed(store: Store) -> Iterator[Document]:
     """All documents, in the order in which they were learned."""
     names = store.labels()
-    times = {entry.number: entry.time for entry in store.transactions()}
     for _, block in store.log.blocks():
         texts = block.documents() if block.sizes is not None else [None] * block.n_docs
         for place, text in enumerate(texts):
@@ -71,30 +71,37 @@ def listed(store: Store) -> Iterator[Document]:
             yield Document(
                 digest=block.digests[place].tobytes().hex(),
                 labels=sorted(names[k] for k in block.label_sets[block.codes[place]]),
-                time=times.get(int(block.txs[place]), ""),
+                time=_written(int(block.times[place])),
                 id=block.ids[place] if block.ids else None,
                 source=block.sources[source - 1] if source else None,
                 text=text,
             )
 
 
+def _written(microseconds: int) -> str:
+    try:
+        return (_START + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+    except OverflowError:
+        return ""
+
+
 class _Wanted:
     """A choice by values that must all be there."""
 
     def __init__(self, values: Sequence[Any], what: str) -> None:
-        self._missing = {value: value for value in values}
-        self._wanted = set(values)
+        self._wanted = dict.fromkeys(values)
+        self._missing = dict(self._wanted)
         self._what = what
 
     def mask(self, known: Sequence[Any]) -> Places:
-        for value in self._wanted.intersection(known):
+        for value in known:
             self._missing.pop(value, None)
         return np.array([value in self._wanted for value in known], bool)
 
     def check(self) -> None:
         """Refuse what was not found."""
         if self._missing:
-            names = [str(value) for value in self._missing]
+            names = [repr(value) for value in self._missing]
             shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
             raise UnlearnError(f"no document that is learned has the {self._what} {shown}")
 
@@ -121,11 +128,10 @@ def by_texts(texts: Any) -> tuple[Choice, Callable[[], None]]:
     return by_digests([digest.tobytes().hex() for digest in document_digests(texts)])
 
 
-def by_time(store: Store, before: datetime) -> Choice:
+def by_time(before: datetime) -> Choice:
     """Learned before a time; one without a zone is local."""
-    moment = before.astimezone(UTC)
-    txs = [entry.number for entry in store.transactions() if datetime.fromisoformat(entry.time) < moment]
-    return lambda block: np.isin(block.txs, txs)
+    limit = int(before.astimezone(UTC).timestamp() * 1e6)
+    return lambda block: block.times < limit
 
 
 def by_source(source: str) -> Choice:

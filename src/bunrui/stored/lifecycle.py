@@ -93,15 +93,9 @@ def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[
 
 def _relabelled(block: Block, transaction: Transaction, labels: list[list[str]]) -> Block:
     """The block with other labels, by code."""
-    ids = {name: k for names in labels for name in names for k in transaction.label_ids([name]).tolist()}
-    sets = [[ids[name] for name in names] for names in labels]
-    used = sorted(set(block.codes.tolist()))
-    places = {code: place for place, code in enumerate(used)}
-    return block._replace(
-        txs=np.full(block.n_docs, transaction.number, np.int64),
-        label_sets=[sets[code] for code in used],
-        codes=np.array([places[code] for code in block.codes.tolist()], np.int64),
-    )
+    used = sorted({name for code in set(block.codes.tolist()) for name in labels[code]})
+    ids = dict(zip(used, transaction.label_ids(used).tolist(), strict=True))
+    return block._replace(label_sets=[[ids.get(name, 0) for name in names] for names in labels]).tidy()
 
 
 def drop_label(classifier: StoredClassifier, label: str) -> int:
@@ -113,15 +107,16 @@ def move_label(classifier: StoredClassifier, label: str, to: str) -> int:
     """Give all documents of a label another one instead."""
     if label == to:
         raise LabelError(f"{label!r} cannot be moved to itself")
-    check_labels([to])
     return _without(classifier, label, to)
 
 
 def _without(classifier: StoredClassifier, label: str, to: str | None) -> int:
     store = classifier._file.store
     kind, note = ("drop", {"label": label}) if to is None else ("move", {"label": label, "to": to})
-    with classifier._writing(kind, **note) as transaction:
+    with classifier._file.writing(kind, **note) as transaction:
         label_id = _known(classifier, label)
+        if to is not None:
+            _known(classifier, to)
 
         def after(labels: list[str]) -> list[str]:
             return [name for name in labels if name != label] + ([to] if to is not None and label in labels else [])
@@ -164,8 +159,10 @@ def rename_label(classifier: StoredClassifier, label: str, name: str) -> int:
     """Give a label another name."""
     check_labels([name])
     store = classifier._file.store
-    with classifier._rewriting("rename", label=label, to=name) as transaction:
+    with classifier._file.rewriting("rename", label=label, to=name) as transaction:
         label_id = _known(classifier, label)
+        if name == label:
+            raise LabelError(f"{label!r} has that name already")
         if name in classifier.counts.live_labels:
             raise LabelError(f"there is a label {name!r} already: move {label!r} to it instead")
         if name in store.labels():
@@ -177,6 +174,6 @@ def rename_label(classifier: StoredClassifier, label: str, name: str) -> int:
 
 def _known(classifier: StoredClassifier, label: str) -> int:
     if label not in classifier.counts.live_labels:
-        known = ", ".join(classifier.counts.live_labels[:20])
+        known = ", ".join(classifier.counts.live_labels[:20]) or "none"
         raise LabelError(f"there is no label {label!r} in {classifier.path}: the labels are {known}")
     return classifier._file.store.labels().index(label)

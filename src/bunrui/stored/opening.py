@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from bunrui.classifier import TextClassifier
 from bunrui.errors import OptionError
 from bunrui.models import DEFAULT_MODEL
-from bunrui.store import KEEPS, Store
+from bunrui.store import KEEPS, Store, unpublished
 from bunrui.stored.classifier import Path, StoredClassifier
 from bunrui.stored.options import new_store
 
-__all__ = ["create", "open"]
+__all__ = ["create", "creating", "open"]
 
 
 def create(path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **options: Any) -> StoredClassifier:
@@ -40,9 +42,28 @@ def create(path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **opti
     ...     print(clf.predict(["pills?"])[0])
     spam
     """
+    name = os.fspath(path)
+    plain = _checked(model, keep, options)
+    with unpublished(name) as temporary:
+        new_store(temporary, plain, keep, name=name).close()
+    return open(name)
+
+
+@contextmanager
+def creating(
+    path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **options: Any
+) -> Iterator[StoredClassifier]:
+    """A new classifier that appears under its name when the block ends without an error, with all that it learned."""
+    name = os.fspath(path)
+    plain = _checked(model, keep, options)
+    with unpublished(name) as temporary, StoredClassifier(new_store(temporary, plain, keep, name=name)) as classifier:
+        yield classifier
+
+
+def _checked(model: str, keep: str, options: dict[str, Any]) -> TextClassifier:
     if keep not in KEEPS:
         raise OptionError(f"keep should be one of {', '.join(reversed(KEEPS))}, not {keep!r}")
-    return StoredClassifier(new_store(os.fspath(path), TextClassifier(model, **options), keep))
+    return TextClassifier(model, **options)
 
 
 def open(path: Path, *, read_only: bool = False) -> StoredClassifier:

@@ -21,8 +21,8 @@ def settings_of(classifier: TextClassifier) -> dict[str, Any]:
     return {name: getattr(classifier, name) for name in SETTINGS}
 
 
-def new_store(path: str, like: TextClassifier, keep: str, pruned: int = 1) -> Store:
-    """A new file for a classifier with these options."""
+def new_store(path: str, like: TextClassifier, keep: str, pruned: int = 1, name: str | None = None) -> Store:
+    """A new file for a classifier with these options; `name` is what it will be called."""
     spec = AnalyzerSpec(name=like.analyzer) if isinstance(like.analyzer, str) else like.analyzer
     if not isinstance(spec, AnalyzerSpec):
         raise OptionError("a file cannot keep a function: use the name of an analyzer, or an AnalyzerSpec")
@@ -33,6 +33,7 @@ def new_store(path: str, like: TextClassifier, keep: str, pruned: int = 1) -> St
         fingerprint=like.counts.fingerprint,
         settings=settings_of(like),
         pruned=pruned,
+        name=name,
     )
 
 
@@ -42,6 +43,8 @@ def options_of(store: Store) -> dict[str, Any]:
     if isinstance(settings.get("max_features"), list):
         settings["max_features"] = tuple(settings["max_features"])
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in store.analyzer.items()}
+    if not all(isinstance(word, str) for word in fields.get("stop_words", ())) or isinstance(fields["stop_words"], str):
+        raise store.unpacker().damaged("its stop words are no list")  # a string would be the path of a file
     try:
         return {"analyzer": AnalyzerSpec(**fields), **{name: settings[name] for name in SETTINGS}}
     except (KeyError, TypeError, AttributeError, OptionError) as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,9 @@ from bunrui.analysis import texts as inputs
 from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.labels import LabelSets, label_sets
-from bunrui.errors import DataError, DuplicateError, UnlearnError
+from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
-from bunrui.store import Batch, Block, Row, Store, Transaction, document_digests, key_words
+from bunrui.store import Batch, Row, Store, Transaction, document_digests, key_words
 from bunrui.stored.duplicates import Seen
 
 if TYPE_CHECKING:
@@ -43,10 +44,13 @@ class _Session:
         self._transaction = transaction
         self.n_docs = 0
         self.delta: Counts | None = None
+        self._failed: BaseException | None = None
 
     def _read(self, texts: Any, labels: Any) -> tuple[Any, LabelSets]:
         """The batch in the form that everything else here takes."""
-        if not inputs.is_given(texts):
+        if inputs.is_given(texts):
+            inputs.given(texts)  # for its checks
+        else:
             texts = inputs.strings(texts)
         return texts, label_sets(labels, len(texts), self._classifier.counts.label_ids)
 
@@ -59,7 +63,18 @@ class _Session:
             release(delta.vocabulary)
         self.n_docs += len(texts)
 
+    @contextmanager
+    def _all_or_none(self) -> Iterator[None]:
+        """What a batch that fails has written cannot be taken out again: the whole session fails with it."""
+        try:
+            yield
+        except BaseException as error:
+            self._failed = error
+            raise
+
     def _finish(self, sign: int) -> None:
+        if self._failed is not None:
+            raise StoreError(f"a batch of this session failed, so that nothing is kept: {self._failed}")
         if self.delta is not None:
             self._transaction.changes.append((sign, self.delta))
         self._transaction.n_docs = self.n_docs
@@ -97,18 +112,19 @@ class Learning(_Session):
         sources: Sequence[str | None] | None = None,
     ) -> None:
         """Learn a batch of documents."""
-        ids, sources = _listed(ids, "ids", len(texts)), _listed(sources, "sources", len(texts))
-        texts, sets = self._read(texts, labels)
-        if self.seen is not None:
-            self._log(texts, sets, ids, sources)
-        self._count(texts, sets)
+        with self._all_or_none():
+            ids, sources = _listed(ids, "ids", len(texts)), _listed(sources, "sources", len(texts))
+            texts, sets = self._read(texts, labels)
+            if self.seen is not None:
+                self._log(texts, sets, ids, sources)
+            self._count(texts, sets)
 
     def _log(
         self, texts: Any, sets: LabelSets, ids: Sequence[str | None] | None, sources: Sequence[str | None] | None
     ) -> None:
         keep_text = self._store.keep == "text"
         label_ids = self._label_sets(sets)
-        batch = Batch(self._transaction.number, texts, label_ids, sets.groups, ids, sources, keep_text=keep_text)
+        batch = Batch(self._transaction.time, texts, label_ids, sets.groups, ids, sources, keep_text=keep_text)
 
         def pack(lo: int, hi: int) -> tuple[npt.NDArray[np.uint64], Row]:
             block = batch.block(lo, hi)
@@ -141,10 +157,11 @@ class Unlearning(_Session):
 
     def add(self, texts: Any, labels: Any) -> None:
         """Take a batch of documents back."""
-        texts, sets = self._read(texts, labels)
-        if self._store.keep != "nothing":
-            self._transaction.remove(self._find(texts, sets))
-        self._count(texts, sets)
+        with self._all_or_none():
+            texts, sets = self._read(texts, labels)
+            if self._store.keep != "nothing":
+                self._transaction.remove(self._find(texts, sets))
+            self._count(texts, sets)
 
     def finish(self) -> None:
         """All batches are in."""
@@ -162,13 +179,6 @@ class Unlearning(_Session):
             names = [sets.labels[k] for k in sets.indices[sets.members[group] : sets.members[group + 1]]]
             raise UnlearnError(f"this was never learned as {', '.join(map(repr, names))}: {_excerpt(texts[row])}", row)
         return found
-
-
-def copied(block: Block, tx: int, label_ids: Sequence[int], keep: str) -> Row:
-    """A block of another file, with the labels of this one; label k there is label_ids[k] here."""
-    label_sets = [sorted(label_ids[k] for k in labels) for labels in block.label_sets]
-    copy = block._replace(txs=np.full(block.n_docs, tx, np.int64), label_sets=label_sets)
-    return Row.of(copy if keep == "text" else copy._replace(sizes=None, text=b""))
 
 
 def _excerpt(document: Any) -> str:

@@ -1,0 +1,238 @@
+"""`File`: a store and what is in memory of it, kept in step."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from bunrui.counts import Counts
+from bunrui.engines.locks import ReadWriteLock
+from bunrui.errors import BunruiError, StoreError
+from bunrui.kernel.workspace import release
+from bunrui.store import State, Store, Transaction, apply, compact, wipe
+from bunrui.stored.duplicates import Seen
+
+__all__ = ["File"]
+
+
+class Memory(Protocol):
+    """The counts that classifiers read, and the lock on them."""
+
+    counts: Counts
+    lock: ReadWriteLock
+
+
+class File:
+    """One file, shared by the models that read it.
+
+    All changes go first to the file, in a transaction, and then to the memory.  If the memory cannot follow, it is read
+    again from the file; until that works, nobody reads it.
+
+    Attributes
+    ----------
+    store : Store
+    read_only : bool
+    lock : lock
+        Held by whoever uses the store.
+    is_torn : bool
+        Whether the memory is not what the file has.
+    """
+
+    def __init__(self, store: Store, memory: Memory, *, read_only: bool) -> None:
+        self.store = store
+        self.read_only = read_only
+        self.lock = threading.RLock()
+        self.is_torn = False
+        self._memory = memory
+        self._state: State | None = None  # how far the memory has read
+        self._seen: tuple[State, Seen] | None = None
+        self._is_writing = False
+        self.catch_up()
+
+    @property
+    def key(self) -> str:
+        """The same for the same file, to lock several in one order."""
+        return os.path.realpath(self.store.path)
+
+    # Reading
+
+    def catch_up(self) -> bool:
+        """Read what others have written; whether there was any."""
+        with self.use():
+            self.store.reconnect()
+            return self._catch_up()
+
+    @contextmanager
+    def use(self) -> Iterator[None]:
+        """The store for this thread alone; not inside a session of its own."""
+        with self.lock:
+            if self._is_writing:
+                raise StoreError(f"a session of {self.store.path} is open: do this after its block")
+            yield
+
+    def _catch_up(self) -> bool:
+        before = self._state
+        news = self.store.news(before) if before is not None else None
+        if news is None:
+            self._load()
+            return True
+        deltas, state = news
+        self._take_in(deltas, state)
+        return state != before
+
+    def _load(self) -> None:
+        counts, state = self.store.load()
+        with self._memory.lock.write():
+            counts.version = self._memory.counts.version + 1
+            self._memory.counts = counts
+            self.is_torn = False
+        self._state = state
+
+    def _take_in(self, deltas: list[tuple[int, Counts]], state: State) -> None:
+        """Change the memory as the file has changed."""
+        self._state = None
+        try:
+            with self._memory.lock.write():
+                self.is_torn = True
+                for sign, delta in deltas:
+                    self._apply(sign, delta)
+                self.is_torn = False
+        except BaseException as error:
+            self._recover(error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        self._state = state
+
+    def _apply(self, sign: int, delta: Counts) -> None:
+        counts = self._memory.counts
+        if sign > 0 and not counts.labels:
+            delta.version = counts.version + 1
+            self._memory.counts = delta
+            return
+        apply(counts, sign, delta, self.store.unpacker())
+        release(delta.vocabulary)
+
+    def _recover(self, error: BaseException) -> None:
+        """Read everything anew after the memory could not follow."""
+        try:
+            self._load()
+        except (BunruiError, MemoryError) as again:
+            raise StoreError(
+                f"{self.store.path} has changed, but the memory could not follow ({error!r}): "
+                "call refresh, or open it anew"
+            ) from again
+
+    # Writing
+
+    @contextmanager
+    def writing(self, kind: str, **note: Any) -> Iterator[Transaction]:
+        """A transaction; what it says of the counts goes into the memory when it is written."""
+        self.check_writable(kind)
+        with self.use():
+            with self._session():
+                self._catch_up()
+                before = self._state
+                transaction = self.store.transaction(kind, **note)
+                if self.store.is_crowded():
+                    transaction.snapshot(self._memory.counts, transaction.number - 1)
+                yield transaction
+                has_changed = transaction.finish()
+            assert before is not None
+            if has_changed:
+                self._take_in(transaction.changes, State(before.generation, transaction.number))
+
+    @contextmanager
+    def _session(self) -> Iterator[None]:
+        self._is_writing = True
+        try:
+            with self.store.writing():
+                yield
+        finally:
+            self._is_writing = False
+
+    @contextmanager
+    def rewriting(self, kind: str, **note: Any) -> Iterator[Transaction]:
+        """A transaction that changes more than counts: everything is read again afterwards."""
+        with self.lock:
+            with self.writing(kind, **note) as transaction:
+                yield transaction
+            self._load()
+
+    def undo(self) -> tuple[str, int]:
+        """Take the last transaction back: its kind, and its number of documents."""
+        self.check_writable("undo")
+        with self.use():
+            with self._session():
+                self._catch_up()
+                kind, n_docs, deltas = self.store.undo()
+                state = self.store.state()
+            if kind in ("rename", "set"):
+                self._load()
+            else:
+                self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
+        return kind, n_docs
+
+    def configure(self, settings: dict[str, Any]) -> None:
+        """Change how the counts are read."""
+        self.check_not_read_only("configure")
+        with self.use():
+            with self._session():
+                self._catch_up()
+                before = self.store.settings()
+                changed = {name: value for name, value in settings.items() if value != before.get(name)}
+                if not changed:
+                    return
+                transaction = self.store.transaction("set", **changed, before=before)
+                self.store.save_settings(settings)
+                transaction.finish()
+            assert self._state is not None
+            self._state = State(self._state.generation, transaction.number)
+
+    def compact(self) -> None:
+        """Rewrite the file."""
+        self.check_not_read_only("compact")
+        with self.use():
+            with self._session():
+                self._catch_up()
+                self.store.transaction("compact")
+                compact(self.store, self._memory.counts)
+            self._state = self.store.state()
+            wipe(self.store)
+
+    def check_not_read_only(self, verb: str) -> None:
+        """Refuse what would change a file that was opened for reading."""
+        if self.read_only:
+            raise StoreError(f"{self.store.path} was opened for reading only: open it with read_only=False to {verb}")
+
+    def check_writable(self, verb: str) -> None:
+        """Refuse what would change the counts of a file that lacks some."""
+        self.check_not_read_only(verb)
+        if self.store.pruned > 1:
+            raise StoreError(
+                f"{self.store.path} lacks the words of fewer than {self.store.pruned} documents, so that it cannot "
+                f"{verb} exactly: do that in the file it was made from"
+            )
+
+    # Duplicates
+
+    def seen(self, *, needed: bool) -> Seen | None:
+        """The texts that were learned, None where the file does not know; call while writing."""
+        if self.store.keep == "nothing":
+            if needed:
+                raise StoreError(
+                    f"{self.store.path} keeps nothing of its documents, so that it cannot tell which texts it has "
+                    "learned: use a file that keeps digests or texts"
+                )
+            return None
+        if self._seen is None or self._seen[0] != self._state:
+            return Seen(self.store.log.keys())
+        return self._seen[1].copy()
+
+    def remember(self, seen: Seen | None) -> None:
+        """Keep what is known of the texts, as long as nothing changes."""
+        if seen is not None and self._state is not None:
+            self._seen = self._state, seen
