@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Integers, ranges
-from bunrui.errors import DamagedError, DataError
+from bunrui.errors import DataError
 from bunrui.store.codec import Unpacker, pack, pack_json, pack_numbers
 
 __all__ = ["DIGEST", "Batch", "Block", "Row", "document_digests"]
@@ -51,6 +51,7 @@ class Block(NamedTuple):
     sizes: Integers | None
     text: bytes | memoryview
     given: bool
+    path: str = ""  # of the file that it comes from, for messages
 
     @property
     def n_docs(self) -> int:
@@ -89,13 +90,18 @@ class Block(NamedTuple):
 
     def documents(self) -> list[Any]:
         """The documents as they were given to `learn`."""
-        assert self.sizes is not None
+        damaged = Unpacker(self.path, 0).damaged
+        if self.sizes is None:
+            raise damaged("a document in the log lacks its text")
         ends = np.cumsum(self.sizes).tolist()
         try:
             texts = [bytes(self.text[a:b]).decode() for a, b in pairwise([0, *ends])]
-            return [json.loads(text) for text in texts] if self.given else texts
+            documents = [json.loads(text) for text in texts] if self.given else texts
         except (ValueError, RecursionError) as error:
-            raise DamagedError("a document in the log cannot be read: take a copy of the file from a backup") from error
+            raise damaged("a document in the log cannot be read") from error
+        if self.given and not all(map(_is_given, documents)):
+            raise damaged("a document in the log is neither tokens nor counts of words")
+        return documents
 
 
 class Row(NamedTuple):
@@ -133,7 +139,8 @@ class Row(NamedTuple):
     def block(self, n_labels: int, unpacker: Unpacker) -> Block:
         """The block, if it can be one."""
         n = self.n_docs
-        digests = unpacker.unpack(self.digests)
+        unpacker.check_whole(n, self.given)
+        digests = unpacker.unpack(self.digests, n * DIGEST.itemsize)
         if n < 1 or len(digests) != n * DIGEST.itemsize:
             raise unpacker.damaged("a block of the log has another number of documents than digests")
         label_sets, sources = unpacker.json(self.label_sets), unpacker.json(self.sources)
@@ -155,10 +162,25 @@ class Row(NamedTuple):
         if not fits:
             raise unpacker.damaged("a block of the log does not fit together")
         times = unpacker.numbers(self.times, n)
-        given = bool(self.given)
         return Block(
-            times, np.frombuffer(digests, DIGEST), label_sets, codes, ids, sources, source_codes, sizes, text, given
+            times,
+            np.frombuffer(digests, DIGEST),
+            label_sets,
+            codes,
+            ids,
+            sources,
+            source_codes,
+            sizes,
+            text,
+            bool(self.given),
+            unpacker.name,
         )
+
+
+def _is_given(document: Any) -> bool:
+    if isinstance(document, dict):
+        return all(type(count) is int and count > 0 for count in document.values())
+    return isinstance(document, list) and all(isinstance(token, str) for token in document)
 
 
 def _are_label_sets(value: Any, n_labels: int) -> bool:

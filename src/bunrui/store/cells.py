@@ -146,6 +146,7 @@ def joined(head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint
 
 def _unpacked(part: Part, unpacker: Unpacker) -> _Columns:
     n, n_cells = part.n_features, part.n_cells
+    unpacker.check_whole(n, n_cells)
     if n < 1 or n_cells < n:
         raise unpacker.damaged("a part of the counts has no features, or features without cells")
     sizes = unpacker.numbers(part.sizes, n)

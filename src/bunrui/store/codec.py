@@ -74,14 +74,24 @@ class Unpacker:
     """
 
     def __init__(self, name: str, budget: int) -> None:
-        self._name = name
+        self.name = name
         self._left = budget
 
     def damaged(self, what: str) -> DamagedError:
         """The error to raise for something that does not fit."""
-        return DamagedError(f"{self._name} is damaged: {what}. Take a copy from a backup, or learn the documents again")
+        return DamagedError(f"{self.name} is damaged: {what}. Take a copy from a backup, or learn the documents again")
 
-    def unpack(self, blob: Any) -> memoryview:
+    def check_whole(self, *numbers: Any) -> None:
+        """Refuse what is no whole number ≥ 0: SQLite checks the types of columns only when they are written."""
+        if not all(type(number) is int and number >= 0 for number in numbers):
+            raise self.damaged("it has something else where a number should be")
+
+    def check_text(self, *values: Any) -> None:
+        """Refuse what is no text."""
+        if not all(isinstance(value, str) for value in values):
+            raise self.damaged("it has something else where a text should be")
+
+    def unpack(self, blob: Any, most: int | None = None) -> memoryview:
         """The content of a blob."""
         if not isinstance(blob, bytes) or len(blob) < _HEAD.size:
             raise self.damaged("a block of data is too short")
@@ -89,6 +99,8 @@ class Unpacker:
         body = memoryview(blob)[_HEAD.size :]
         if method not in (_PLAIN, _ZSTD) or (method == _PLAIN and size != len(body)):
             raise self.damaged("a block of data has a wrong header")
+        if most is not None and size > most:
+            raise self.damaged("a block of data is longer than it should be")
         self._charge(size)
         if method == _ZSTD:
             try:
@@ -110,9 +122,8 @@ class Unpacker:
 
     def numbers(self, blob: Any, n: int) -> Integers:
         """`n` numbers."""
-        if n < 0:
-            raise self.damaged("there are fewer than no numbers in a list")
-        content = self.unpack(blob)
+        self.check_whole(n)
+        content = self.unpack(blob, _MOST_PLANES * n)
         n_planes, rest = divmod(len(content), n) if n else (0, len(content))
         if rest or n_planes > _MOST_PLANES:
             raise self.damaged("a list of numbers has another length than it should")
@@ -128,7 +139,7 @@ class Unpacker:
 
     def json(self, blob: Any) -> Any:
         """Lists, strings and numbers."""
-        content = bytes(self.unpack(blob))
+        content = bytes(self.unpack(blob, self._left // _JSON_TIMES))
         self._charge(_JSON_TIMES * len(content))
         try:
             return json.loads(content)

@@ -72,7 +72,13 @@ def is_frozen(path: str) -> bool:
 
     Without the right to write, SQLite can share a file with a writer only if its other files are there.
     """
-    return not os.access(path, os.W_OK) and not os.path.exists(path + "-wal")
+    return not _may_write(path) and not os.path.exists(path + "-wal")
+
+
+def _may_write(path: str) -> bool:
+    """Also beside the file: even to read, SQLite makes its other files there."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return os.access(path, os.W_OK) and os.access(folder, os.W_OK)
 
 
 def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
@@ -80,7 +86,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     if sqlite3.sqlite_version_info < _LEAST_SQLITE:
         raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}: classifier files need 3.37 or newer")
     mode = "mode=rw"
-    if read_only and not os.access(path, os.W_OK):
+    if read_only and not _may_write(path):
         mode = "immutable=1" if is_frozen(path) else "mode=ro"
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(os.path.abspath(path)))}?{mode}",

@@ -172,7 +172,7 @@ class Store:
     def _meta(self) -> dict[str, Any]:
         try:
             return {key: json.loads(value) for key, value in self.db.execute("SELECT key, value FROM meta")}
-        except (ValueError, RecursionError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise self.unpacker().damaged("its description cannot be read") from error
 
     def settings(self) -> dict[str, Any]:
@@ -189,7 +189,11 @@ class Store:
             rows = self.db.execute("SELECT label, name FROM labels ORDER BY label").fetchall()
         if [label for label, _ in rows] != list(range(len(rows))):
             raise self.unpacker().damaged("its list of labels has gaps")
-        return [name for _, name in rows]
+        names = [name for _, name in rows]
+        self.unpacker().check_text(*names)
+        if len(set(names)) < len(names):
+            raise self.unpacker().damaged("it has a label twice")
+        return names
 
     def state(self) -> State:
         """How far the file has got."""
@@ -201,6 +205,7 @@ class Store:
         (tx,) = self.db.execute("SELECT coalesce(max(tx), 0) FROM transactions").fetchone()
         if generation is None or not str(generation[0]).isdecimal():
             raise self.unpacker().damaged("it does not say how often it was rewritten")
+        self.unpacker().check_whole(tx)
         return State(int(generation[0]), tx)
 
     def load(self) -> tuple[Counts, State]:
@@ -220,10 +225,16 @@ class Store:
             state = self._state()
             if state == since:
                 return [], state
-            (snapshot,) = self.db.execute(_LAST_SNAPSHOT).fetchone()
+            snapshot = self._snapshot()
             if state.generation != since.generation or snapshot > since.tx:
                 return None
             return list(self._deltas(since.tx)), state
+
+    def _snapshot(self) -> int:
+        """The last transaction that the snapshot stands for."""
+        (tx,) = self.db.execute(_LAST_SNAPSHOT).fetchone()
+        self.unpacker().check_whole(tx)
+        return int(tx)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -245,6 +256,9 @@ class Store:
             "FROM deltas WHERE tx > ? ORDER BY delta",
             (after,),
         ).fetchall():
+            unpacker.check_whole(delta, n_docs, n_terms, n_doc_freq)
+            if sign not in (-1, 1):
+                raise unpacker.damaged("it neither adds nor takes some counts")
             by_label = unpacker.numbers(ids, n_labels), unpacker.numbers(doc_count, n_labels)
             head = Head(n_docs, n_terms, n_doc_freq, *by_label)
             parts = self.db.execute(f"SELECT {_PART} FROM cells WHERE delta = ? ORDER BY part", (delta,))
@@ -256,6 +270,10 @@ class Store:
             rows = self.db.execute(
                 "SELECT tx, kind, time, n_docs, note, undone FROM transactions ORDER BY tx"
             ).fetchall()
+        unpacker = self.unpacker()
+        for tx, kind, _, n_docs, _, undone in rows:
+            unpacker.check_whole(tx, n_docs)
+            unpacker.check_text(kind, undone or "")
         return [
             Entry(tx, kind, self._time(time), n_docs, self._note(note), undone)
             for tx, kind, time, n_docs, note, undone in rows
@@ -273,7 +291,7 @@ class Store:
     def _note(self, text: str) -> dict[str, Any]:
         try:
             note = json.loads(text)
-        except (ValueError, RecursionError):
+        except (TypeError, ValueError, RecursionError):
             note = None
         if not isinstance(note, dict):
             raise self.unpacker().damaged("a note in its list of transactions cannot be read")
@@ -336,7 +354,9 @@ class Store:
             if last is None:
                 raise StoreError(f"there is nothing to undo in {self.path}")
             tx, kind, n_docs, note = last
-            (snapshot,) = self.db.execute(_LAST_SNAPSHOT).fetchone()
+            self.unpacker().check_whole(tx, n_docs)
+            self.unpacker().check_text(kind)
+            snapshot = self._snapshot()
             if tx <= snapshot:
                 raise StoreError(
                     f"the last change of {self.path} was joined with those before it, by compact or because they were "
@@ -348,7 +368,8 @@ class Store:
             self.db.execute("DELETE FROM labels WHERE tx = ?", (tx,))  # nobody else has used them
             before = self._note(note)
             if kind == "rename":
-                self.db.execute("UPDATE labels SET name = ? WHERE name = ?", (before.get("label"), before.get("to")))
+                self.unpacker().check_text(before.get("label"), before.get("to"))
+                self.db.execute("UPDATE labels SET name = ? WHERE name = ?", (before["label"], before["to"]))
             elif kind == "set" and isinstance(before.get("before"), dict):
                 self.save_settings(before["before"])
             self.db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx = ?)", (tx,))

@@ -176,4 +176,7 @@ def _known(classifier: StoredClassifier, label: str) -> int:
     if label not in classifier.counts.live_labels:
         known = ", ".join(classifier.counts.live_labels[:20]) or "none"
         raise LabelError(f"there is no label {label!r} in {classifier.path}: the labels are {known}")
-    return classifier._file.store.labels().index(label)
+    names = classifier._file.store.labels()
+    if label not in names:
+        raise classifier._file.store.unpacker().damaged(f"its list of labels lacks {label!r}")
+    return names.index(label)

@@ -7,7 +7,7 @@ from typing import Any
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import TextClassifier
-from bunrui.errors import OptionError
+from bunrui.errors import BunruiError, OptionError
 from bunrui.store import Store
 
 __all__ = ["SETTINGS", "new_store", "options_of", "settings_of"]
@@ -43,9 +43,9 @@ def options_of(store: Store) -> dict[str, Any]:
     if isinstance(settings.get("max_features"), list):
         settings["max_features"] = tuple(settings["max_features"])
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in store.analyzer.items()}
-    if not all(isinstance(word, str) for word in fields.get("stop_words", ())) or isinstance(fields["stop_words"], str):
+    if not isinstance(fields.get("stop_words"), tuple):
         raise store.unpacker().damaged("its stop words are no list")  # a string would be the path of a file
     try:
         return {"analyzer": AnalyzerSpec(**fields), **{name: settings[name] for name in SETTINGS}}
-    except (KeyError, TypeError, AttributeError, OptionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, BunruiError) as error:
         raise store.unpacker().damaged(f"its options cannot be read ({error})") from error
