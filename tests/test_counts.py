@@ -154,6 +154,23 @@ def test_equal_means_equal(documents: list[Document]) -> None:
 # Merging
 
 
+@given(CORPORA, CORPORA, CORPORA)
+@settings(max_examples=200, deadline=None)
+def test_equal_is_equal_cell_by_cell(a: list[Document], b: list[Document], gone: list[Document]) -> None:
+    one, two = classifier(a + gone).counts, classifier(b).counts
+    if gone:
+        one.subtract(classifier(gone).counts)
+    by_hand = (
+        (one.n_docs, one.n_terms, one.n_doc_freq) == (two.n_docs, two.n_terms, two.n_doc_freq)
+        and one.class_totals() == two.class_totals()
+        and one.totals() == two.totals()
+        and list(one.cells()) == list(two.cells())
+    )
+    assert (one == two) is by_hand
+    assert (two == one) is by_hand
+    assert one == classifier(a).counts
+
+
 @st.composite
 def sharded(draw: st.DrawFn) -> tuple[list[Document], list[list[Document]]]:
     """Documents, and the same in another order and in parts, some of them empty."""
