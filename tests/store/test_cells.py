@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +12,7 @@ from bunrui import TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import StoreError
 from bunrui.store import cells
-from bunrui.store.cells import Head, Part, joined, parts_of
+from bunrui.store.cells import Head, Part, Parts, joined
 from bunrui.store.codec import Unpacker, pack, pack_numbers
 
 LABELS = ["ham", "spam", "ad"]
@@ -27,6 +30,11 @@ def counts_of(documents: list[tuple[str, set[str]]]) -> Counts:
 def head_of(counts: Counts, ids: np.ndarray) -> Head:
     live = np.flatnonzero(counts.doc_count)
     return Head(counts.n_docs, counts.n_terms, counts.n_doc_freq, ids[live], counts.doc_count[live])
+
+
+def parts_of(counts: Counts, ids: np.ndarray) -> Iterator[Part]:
+    parts = Parts(counts, ids)
+    return (parts.part(lo, hi) for lo, hi in pairwise(parts.bounds))
 
 
 def round_trip(counts: Counts, file_labels: list[str]) -> Counts:

@@ -12,8 +12,7 @@ One row holds the head (documents by label, totals), and rows of parts hold the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from bunrui.kernel.restore import restored
 from bunrui.kernel.vocabulary import FEATURES
 from bunrui.store.codec import Unpacker, pack, pack_numbers
 
-__all__ = ["Head", "Part", "joined", "parts_of"]
+__all__ = ["Head", "Part", "Parts", "joined"]
 
 # A part is packed and unpacked at once: its size bounds the memory for that.
 _PART_FEATURES = 1 << 18
@@ -59,35 +58,44 @@ class Part(NamedTuple):
     totals: bytes
 
 
-def parts_of(counts: Counts, label_ids: Integers) -> Iterator[Part]:
-    """The parts of counts; class c has the id label_ids[c] in the file."""
-    v, p, targets = counts.joinable(label_ids)
-    n = int(v.size[FEATURES])
-    lengths = p.lengths[:n].astype(np.int64)
-    weight = np.maximum.reduce(
-        [
-            np.arange(n) // _PART_FEATURES,
-            np.cumsum(lengths) // _PART_CELLS,
-            v.starts[1 : n + 1] // _PART_BYTES,
-        ]
-    )
-    cuts = [0, *(np.flatnonzero(np.diff(weight)) + 1).tolist(), n] if n else [0]
-    for lo, hi in pairwise(cuts):
-        cells = ranges(p.starts[lo:hi], lengths[lo:hi])
+class Parts:
+    """Counts, to be cut into parts.
+
+    Attributes
+    ----------
+    bounds : list of int
+        Where the parts begin and end.
+    """
+
+    def __init__(self, counts: Counts, label_ids: Integers) -> None:
+        """Class c has the id label_ids[c] in the file."""
+        v, p, self._targets = counts.joinable(label_ids)
+        n = int(v.size[FEATURES])
+        self._vocabulary, self._postings = v, p
+        self._lengths = p.lengths[:n].astype(np.int64)
+        weight = np.arange(n) // _PART_FEATURES
+        for sizes, most in ((np.cumsum(self._lengths), _PART_CELLS), (v.starts[1 : n + 1], _PART_BYTES)):
+            weight = np.maximum(weight, sizes // most)
+        self.bounds: list[int] = [0, *(np.flatnonzero(np.diff(weight)) + 1).tolist(), n] if n else [0]
+
+    def part(self, lo: int, hi: int) -> Part:
+        """The features lo … hi - 1."""
+        v, p, lengths = self._vocabulary, self._postings, self._lengths[lo:hi]
+        cells = ranges(p.starts[lo:hi], lengths)
         docs, terms = p.docs[cells], p.terms[cells]
-        first = np.cumsum(lengths[lo:hi]) - lengths[lo:hi]
+        first = np.cumsum(lengths) - lengths
         doc_total, term_total = p.doc_total[lo:hi], p.term_total[lo:hi]
         plain = np.array_equal(np.add.reduceat(docs, first), doc_total) and np.array_equal(
             np.add.reduceat(terms, first), term_total
         )
         totals = np.empty(0, np.int64) if plain else np.concatenate([doc_total, term_total - doc_total])
-        yield Part(
+        return Part(
             hi - lo,
             len(cells),
             pack_numbers(np.diff(v.starts[lo : hi + 1])),
             pack(v.text[v.starts[lo] : v.starts[hi]].data),
-            pack_numbers(lengths[lo:hi]),
-            pack_numbers(targets[p.classes[cells]]),
+            pack_numbers(lengths),
+            pack_numbers(self._targets[p.classes[cells]]),
             pack_numbers(docs),
             pack_numbers(terms - docs),
             pack_numbers(totals),

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from bunrui.counts import Counts, Integers
 from bunrui.store.blocks import Row
-from bunrui.store.cells import Head, Part, parts_of
+from bunrui.store.cells import Head, Part, Parts
 from bunrui.store.codec import pack_numbers
 from bunrui.store.trouble import explained
+
+Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 
 __all__ = ["Transaction", "insert_block", "insert_counts", "now"]
 
@@ -100,8 +103,11 @@ class Transaction:
             self._db.execute("DELETE FROM deltas")
             insert_counts(self._db, upto, counts, ids, 1, is_snapshot=True)
 
-    def finish(self) -> bool:
-        """Write down what changes; whether anything does.  If not, there was no transaction."""
+    def finish(self, each: Each | None = None) -> bool:
+        """Write down what changes; whether anything does.  If not, there was no transaction.
+
+        `each` packs the parts of counts, by default one after the other.
+        """
         if not self.n_docs and not self.note.get("before"):
             with explained(self._path):
                 self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
@@ -110,7 +116,7 @@ class Transaction:
         for sign, counts in self.changes:
             ids = self._ids_of(counts)
             with explained(self._path):
-                insert_counts(self._db, self.number, counts, ids, sign)
+                insert_counts(self._db, self.number, counts, ids, sign, each=each or one_by_one)
         with explained(self._path):
             row = (self.n_docs, json.dumps(self.note, ensure_ascii=False, default=float), self.number)
             self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
@@ -124,8 +130,20 @@ def insert_block(db: sqlite3.Connection, tx: int, row: Row, number: int | None =
     db.execute(f"INSERT INTO documents (block, tx, {columns}) VALUES ({', '.join('?' * len(values))})", values)
 
 
+def one_by_one(pack: Callable[[int, int], Part], bounds: Sequence[int]) -> Iterator[Part]:
+    """The parts between neighbouring bounds."""
+    return (pack(lo, hi) for lo, hi in pairwise(bounds))
+
+
 def insert_counts(
-    db: sqlite3.Connection, tx: int, counts: Counts, label_ids: Integers, sign: int, *, is_snapshot: bool = False
+    db: sqlite3.Connection,
+    tx: int,
+    counts: Counts,
+    label_ids: Integers,
+    sign: int,
+    *,
+    is_snapshot: bool = False,
+    each: Each = one_by_one,
 ) -> None:
     """The rows of some counts; class c has the id label_ids[c] in the file."""
     used = np.flatnonzero(counts.doc_count)
@@ -135,8 +153,9 @@ def insert_counts(
     (delta,) = db.execute(
         f"INSERT INTO deltas ({columns}) VALUES ({', '.join('?' * len(row))}) RETURNING delta", row
     ).fetchone()
+    parts = Parts(counts, label_ids)
     marks = ", ".join("?" * (len(Part._fields) + 2))
     db.executemany(
         f"INSERT INTO cells (delta, part, {', '.join(Part._fields)}) VALUES ({marks})",
-        ((delta, number, *part) for number, part in enumerate(parts_of(counts, label_ids))),
+        ((delta, number, *part) for number, part in enumerate(each(parts.part, parts.bounds))),
     )

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from bunrui.counts import Counts
+from bunrui.engines import threads
 from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import BunruiError, StoreError
 from bunrui.kernel.workspace import release
@@ -140,7 +141,7 @@ class File:
                 if self.store.is_crowded():
                     transaction.snapshot(self._memory.counts, transaction.number - 1)
                 yield transaction
-                has_changed = transaction.finish()
+                has_changed = transaction.finish(threads.each_slice)
             assert before is not None
             if has_changed:
                 self._take_in(transaction.changes, State(before.generation, transaction.number))
