@@ -48,8 +48,15 @@ def _clear_notes(store: Store) -> None:
 
 def wipe(store: Store) -> None:
     """Write the file anew without free pages, and empty the journal."""
+    try:
+        with explained(store.path):
+            store.db.execute("PRAGMA temp_store = DEFAULT")  # a copy of the file, too large for memory
+            store.db.execute("VACUUM")
+    except StoreError as error:
+        raise StoreError(
+            f"{store.path} was compacted, but what was unlearned could not be wiped out ({error}): compact it again"
+        ) from error
     with explained(store.path):
-        store.db.execute("VACUUM")
         busy, _, _ = store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
         raise StoreError(

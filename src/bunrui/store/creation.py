@@ -21,8 +21,8 @@ def unpublished(path: str) -> Iterator[str]:
     """
     if os.path.lexists(path):
         raise StoreError(f"{path} is there already: open it, or choose another name")
-    folder = os.path.dirname(os.path.abspath(path))
-    temporary = os.path.join(folder, f".{secrets.token_hex(8)}.bunrui")
+    folder, name = os.path.split(os.path.abspath(path))
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.unfinished")
     try:
         yield temporary
         _publish(temporary, path)
@@ -42,6 +42,17 @@ def _publish(temporary: str, path: str) -> None:
         raise StoreError(f"{path} was made by somebody else meanwhile: open it, or choose another name") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be made: {error.strerror}") from error
+    _sync_folder(os.path.dirname(os.path.abspath(path)))
+
+
+def _sync_folder(folder: str) -> None:
+    """The new name survives a power cut, too."""
+    with suppress(OSError):  # not every system opens folders
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def new_file(path: str, name: str, meta: Mapping[str, str]) -> None:

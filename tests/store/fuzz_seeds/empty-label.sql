@@ -1,0 +1,1 @@
+UPDATE labels SET name = '' WHERE label = 0;

@@ -1,0 +1,1 @@
+UPDATE documents SET given = 1;

@@ -1,0 +1,1 @@
+UPDATE labels SET name = char(0) WHERE label = 0;

@@ -1,0 +1,1 @@
+UPDATE deltas SET n_labels = -1;

@@ -1,0 +1,1 @@
+UPDATE removals SET n_docs = -1;

@@ -1,0 +1,1 @@
+UPDATE transactions SET note = repeat('[', 100000);

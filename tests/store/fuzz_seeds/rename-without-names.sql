@@ -1,0 +1,2 @@
+-- Undoing a renaming reads its note.
+INSERT INTO transactions (tx, kind, time, n_docs, note) VALUES (1000, 'rename', '2024-01-01T00:00:00+00:00', 1, '{}');

@@ -1,0 +1,1 @@
+UPDATE deltas SET sign = -1;

@@ -1,0 +1,1 @@
+INSERT INTO removals SELECT NULL, block, tx, n_docs, places FROM removals;
