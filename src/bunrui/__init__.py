@@ -9,15 +9,33 @@ if TYPE_CHECKING:
     from bunrui.analysis import AnalyzerSpec
     from bunrui.classifier import TextClassifier
     from bunrui.counts import Counts
-    from bunrui.estimators import TextVectorizer
+    from bunrui.estimators import (
+        TWCNB,
+        BernoulliNB,
+        BinaryNB,
+        CategoricalNB,
+        ComplementNB,
+        GaussianNB,
+        MixedNB,
+        MultinomialNB,
+        TextVectorizer,
+    )
     from bunrui.explanation import Explanation
     from bunrui.stored import StoredClassifier, create, open
 
 __version__ = "0.1.0"
 __all__ = [
+    "TWCNB",
     "AnalyzerSpec",
+    "BernoulliNB",
+    "BinaryNB",
+    "CategoricalNB",
+    "ComplementNB",
     "Counts",
     "Explanation",
+    "GaussianNB",
+    "MixedNB",
+    "MultinomialNB",
     "StoredClassifier",
     "TextClassifier",
     "TextVectorizer",
@@ -27,9 +45,17 @@ __all__ = [
 ]
 
 _HOMES = {
+    "TWCNB": "bunrui.estimators",
     "AnalyzerSpec": "bunrui.analysis",
+    "BernoulliNB": "bunrui.estimators",
+    "BinaryNB": "bunrui.estimators",
+    "CategoricalNB": "bunrui.estimators",
+    "ComplementNB": "bunrui.estimators",
     "Counts": "bunrui.counts",
     "Explanation": "bunrui.explanation",
+    "GaussianNB": "bunrui.estimators",
+    "MixedNB": "bunrui.estimators",
+    "MultinomialNB": "bunrui.estimators",
     "StoredClassifier": "bunrui.stored",
     "TextClassifier": "bunrui.classifier",
     "TextVectorizer": "bunrui.estimators",

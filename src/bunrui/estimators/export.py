@@ -18,13 +18,11 @@ from sklearn.pipeline import Pipeline
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.errors import OptionError
+from bunrui.estimators.table import dense_table
 from bunrui.estimators.vectorizer import TextVectorizer
-from bunrui.models.view import gather
 from bunrui.prediction import Reader
 
 __all__ = ["pipeline_of"]
-
-_MOST_CELLS = 1 << 30  # of the dense table: 8 GB
 
 
 def pipeline_of(reader: Reader, analyzer: Any, smooth_unseen: bool) -> Pipeline:
@@ -33,20 +31,11 @@ def pipeline_of(reader: Reader, analyzer: Any, smooth_unseen: bool) -> Pipeline:
         raise OptionError("scikit-learn ignores words that were never learned: use unseen='ignore'")
     counts, scorer = reader.view.counts, reader.scorer
     ids, columns = reader.view.feature_ids(), reader.columns
-    if len(ids) * len(columns) > _MOST_CELLS:
-        raise OptionError(
-            f"{len(ids):,} features × {len(columns):,} classes are too many for a dense table: "
-            "read fewer features with min_df or max_features"
-        )
-    cells = gather(counts, ids, scorer.by_docs)
-    table = np.repeat(scorer.slope[:, None], len(ids), axis=1)
-    if scorer.share:
-        table += scorer.share(cells)
-    table[cells.classes, cells.spread(np.arange(len(ids)))] += scorer.weigh(cells)
+    table = dense_table(reader.view, scorer)
     model = MultinomialNB()
     model.classes_ = np.array(reader.classes)
     model.class_log_prior_ = scorer.bias[columns]
-    model.feature_log_prob_ = scorer.scale[columns, None] * table[columns]
+    model.feature_log_prob_ = np.ascontiguousarray(table[:, columns].T)
     model.class_count_ = counts.doc_count[columns].astype(np.float64)
     model.n_features_in_ = len(ids)
     spec = AnalyzerSpec(name=analyzer) if isinstance(analyzer, str) else analyzer

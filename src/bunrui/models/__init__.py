@@ -10,7 +10,7 @@ from bunrui.models.base import Floats, Scorer, Smoothing
 from bunrui.models.bernoulli import bernoulli
 from bunrui.models.complement import binary_complement, complement, wcnb
 from bunrui.models.multinomial import binary, mixed, multinomial
-from bunrui.models.view import View
+from bunrui.models.view import CountView
 
 __all__ = ["DEFAULT_MODEL", "MODELS", "Model", "model_of"]
 
@@ -20,7 +20,7 @@ DEFAULT_MODEL = "binary-complement"
 class Model(NamedTuple):
     """A member of the family: its formula, λ where the user names none, and whether it reads presence."""
 
-    formula: Callable[[View, Smoothing, Floats], Scorer]
+    formula: Callable[[CountView, Smoothing, Floats], Scorer]
     alpha: float
     presence: bool = False
 

@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,20 @@ import numpy.typing as npt
 from bunrui.counts import Counts
 from bunrui.errors import OptionError
 from bunrui.kernel.logs import log
-from bunrui.models.view import Cells, View
+from bunrui.kernel.sums import exact_sums
+from bunrui.models.view import Cells, CountView
 
-__all__ = ["MLE_LAMBDA", "Scorer", "Smoothing", "log_prior", "positive", "smoothing_of"]
+__all__ = [
+    "MLE_LAMBDA",
+    "ColumnSmoothing",
+    "Scorer",
+    "Smoothing",
+    "log_prior",
+    "normalised",
+    "positive",
+    "prior_shares",
+    "smoothing_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,19 +62,44 @@ class Smoothing:
         """Whether all words share λ."""
         return not self.by_word
 
-    def of(self, counts: Counts, ids: npt.NDArray[np.uint32]) -> Floats | float:
+    def of(self, view: CountView, ids: npt.NDArray[np.uint32]) -> Floats | float:
         """λ of some features; a float where all share it."""
         if self.is_single:
             return self.value
-        return np.array([self.by_word.get(text, self.value) for text in counts.texts_of(ids)])
+        return np.array([self.by_word.get(text, self.value) for text in view.words_of(ids)])
 
-    def total(self, view: View) -> float:
+    def by_cell(self, view: CountView, cells: Cells) -> Floats | float:
+        """λ of every cell; a float where all share it."""
+        value = self.of(view, cells.ids)
+        return value if self.is_single else cells.spread(value)
+
+    def total(self, view: CountView) -> float:
         """The sum of λ over the features of a view, in an order that does not matter."""
         if self.is_single:
             return self.value * view.n_features
-        ids = view.counts.ids_of(list(self.by_word))
-        named = sorted(lam for lam, f in zip(self.by_word.values(), ids, strict=True) if view.has(f))
+        there = view.has_words(list(self.by_word))
+        named = sorted(lam for lam, known in zip(self.by_word.values(), there, strict=True) if known)
         return self.value * (view.n_features - len(named)) + sum(named)
+
+
+@dataclass(frozen=True)
+class ColumnSmoothing(Smoothing):
+    """λ of every column of a matrix, (n_features,)."""
+
+    by_column: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def is_single(self) -> bool:
+        """Never."""
+        return False
+
+    def of(self, view: CountView, ids: npt.NDArray[np.uint32]) -> Floats:
+        """λ of some columns."""
+        return self.by_column[ids]
+
+    def total(self, view: CountView) -> float:
+        """The sum of λ over all columns."""
+        return math.fsum(self.by_column)
 
 
 def smoothing_of(estimator: str, alpha: float | Mapping[str, float] | None, default: float) -> Smoothing:
@@ -100,34 +137,34 @@ def log_prior(counts: Counts, prior: Any, smooth: float = 1.0) -> Floats:
 
     `prior` is "empirical" (D_c / D), "uniform", "smoothed" ((D_c + λ) / (D + λC)), or a mapping from label to P(c).
     """
-    if not isinstance(prior, Mapping) and prior not in ("empirical", "uniform", "smoothed"):
-        raise OptionError(
-            f"there is no prior {prior!r}: choose 'empirical', 'uniform' or 'smoothed', "
-            "or give a mapping from label to probability"
-        )
-    docs = counts.doc_count
-    n_alive = np.count_nonzero(docs)
-    if not n_alive:
-        return np.zeros(len(docs))
+    alive = counts.doc_count > 0
+    labels = [label for label, lives in zip(counts.labels, alive.tolist(), strict=True) if lives]
+    out = np.zeros(len(alive))
+    out[alive] = log(prior_shares(counts.doc_count[alive], labels, prior, smooth))
+    return out
+
+
+def prior_shares(docs: npt.NDArray[Any], labels: Sequence[Any], prior: Any, smooth: float = 1.0) -> Floats:
+    """P(c) of some classes, (n_classes,)."""
     if isinstance(prior, Mapping):
-        values = _given(counts, prior)
-    elif prior == "empirical":
-        values = docs / docs.sum()
-    elif prior == "uniform":
-        values = np.full(len(docs), 1.0 / n_alive)
-    else:
-        values = (docs + smooth) / (docs.sum() + smooth * n_alive)
-    if n_alive == len(docs):
-        return log(values)
-    return np.where(docs > 0, log(np.where(docs > 0, values, 1.0)), 0.0)
+        return np.array([_given(label, prior) for label in labels])
+    if prior == "empirical":
+        return np.asarray(docs / docs.sum(), np.float64)
+    if prior == "uniform":
+        return np.full(len(docs), 1.0 / max(len(docs), 1))
+    if prior == "smoothed":
+        return np.asarray((docs + smooth) / (docs.sum() + smooth * len(docs)), np.float64)
+    raise OptionError(
+        f"there is no prior {prior!r}: choose 'empirical', 'uniform' or 'smoothed', "
+        "or give a mapping from label to probability"
+    )
 
 
-def _given(counts: Counts, prior: Mapping[str, float]) -> Floats:
-    for label in counts.live_labels:
-        value = prior.get(label)
-        if not isinstance(value, (int, float, np.number)) or not 0 < float(value) < np.inf:
-            raise OptionError(f"the prior of {label!r} should be above 0, not {value!r}")
-    return np.array([float(prior.get(label, 0)) for label in counts.labels])
+def _given(label: Any, prior: Mapping[Any, float]) -> float:
+    value = prior.get(label)
+    if not isinstance(value, (int, float, np.number)) or not 0 < float(value) < np.inf:
+        raise OptionError(f"the prior of {label!r} should be above 0, not {value!r}")
+    return float(value)
 
 
 def positive(totals: npt.NDArray[Any], smoothing: Smoothing) -> Floats:
@@ -136,7 +173,8 @@ def positive(totals: npt.NDArray[Any], smoothing: Smoothing) -> Floats:
     Without smoothing, a class without a word would have the uniform distribution and win: with a denominator of 1 it
     loses.  Where no document has a word, there is nothing to divide.
     """
-    return np.maximum(totals, 1.0) if smoothing.vanishing else np.where(totals > 0, totals, 1.0)
+    # 1e-100 for each feature is far below this, and what a class has is above it, be it a fraction.
+    return np.where(totals > (1e-50 if smoothing.vanishing else 0.0), totals, 1.0)
 
 
 @dataclass(frozen=True)
@@ -167,3 +205,19 @@ class Scorer:
     share: Callable[[Cells], Floats] | None = None
     by_docs: bool = False
     presence: bool = False
+
+
+def normalised(view: CountView, scorer: Scorer) -> Scorer:
+    """The same, with the weights of every class divided by the sum of their sizes over all features.
+
+    All of them are logarithms of probabilities, so that the sum of sizes is minus the sum.
+    """
+    cells = view.gather(view.feature_ids(), scorer.by_docs)
+    n_classes = len(scorer.slope)
+    shared = scorer.share(cells) if scorer.share else np.zeros(len(cells.ids))
+    everywhere = exact_sums(shared, np.zeros(len(cells.ids), np.int32), 1)
+    parts = (view.n_features * scorer.slope, everywhere, exact_sums(scorer.weigh(cells), cells.classes, n_classes))
+    size = -(parts[0] + parts[1] + parts[2])
+    # With one feature every weight is 0, and so is their sum but for rounding.
+    noise = 1e-12 * (np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2]))
+    return replace(scorer, scale=scorer.scale / np.where(size > noise, size, 1.0))

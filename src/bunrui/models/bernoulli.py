@@ -19,28 +19,28 @@ from bunrui.errors import OptionError
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
 from bunrui.models.base import Floats, Scorer, Smoothing
-from bunrui.models.view import Cells, View, gather
+from bunrui.models.view import Cells, CountView
 
-__all__ = ["bernoulli"]
+__all__ = ["bernoulli", "log_present"]
 
 
-def bernoulli(view: View, smoothing: Smoothing, prior: Floats) -> Scorer:
+def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats) -> Scorer:
     """Presence and absence of every word."""
     if not smoothing.is_single:
         # log(λ[f] / (D[c] + λ[f])) has no part that is of the word alone: the scorer would not be sparse.
         raise OptionError("the model 'bernoulli' takes one alpha for all words, not one for each")
     lam = smoothing.value
-    docs = view.counts.doc_count.astype(np.float64)
+    docs = view.doc_count.astype(np.float64)
     log_docs = log(docs + lam)
 
     def absent(cells: Cells) -> Floats:
         """log(1 - P) of a cell, less that of a word that the class never had."""
-        return log(docs[cells.classes] - cells.counts + lam) - log_docs[cells.classes]
+        return log(np.maximum(docs[cells.classes] - cells.counts, 0.0) + lam) - log_docs[cells.classes]
 
     def weigh(cells: Cells) -> Floats:
         return log(cells.counts + lam) - log(lam) - absent(cells)
 
-    cells = gather(view.counts, view.feature_ids(), by_docs=True)
+    cells = view.gather(view.feature_ids(), by_docs=True)
     all_absent = view.n_features * (log_docs - log(docs + 2 * lam))
     return Scorer(
         bias=prior + (all_absent + exact_sums(absent(cells), cells.classes, len(docs))),
@@ -51,3 +51,8 @@ def bernoulli(view: View, smoothing: Smoothing, prior: Floats) -> Scorer:
         by_docs=True,
         presence=True,
     )
+
+
+def log_present(present: Floats, docs: Floats, smoothing: Smoothing) -> Floats:
+    """log P(f | c) from d[f, c] and D[c], (n_features, n_classes)."""
+    return log(present + smoothing.value) - log(docs + 2 * smoothing.value)

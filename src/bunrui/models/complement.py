@@ -21,44 +21,32 @@ from __future__ import annotations
 import numpy as np
 
 from bunrui.kernel.logs import log
-from bunrui.kernel.sums import exact_sums
-from bunrui.models.base import Floats, Scorer, Smoothing, positive
-from bunrui.models.view import Cells, View, gather
+from bunrui.models.base import Floats, Scorer, Smoothing, normalised, positive
+from bunrui.models.view import Cells, CountView
 
 __all__ = ["binary_complement", "complement", "wcnb"]
 
 
-def complement(
-    view: View, smoothing: Smoothing, prior: Floats, *, normalise: bool = False, by_docs: bool = False
-) -> Scorer:
-    """Occurrences; with `normalise`, weights divided by their sum."""
-    outside = view.total(by_docs) - view.class_sum(by_docs)
+def complement(view: CountView, smoothing: Smoothing, prior: Floats, *, by_docs: bool = False) -> Scorer:
+    """Occurrences outside the class."""
+    # Of sums of fractions the difference may fall below 0 by rounding, here and below.
+    outside = np.maximum(view.total(by_docs) - view.class_sum(by_docs), 0)
     slope = -log(positive(outside + smoothing.total(view), smoothing))
 
     def smoothed(cells: Cells) -> Floats:
         """n[f] + λ[f], by feature."""
-        return np.asarray(cells.totals + smoothing.of(view.counts, cells.ids), np.float64)
+        return np.asarray(cells.totals + smoothing.of(view, cells.ids), np.float64)
 
     def weigh(cells: Cells) -> Floats:
-        lam = smoothing.of(view.counts, cells.ids)
-        elsewhere = cells.spread(cells.totals) - cells.counts + (lam if smoothing.is_single else cells.spread(lam))
+        elsewhere = np.maximum(cells.spread(cells.totals) - cells.counts, 0) + smoothing.by_cell(view, cells)
         return log(elsewhere / cells.spread(smoothed(cells)))
 
     def share(cells: Cells) -> Floats:
         return log(smoothed(cells))
 
-    scale = -np.ones(len(slope))
-    if normalise:
-        cells = gather(view.counts, view.feature_ids(), by_docs)
-        everywhere = exact_sums(share(cells), np.zeros(len(cells.ids), np.int32), 1)
-        parts = (view.n_features * slope, everywhere, exact_sums(weigh(cells), cells.classes, len(slope)))
-        size = -(parts[0] + parts[1] + parts[2])
-        # With one feature every weight is 0, and so is their sum but for rounding.
-        noise = 1e-12 * (np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2]))
-        scale = -1.0 / np.where(size > noise, size, 1.0)
     return Scorer(
         bias=np.zeros(len(slope)),
-        scale=scale,
+        scale=-np.ones(len(slope)),
         slope=slope,
         unseen=slope + log(smoothing.value),
         weigh=weigh,
@@ -68,11 +56,11 @@ def complement(
     )
 
 
-def wcnb(view: View, smoothing: Smoothing, prior: Floats) -> Scorer:
+def wcnb(view: CountView, smoothing: Smoothing, prior: Floats) -> Scorer:
     """Complement with weight normalisation."""
-    return complement(view, smoothing, prior, normalise=True)
+    return normalised(view, complement(view, smoothing, prior))
 
 
-def binary_complement(view: View, smoothing: Smoothing, prior: Floats) -> Scorer:
+def binary_complement(view: CountView, smoothing: Smoothing, prior: Floats) -> Scorer:
     """Complement on presence, in training and in prediction."""
     return complement(view, smoothing, prior, by_docs=True)

@@ -20,23 +20,23 @@ import numpy as np
 
 from bunrui.kernel.logs import log, log1p
 from bunrui.models.base import Floats, Scorer, Smoothing, positive
-from bunrui.models.view import Cells, View
+from bunrui.models.view import Cells, CountView
 
 __all__ = ["binary", "mixed", "multinomial"]
 
 
 def multinomial(
-    view: View, smoothing: Smoothing, prior: Floats, *, by_docs: bool = False, presence: bool = False
+    view: CountView, smoothing: Smoothing, prior: Floats, *, by_docs: bool = False, presence: bool = False
 ) -> Scorer:
     """Occurrences in training and in prediction."""
     per_word = -log(positive(view.class_sum(by_docs) + smoothing.total(view), smoothing))
     unseen = per_word + log(smoothing.value)
 
     def weigh(cells: Cells) -> Floats:
-        return log1p(cells.counts / _by_cell(cells, smoothing, view))
+        return log1p(cells.counts / smoothing.by_cell(view, cells))
 
     def share(cells: Cells) -> Floats:
-        return log(smoothing.of(view.counts, cells.ids))
+        return log(smoothing.of(view, cells.ids))
 
     return Scorer(
         bias=prior,
@@ -51,16 +51,11 @@ def multinomial(
     )
 
 
-def binary(view: View, smoothing: Smoothing, prior: Floats) -> Scorer:
+def binary(view: CountView, smoothing: Smoothing, prior: Floats) -> Scorer:
     """Presence in training and in prediction."""
     return multinomial(view, smoothing, prior, by_docs=True, presence=True)
 
 
-def mixed(view: View, smoothing: Smoothing, prior: Floats) -> Scorer:
+def mixed(view: CountView, smoothing: Smoothing, prior: Floats) -> Scorer:
     """Occurrences in training, presence in prediction."""
     return multinomial(view, smoothing, prior, presence=True)
-
-
-def _by_cell(cells: Cells, smoothing: Smoothing, view: View) -> Floats | float:
-    value = smoothing.of(view.counts, cells.ids)
-    return value if smoothing.is_single else cells.spread(value)

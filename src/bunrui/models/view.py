@@ -1,4 +1,4 @@
-"""Counts as a model reads them: all features, or those that selection keeps.
+"""Counts as a model reads them: those of texts (`View`) or of a matrix, by one protocol (`CountView`).
 
 Selection loses nothing: it is computed from the counts whenever a model asks, and the next model may ask otherwise.
 
@@ -9,7 +9,8 @@ Selection loses nothing: it is computed from the counts whenever a model asks, a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +22,42 @@ from bunrui.kernel.compile import run
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
 
-__all__ = ["Cells", "View", "gather", "select", "whole"]
+__all__ = ["Cells", "CountView", "View", "gather", "select", "whole"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _NO_KEEP = np.empty(0, np.uint8)
+
+
+class CountView(Protocol):
+    """All that a formula reads: counts by feature and class; int64, or float64 where rows have fractions."""
+
+    @property
+    def n_features(self) -> int:
+        """V."""
+
+    @property
+    def doc_count(self) -> npt.NDArray[Any]:
+        """D_c, (n_classes,)."""
+
+    def class_sum(self, by_docs: bool) -> npt.NDArray[Any]:
+        """N_c, (n_classes,)."""
+
+    def total(self, by_docs: bool) -> Any:
+        """N over distinct documents."""
+
+    def feature_ids(self) -> npt.NDArray[np.uint32]:
+        """Ids of all features."""
+
+    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+        """The cells of some features: occurrences, or documents."""
+
+    def words_of(self, ids: npt.NDArray[np.uint32]) -> Iterable[str]:
+        """The names of some features."""
+
+    def has_words(self, words: list[str]) -> list[bool]:
+        """Whether there are features with these names."""
 
 
 class View(NamedTuple):
@@ -51,6 +82,11 @@ class View(NamedTuple):
     n_terms: int
     n_doc_freq: int
 
+    @property
+    def doc_count(self) -> Integers:
+        """D_c, (n_classes,)."""
+        return self.counts.doc_count
+
     def class_sum(self, by_docs: bool) -> Integers:
         """N_c."""
         return self.doc_freq_sum if by_docs else self.term_sum
@@ -59,9 +95,18 @@ class View(NamedTuple):
         """N over distinct documents."""
         return self.n_doc_freq if by_docs else self.n_terms
 
-    def has(self, f: int) -> bool:
-        """Whether a feature (-1 for none) is kept."""
-        return f >= 0 and bool(self.counts.postings.doc_total[f]) and (not len(self.keep) or bool(self.keep[f]))
+    def has_words(self, words: list[str]) -> list[bool]:
+        """Whether words are features that are kept."""
+        alive, keep = self.counts.postings.doc_total, self.keep
+        return [f >= 0 and bool(alive[f]) and (not len(keep) or bool(keep[f])) for f in self.counts.ids_of(words)]
+
+    def words_of(self, ids: npt.NDArray[np.uint32]) -> list[str]:
+        """The texts of some features."""
+        return self.counts.texts_of(ids)
+
+    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+        """The cells of some features: occurrences, or documents."""
+        return gather(self.counts, ids, by_docs)
 
     def feature_ids(self) -> npt.NDArray[np.uint32]:
         """Ids of the features that are kept."""
@@ -82,8 +127,8 @@ class Cells(NamedTuple):
     starts: Integers
     lengths: npt.NDArray[np.int32]
     classes: npt.NDArray[np.int32]
-    counts: Integers  # n[f, c]
-    totals: Integers  # n[f], by feature
+    counts: npt.NDArray[Any]  # n[f, c]
+    totals: npt.NDArray[Any]  # n[f], by feature
 
     def spread(self, by_feature: Any) -> Any:
         """A value for each feature → for each cell."""

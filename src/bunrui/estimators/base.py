@@ -1,0 +1,295 @@
+"""What all estimators of the family share: checking, labels, learning, unlearning, merging, and probabilities.
+
+An estimator is two functions over this: rows → something learned (`Learned`, which adds up and can be taken back),
+and that with rows → scores.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bunrui.errors import MismatchError, OptionError
+from bunrui.estimators.checks import check_discrete, checked_weights
+from bunrui.estimators.labels import Labels, check_among, encode, sorted_classes, union
+from bunrui.kernel.logs import log
+from bunrui.models.base import prior_shares
+from bunrui.prediction import log_sum_exp, probabilities
+
+__all__ = ["CountingClassifier", "Learned"]
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+class Learned(Protocol):
+    """What rows have added up to; it never changes, `plus` and `minus` make another."""
+
+    @property
+    def classes(self) -> Labels:
+        """Sorted."""
+
+    @property
+    def doc_count(self) -> npt.NDArray[Any]:
+        """Rows by class, or the sum of their weights."""
+
+    def over(self, classes: Labels) -> Self:
+        """The same with more classes."""
+
+    def plus(self, other: Self) -> Self:
+        """What both have learned."""
+
+    def minus(self, other: Self, keep: Labels, exact: bool) -> Self:
+        """Without some rows; classes that have none left go, but for those in `keep`."""
+
+
+class CountingClassifier(ClassifierMixin, BaseEstimator):
+    """Base of the estimators.
+
+    Parameters have their scikit-learn meaning, with one difference: priors and smoothing are computed from the counts
+    when somebody asks, so that `set_params` of these takes effect at once, without fitting again.
+    """
+
+    fit_prior: bool = True
+    class_prior: Any = None
+    prior: Any = "empirical"
+
+    # Parameters that say what is counted: they cannot change once something is.
+    _counting: ClassVar[tuple[str, ...]] = ()
+
+    # What scikit-learn's `validate_data` is to accept.
+    _accepted: ClassVar[dict[str, Any]] = {"accept_sparse": "csr"}
+
+    _learned: Any
+    _declared: Labels | None
+    _counted_by: dict[str, Any]
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+
+    # What a subclass says
+
+    @abstractmethod
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> Any:
+        """What rows that were checked add."""
+
+    @abstractmethod
+    def _check_parameters(self, learned: Any) -> None:
+        """Refuse parameters that do not fit what would have been learned."""
+
+    @abstractmethod
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Scores: log P(class, row) up to what all classes share, (n_rows, n_classes)."""
+
+    # Learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget everything, then learn.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or sparse array, (n_rows, n_features)
+        y : (n_rows,)
+            Labels: strings or numbers.
+        sample_weight : (n_rows,), optional
+            A row of weight 2 counts as two.
+        """
+        self.__dict__.pop("_learned", None)
+        learned = self._read_rows(X, y, sample_weight, reset=True)
+        self._check_parameters(learned)
+        self._learned, self._declared, self._counted_by = learned, None, self._counting_options()
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows, all or none of them.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or sparse array, (n_rows, n_features)
+        y : (n_rows,)
+        classes : (n_classes,), optional
+            If given, now or before, other labels are errors; a later call may give more.  If never given, classes grow
+            with the labels.
+        sample_weight : (n_rows,), optional
+        """
+        first = not hasattr(self, "_learned")
+        if first:
+            self._counted_by = self._counting_options()
+        batch = self._read_rows(X, y, sample_weight, reset=first)
+        declared = None if first else self._declared
+        learned = batch if first else self._learned.plus(batch)
+        if classes is not None:
+            given = sorted_classes(classes)
+            if declared is None and not first:
+                declared = self._learned.classes
+            declared = given if declared is None else union(declared, given)
+        if declared is not None:
+            check_among(batch.classes, declared)
+            learned = learned.over(union(learned.classes, declared))
+        self._check_parameters(learned)
+        self._learned, self._declared = learned, declared
+        return self
+
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, *, exact: bool = True) -> Self:
+        """Take rows back, all or none of them: afterwards the estimator is the one that never saw them.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix or sparse array, (n_rows, n_features)
+        y : (n_rows,)
+        sample_weight : (n_rows,), optional
+        exact : bool
+            Whether to refuse what could be taken back with rounding errors only: fractions, and weights that have them.
+
+        Raises
+        ------
+        UnlearnError
+            If something in the rows was never learned, or is not exact; then nothing is taken back.
+        """
+        check_is_fitted(self)
+        batch = self._read_rows(X, y, sample_weight, reset=False)
+        keep = self._learned.classes[:0] if self._declared is None else self._declared
+        self._learned = self._learned.minus(batch, keep, exact)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Learn what another estimator of the same kind has learned from other rows.
+
+        The order does not matter: of whole numbers, the weights are the same bit for bit.
+        """
+        if other is self:
+            raise OptionError("an estimator cannot be merged with itself")
+        check_is_fitted(other)
+        self._check_joins(other)
+        first = not hasattr(self, "_learned")
+        learned = other._learned if first else self._learned.plus(other._learned)
+        declared, more = None if first else self._declared, other._declared
+        if declared is None or more is None:
+            declared = more if declared is None else declared
+        else:
+            declared = union(declared, more)
+        if declared is not None:
+            check_among(learned.classes[learned.doc_count > 0], declared)
+        if first:
+            copied = ("n_features_in_", "feature_names_in_", "_counted_by")
+            self.__dict__.update({name: other.__dict__[name] for name in copied if name in other.__dict__})
+        self._check_parameters(learned)
+        self._learned, self._declared = learned, declared
+        return self
+
+    def _check_joins(self, other: Self) -> None:
+        if type(other) is not type(self):
+            raise MismatchError(
+                f"{type(self).__name__} cannot be merged with {type(other).__name__}: they count otherwise"
+            )
+        for name, theirs in other._counted_by.items():
+            mine = getattr(self, name)
+            if mine != theirs:
+                raise MismatchError(f"estimators with {name}={mine!r} and {name}={theirs!r} cannot be merged")
+        if not hasattr(self, "_learned"):
+            return
+        if self.n_features_in_ != other.n_features_in_:
+            raise MismatchError(f"{self.n_features_in_} and {other.n_features_in_} columns cannot be merged")
+        names, more = (getattr(each, "feature_names_in_", None) for each in (self, other))
+        if names is not None and more is not None and names.tolist() != more.tolist():
+            raise MismatchError("the columns have other names or another order: fit both with the same columns")
+
+    def _given(self, X: Any) -> Any:
+        """X as scikit-learn is to see it."""
+        return X
+
+    def _counting_options(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._counting}
+
+    def _check_options(self) -> None:
+        for name, value in self._counted_by.items():
+            if getattr(self, name) != value:
+                raise OptionError(f"{name}={value!r} decided what was counted: call fit again after changing it")
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Any:
+        """What some rows add."""
+        if not reset:
+            self._check_options()
+        X, y = validate_data(self, self._given(X), y, reset=reset, **self._accepted)
+        check_discrete(y)
+        weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
+        return self._count(X, encode(y), weights)
+
+    def _checked(self, X: Any) -> Any:
+        """Rows to predict."""
+        check_is_fitted(self)
+        self._check_options()
+        return validate_data(self, self._given(X), reset=False, **self._accepted)
+
+    # What was learned
+
+    @property
+    def classes_(self) -> Labels:
+        """The labels, sorted: the columns of scores and probabilities, (n_classes,)."""
+        return np.asarray(self._known("classes_").classes)
+
+    @property
+    def class_count_(self) -> Floats:
+        """Rows by class, or the sum of their weights, (n_classes,)."""
+        return np.asarray(self._known("class_count_").doc_count, np.float64)
+
+    @property
+    def class_log_prior_(self) -> Floats:
+        """log P(class), (n_classes,)."""
+        return self._log_prior(self._known("class_log_prior_"))
+
+    def _known(self, name: str) -> Any:
+        if not self.__sklearn_is_fitted__():
+            # As where an attribute is set by `fit`: hasattr says no.
+            raise AttributeError(f"{type(self).__name__} has no {name} before it has learned: call fit")
+        return self._learned
+
+    def _log_prior(self, learned: Any) -> Floats:
+        """log P(c); -inf for a class that was declared and has no rows, where priors are empirical."""
+        docs, prior = learned.doc_count, self.prior
+        if self.class_prior is not None:
+            given = np.asarray(self.class_prior, np.float64)
+            if given.shape != docs.shape:
+                raise OptionError(
+                    f"class_prior should have one number for each of {len(docs)} classes, not {given.shape}"
+                )
+            prior = dict(zip(learned.classes.tolist(), given.tolist(), strict=True))
+        elif not self.fit_prior:
+            if prior == "smoothed":
+                raise OptionError("fit_prior=False is prior='uniform': leave one of the two out")
+            prior = "uniform"
+        shares = prior_shares(docs, learned.classes.tolist(), prior)
+        out = np.full(len(shares), -np.inf)
+        out[shares > 0] = log(shares[shares > 0])
+        return out
+
+    # Predicting
+
+    def predict(self, X: Any) -> Labels:
+        """The most likely label of every row, (n_rows,); ties go to the label that sorts first."""
+        scores = self.predict_joint_log_proba(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | row), (n_rows, n_classes)."""
+        return probabilities(self.predict_joint_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """log P(class | row), (n_rows, n_classes)."""
+        scores = self.predict_joint_log_proba(X)
+        return np.asarray(scores - log_sum_exp(scores))
+
+    # As a scikit-learn estimator
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learned") and bool((self._learned.doc_count > 0).any())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -1,0 +1,186 @@
+"""`CategoricalNB`: columns of values that are names, be they strings or numbers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.errors import OptionError
+from bunrui.estimators.base import Codes, CountingClassifier
+from bunrui.estimators.categories import CategoryCounts, count_categories, encode_column
+from bunrui.estimators.labels import Labels
+from bunrui.estimators.parameters import smoothing_on
+from bunrui.models.base import Smoothing
+from bunrui.models.categorical import categorical
+
+__all__ = ["CategoricalNB"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class CategoricalNB(CountingClassifier):
+    """Categorical naive Bayes, in place of scikit-learn's.
+
+    Beyond it: values may be strings or any numbers and come at any time, missing values, `merge` and `unlearn`.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        λ of `smoothing="eap"`, by default 1; α of `"map"`, by default 1.0001.  0 is no smoothing, as `"mle"`.
+    force_alpha : bool
+        As in scikit-learn: False raises an alpha below 1e-10 to that.
+    fit_prior : bool
+        False is `prior="uniform"`.
+    class_prior : (n_classes,) array, optional
+        P(class) in the order of `classes_`; goes before `fit_prior` and `prior`.
+    min_categories : int or (n_features,) array of int, optional
+        How many values a column can take, at least.  By default as many as were seen.
+    smoothing : {"eap", "map", "mle"}
+        The estimator of P(value | class): (n + λ) / (N + λS), (n + α - 1) / (N + (α - 1)S), or n / N.
+    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+        P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_log_prior_, n_features_in_, feature_names_in_
+        As those of `MultinomialNB`.
+    categories_ : list of list
+        The values of every column, sorted if they can be.
+    category_count_, feature_log_prob_ : list of (n_classes, n_values)
+        Rows by class and value, and log P(value | class), in the order of `categories_`.
+    n_categories_ : (n_features,)
+        S of every column.
+
+    Notes
+    -----
+    A value that was never seen gets the smoothed probability of 0 rows, λ / (N + λS).  A value that is missing (None,
+    NaN, and what pandas has for them) is skipped, in training and in prediction.  Values are equal where Python has
+    them equal: 1 and 1.0 are one value, "1" is another.
+
+    Examples
+    --------
+    >>> X = [["sun", 1], ["sun", 2], ["rain", 2]]
+    >>> clf = CategoricalNB().fit(X, ["out", "out", "in"])
+    >>> clf.predict([["rain", 2], ["snow", 1], [None, 1]]).tolist()
+    ['in', 'out', 'out']
+    >>> clf.categories_
+    [['rain', 'sun'], [1, 2]]
+    """
+
+    _accepted: ClassVar[dict[str, Any]] = {"dtype": None, "ensure_all_finite": False}
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = None,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+        smoothing: str = "eap",
+        prior: Any = "empirical",
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+        self.smoothing = smoothing
+        self.prior = prior
+
+    def _given(self, X: Any) -> Any:
+        # Of a list with strings and numbers NumPy would make strings.
+        return np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
+
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> CategoryCounts:
+        weights = np.ones(len(labels[1]), np.int64) if weights is None else weights
+        return count_categories(np.asarray(X), labels, weights)
+
+    def _check_parameters(self, learned: CategoryCounts) -> None:
+        self._smoothing(learned)
+        self._sizes(learned)
+        self._log_prior(learned)
+
+    def _smoothing(self, learned: CategoryCounts) -> Smoothing:
+        smoothing = smoothing_on(learned.n_features, None, self.smoothing, self.alpha, self.force_alpha)
+        if not smoothing.is_single:
+            raise OptionError("CategoricalNB takes one alpha for all values")
+        return smoothing
+
+    def _sizes(self, learned: CategoryCounts) -> npt.NDArray[np.int64]:
+        """S of every column."""
+        seen = np.array([len(column.places) for column in learned.columns], np.int64)
+        if self.min_categories is None:
+            return seen
+        least = np.asarray(self.min_categories)
+        if least.dtype.kind not in "iu" or least.shape not in ((), seen.shape) or (least < 0).any():
+            raise OptionError(
+                f"min_categories should be a whole number, or one for each of {len(seen)} columns, "
+                f"not {self.min_categories!r}"
+            )
+        return np.asarray(np.maximum(seen, least), np.int64)
+
+    def _tables(self) -> list[Floats]:
+        """log P(value | class) of every column, (n_values + 1, n_classes); the last for a value that was never seen."""
+        learned, smoothing, sizes = self._learned, self._smoothing(self._learned), self._sizes(self._learned)
+        key = (smoothing.value, sizes.tobytes())
+        kept = learned.memo.get("tables")
+        if kept is None or kept[0] != key:
+            each = zip(learned.columns, sizes.tolist(), strict=True)
+            kept = learned.memo["tables"] = (key, [categorical(column.cells, size, smoothing) for column, size in each])
+        tables: list[Floats] = kept[1]
+        return tables
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Scores: log P(class, row), (n_rows, n_classes)."""
+        X = np.asarray(self._checked(X))
+        prior = self._log_prior(self._learned)
+        scores = np.zeros((len(X), len(prior)))
+        for j, (column, table) in enumerate(zip(self._learned.columns, self._tables(), strict=True)):
+            _, places = encode_column(X[:, j], column.places, grow=False)
+            there = places != -1
+            # Place -2 is a value that was never seen: the last row.
+            rows = np.where(places == -2, len(table) - 1, places)
+            scores[there] += table[rows[there]]
+        return np.asarray(scores + prior)
+
+    @property
+    def n_categories_(self) -> npt.NDArray[np.int64]:
+        """S of every column, (n_features,)."""
+        return self._sizes(self._known("n_categories_"))
+
+    @property
+    def categories_(self) -> list[list[Any]]:
+        """The values of every column, sorted if they can be."""
+        return [_in_order(column.places)[0] for column in self._known("categories_").columns]
+
+    @property
+    def category_count_(self) -> list[Floats]:
+        """Rows by class and value of every column, each (n_classes, n_values)."""
+        columns = self._known("category_count_").columns
+        return [column.cells[_in_order(column.places)[1]].T.astype(np.float64) for column in columns]
+
+    @property
+    def feature_log_prob_(self) -> list[Floats]:
+        """log P(value | class) of every column, each (n_classes, n_values)."""
+        columns = self._known("feature_log_prob_").columns
+        return [table[_in_order(column.places)[1]].T for column, table in zip(columns, self._tables(), strict=True)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _in_order(places: dict[Any, int]) -> tuple[list[Any], list[int]]:
+    """Values and their places, sorted by value if they can be."""
+    try:
+        values = sorted(places)
+    except TypeError:
+        values = list(places)
+    return values, [places[value] for value in values]

@@ -1,0 +1,143 @@
+"""`DiscreteNB`: what the models that are linear in counts share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from bunrui.errors import DataError
+from bunrui.estimators.base import Codes, CountingClassifier
+from bunrui.estimators.counts import MatrixCounts, count, whole
+from bunrui.estimators.labels import Labels
+from bunrui.estimators.parameters import same, smoothing_on
+from bunrui.estimators.table import DENSE_CELLS, MatrixView, Table
+from bunrui.models.base import Scorer, Smoothing
+
+__all__ = ["DiscreteNB", "canonical", "presence"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class DiscreteNB(CountingClassifier):
+    """Base of the models that are linear in counts; a subclass names its formula, and what of a row it reads."""
+
+    _formula: ClassVar[Callable[..., Scorer]]
+    _counts_presence: ClassVar[bool] = False
+    _reads_presence: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = None,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        smoothing: str = "eap",
+        prior: Any = "empirical",
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.smoothing = smoothing
+        self.prior = prior
+
+    # Rows
+
+    def _training(self, X: Any) -> Any:
+        """Rows as they are counted: int64 or float64."""
+        X = canonical(X)
+        if (X.data if sparse.issparse(X) else X).min(initial=0) < 0:
+            raise DataError(f"Negative values in data passed to {type(self).__name__}: counts are 0 or more")
+        return presence(X) if self._counts_presence else whole(X)
+
+    def _query(self, X: Any) -> Any:
+        """Rows as they are predicted."""
+        X = canonical(X)
+        return presence(X) if self._reads_presence else X
+
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> Any:
+        return count(self._training(X), labels, weights, self._counts_presence)
+
+    # Scores
+
+    def _counts(self, learned: Any) -> MatrixCounts:
+        """The counts that the formula reads."""
+        counts: MatrixCounts = learned
+        return counts
+
+    def _view(self, learned: Any) -> MatrixView:
+        return MatrixView(self._counts(learned), getattr(self, "feature_names_in_", None))
+
+    def _scorer(self, view: MatrixView, prior: Floats) -> Scorer:
+        return type(self)._formula(view, self._smoothing(view.n_features), prior)
+
+    def _smoothing(self, n_features: int) -> Smoothing:
+        names = getattr(self, "feature_names_in_", None)
+        return smoothing_on(n_features, names, self.smoothing, self.alpha, self.force_alpha)
+
+    def _check_parameters(self, learned: Any) -> None:
+        self._smoothing(learned.n_features)
+        self._log_prior(learned)
+
+    def _table(self) -> Table:
+        """The weights, made once for the same counts and parameters."""
+        memo = self._learned.memo
+        parameters = self.get_params(deep=False)
+        kept = memo.get("table")
+        if kept is None or not same(kept[0], parameters):
+            view = self._view(self._learned)
+            table = Table(view, self._scorer(view, self._log_prior(self._learned)))
+            # One assignment: another thread finds all of it or nothing.
+            kept = memo["table"] = (deepcopy(parameters), table)
+        table = kept[1]
+        assert isinstance(table, Table)
+        return table
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Scores: log P(class, row) up to what all classes share, (n_rows, n_classes)."""
+        X = self._checked(X)
+        return self._table().scores(self._query(X))
+
+    @property
+    def feature_count_(self) -> Any:
+        """What was counted, (n_classes, n_features); a sparse array where a dense one would be large."""
+        cells = self._counts(self._known("feature_count_")).cells.T.astype(np.float64)
+        return cells.toarray() if cells.shape[0] * cells.shape[1] <= DENSE_CELLS else cells.tocsr()
+
+    @property
+    def feature_log_prob_(self) -> Floats:
+        """log P(feature | class), (n_classes, n_features)."""
+        self._known("feature_log_prob_")
+        return self._table().weights.T
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def canonical(X: Any) -> Any:
+    """An array as it is; a sparse matrix as a csr_array that has every cell once."""
+    if not sparse.issparse(X):
+        return np.asarray(X)
+    X = sparse.csr_array(X)
+    if not X.has_canonical_format:
+        # Of a copy: the matrix may be the caller's.
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def presence(X: Any, threshold: float = 0.0) -> Any:
+    """1 where a value is above a threshold (of a sparse matrix, at least 0), else 0."""
+    if not sparse.issparse(X):
+        return np.greater(X, threshold).astype(np.int64)
+    out = sparse.csr_array(((X.data > threshold).astype(np.int64), X.indices, X.indptr), shape=X.shape, copy=True)
+    out.eliminate_zeros()
+    return out

@@ -1,0 +1,169 @@
+"""`GaussianNB`: columns of numbers, each normal in every class."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from bunrui.errors import OptionError
+from bunrui.estimators.base import Codes, CountingClassifier
+from bunrui.estimators.discrete import canonical
+from bunrui.estimators.labels import Labels
+from bunrui.estimators.moments import ClassMoments, dense_moments, sparse_moments
+from bunrui.models.gaussian import Normals, gaussian
+
+__all__ = ["GaussianNB"]
+
+Floats = npt.NDArray[np.float64]
+
+# Of a sparse matrix, columns whose mean is more than ten deviations from 0 are read with their zeros: what a zero adds
+# to a score would swallow the digits of what the value adds.
+_FAR = 100.0
+
+
+class GaussianNB(CountingClassifier):
+    """Gaussian naive Bayes, in place of scikit-learn's.
+
+    Beyond it: sparse input that stays sparse, missing values, classes at any time, and `merge`.
+
+    Parameters
+    ----------
+    priors : (n_classes,) array, optional
+        P(class) in the order of `classes_`; goes before `prior`.
+    var_smoothing : float
+        This share of the largest variance of a column is added to all variances.
+    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+        P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_log_prior_, n_features_in_, feature_names_in_
+        As those of `MultinomialNB`.
+    class_prior_ : (n_classes,)
+    theta_, var_ : (n_classes, n_features)
+        Mean and variance.
+    epsilon_ : float
+        What was added to the variances.  It comes from all rows learned so far, with their weights; scikit-learn takes
+        those of the last call, without.
+
+    Notes
+    -----
+    NaN is a missing value and skipped, in training and in prediction.  A class that never had a value in a column takes
+    the mean and the variance of the column over all classes; a column that never had a value says nothing.
+
+    Moments merge to rounding (1e-12 or so).  `unlearn` refuses, since nothing of a mean can be taken back exactly; with
+    `exact=False` it takes back what it can.
+
+    Examples
+    --------
+    >>> clf = GaussianNB().fit([[1.0], [2.0], [8.0], [9.0]], ["low", "low", "high", "high"])
+    >>> clf.predict([[0.5], [7.0], [float("nan")]]).tolist()
+    ['low', 'high', 'high']
+    >>> clf.theta_.tolist()
+    [[8.5], [1.5]]
+    """
+
+    _accepted: ClassVar[dict[str, Any]] = {
+        "accept_sparse": "csr",
+        "dtype": np.float64,
+        "ensure_all_finite": "allow-nan",
+    }
+
+    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9, prior: Any = "empirical") -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.prior = prior
+
+    @property
+    def class_prior(self) -> Any:
+        """scikit-learn has another name for it here."""
+        return self.priors
+
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> ClassMoments:
+        classes, codes = labels
+        weights = np.ones(len(codes), np.int64) if weights is None else weights
+        doc_count = np.zeros(len(classes), weights.dtype)
+        np.add.at(doc_count, codes, weights)
+        X = canonical(X)
+        moments = sparse_moments if sparse.issparse(X) else dense_moments
+        return ClassMoments(classes, doc_count, moments(X, codes, weights.astype(np.float64), len(classes)))
+
+    def _check_parameters(self, learned: ClassMoments) -> None:
+        value = self.var_smoothing
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
+            raise OptionError(f"var_smoothing should be a number, 0 or more, not {value!r}")
+        self._log_prior(learned)
+
+    def _normals(self) -> tuple[Normals, float]:
+        memo, share = self._learned.memo, float(self.var_smoothing)
+        kept = memo.get("normals")
+        if kept is None or kept[0] != share:
+            kept = memo["normals"] = (share, gaussian(self._learned.moments, share))
+        normals: tuple[Normals, float] = kept[1]
+        return normals
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Scores: log p(class, row), (n_rows, n_classes)."""
+        X = canonical(self._checked(X))
+        normals, _ = self._normals()
+        prior = self._log_prior(self._learned)
+        if not sparse.issparse(X):
+            return prior + _dense_scores(X, normals)
+        far = (normals.mean**2 * normals.precision > _FAR).any(axis=0)
+        scores = prior + _sparse_scores(X[:, ~far], Normals(*(part[:, ~far] for part in normals)))
+        if far.any():
+            scores += _dense_scores(X[:, far].toarray(), Normals(*(part[:, far] for part in normals)))
+        return scores
+
+    @property
+    def theta_(self) -> Floats:
+        """Means, (n_classes, n_features)."""
+        self._known("theta_")
+        return self._normals()[0].mean
+
+    @property
+    def var_(self) -> Floats:
+        """Variances, ε included, (n_classes, n_features)."""
+        self._known("var_")
+        return self._normals()[0].variance
+
+    @property
+    def epsilon_(self) -> float:
+        """What was added to the variances."""
+        self._known("epsilon_")
+        return self._normals()[1]
+
+    @property
+    def class_prior_(self) -> Floats:
+        """P(class), (n_classes,)."""
+        return np.exp(self._log_prior(self._known("class_prior_")))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.poor_score = False
+        return tags
+
+
+def _dense_scores(X: Floats, normals: Normals) -> Floats:
+    """log p(row | class), (n_rows, n_classes)."""
+    out = np.empty((X.shape[0], len(normals.mean)))
+    there = ~np.isnan(X)
+    for c, (mean, _, precision, peak) in enumerate(zip(*normals, strict=True)):
+        out[:, c] = np.where(there, peak - 0.5 * (X - mean) ** 2 * precision, 0.0).sum(axis=1)
+    return out
+
+
+def _sparse_scores(X: Any, normals: Normals) -> Floats:
+    """The same for a csr_array: the score of a row of zeros, corrected where there are values."""
+    mean, _, precision, peak = normals
+    zero = peak - 0.5 * mean**2 * precision
+    missing = np.isnan(X.data)
+    values = sparse.csr_array((np.where(missing, 0.0, X.data), X.indices, X.indptr), shape=X.shape)
+    gone = sparse.csr_array((missing.astype(np.float64), X.indices, X.indptr), shape=X.shape)
+    # (x - m)² - m² = x² - 2xm
+    corrections = values @ (mean * precision).T - 0.5 * (values.power(2) @ precision.T)
+    return np.asarray(zero.sum(axis=1) + corrections - gone @ zero.T)
