@@ -127,8 +127,10 @@ def smoothing_of(estimator: str, alpha: float | Mapping[str, float] | None, defa
     by_word = dict(alpha) if isinstance(alpha, Mapping) else {}
     value = default + less if isinstance(alpha, Mapping) else alpha
     for each in (value, *by_word.values()):
-        if isinstance(each, bool) or not isinstance(each, (int, float, np.number)) or not less < float(each) < np.inf:
+        if isinstance(each, bool) or not isinstance(each, (int, float, np.number)) or not less < float(each):
             raise OptionError(f"{rule}, not {each!r}")
+        if not MLE_LAMBDA <= float(each) - less <= 1 / MLE_LAMBDA:
+            raise OptionError(f"alpha should be between {less + MLE_LAMBDA:g} and {1 / MLE_LAMBDA:g}, not {each!r}")
     return Smoothing(float(value) - less, {word: float(each) - less for word, each in by_word.items()})
 
 
