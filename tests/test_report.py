@@ -51,7 +51,7 @@ def test_small() -> None:
 SMALL_AT_80 = """\
 accuracy 0.800 of 20 documents
 micro F1 0.800 · macro F1 0.754
-overall accuracy 0.867
+labels one against the rest: mean accuracy 0.867
 
 label          precision  recall     F1            accuracy  support
 ────────────────────────────────────────────────────────────────────
@@ -79,7 +79,8 @@ def test_small_at_40() -> None:
 SMALL_AT_40 = """\
 accuracy 0.800 of 20 documents
 micro F1 0.800 · macro F1 0.754
-overall accuracy 0.867
+labels one against the rest: mean
+accuracy 0.867
 
 label         prec.  rec.    F1  acc.  n
 ────────────────────────────────────────

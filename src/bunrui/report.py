@@ -46,7 +46,7 @@ def metrics_tables(metrics: Metrics) -> Group:
     >>> from rich.console import Console
     >>> from bunrui.evaluation import measure
     >>> tables = metrics_tables(measure(["ham", "ham", "spam"], ["ham", "spam", "spam"]))
-    >>> Console(width=40, color_system=None).print(tables.renderables[0])
+    >>> Console(width=60, color_system=None).print(tables.renderables[0])
     accuracy 0.667 of 3 documents
     micro F1 0.667 · macro F1 0.667
     labels one against the rest: mean accuracy 0.667

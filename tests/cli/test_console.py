@@ -43,6 +43,23 @@ def test_no_bar_into_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bar_of(monkeypatch, io.BytesIO(b"one\n" * 1000), io.StringIO()) == ""
 
 
+@pytest.mark.parametrize(
+    ("n_bytes", "seconds", "said"),
+    [
+        (5_000_000, 2.0, "2.0 s (2.5 MB/s)"),
+        (50_000_000, 2.0, "2.0 s (25 MB/s)"),
+        (5_000_000, 1000.0, "1,000.0 s"),
+        (5_000, 0.001, "0.0 s"),
+    ],
+)
+def test_speed(monkeypatch: pytest.MonkeyPatch, n_bytes: int, seconds: float, said: str) -> None:
+    reader = read(io.BytesIO(b"one" + bytes(n_bytes - 4) + b"\n"), labelled=False)
+    bar = Bar(reader)
+    assert sum(batch.num_rows for batch in reader) == 1
+    monkeypatch.setattr(Bar, "seconds", seconds)
+    assert bar.speed() == said
+
+
 def test_tables_in_a_pipe_are_not_cut(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from rich.table import Table
 

@@ -149,8 +149,13 @@ def test_mail_gets_its_label_from_the_folder(run, tmp_path: Path) -> None:
     for write in (write_mbox, write_maildir):
         write(tmp_path / "spam", [mail for mail, *_ in SPAM])
         write(tmp_path / "ham", [mail for mail, *_ in HAM])
-    assert run("learn", "mbox.bunrui", "spam.mbox", "ham.mbox").code == 0
-    assert run("learn", "maildir.bunrui", "spam", "ham").code == 0
+    for file, sources in (("mbox.bunrui", ["spam.mbox", "ham.mbox"]), ("maildir.bunrui", ["spam", "ham"])):
+        assert run("learn", file, *sources) == (
+            0,
+            "",
+            f"learned 6 documents of 2 labels into {file} in T\n"
+            "labels after the names of mailboxes or folders: ham, spam; --as gives another\n",
+        )
     assert counts("mbox.bunrui") == counts("maildir.bunrui") == learned(MAIL)
 
 
@@ -210,6 +215,13 @@ def test_the_error_names_an_encoding_that_works(run, pairs: Pairs, encoding: str
     assert found, err
     assert run("learn", "a.bunrui", name, "--encoding", found[1]).code == 0
     assert counts("a.bunrui") == learned(pairs)
+
+
+def test_utf16_without_a_mark(run) -> None:
+    Path("a.csv").write_text("text,label\none,x\n")
+    err = "error: a.csv, line 1: this is not utf-16: UTF-16 stream does not start with BOM\n"
+    assert run("learn", "a.bunrui", "a.csv", "--encoding", "utf-16") == (1, "", err)
+    assert not Path("a.bunrui").exists()
 
 
 # --- files

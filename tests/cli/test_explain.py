@@ -66,7 +66,7 @@ def test_long_lines_are_not_broken_in_a_pipe(run, mail: Path) -> None:
         (
             ["pills", "--label", "ham", "--against", "ham"],
             1,
-            "error: 'ham' cannot be held against itself: name another label\n",
+            "error: 'ham' cannot be held against itself: name another label with --against\n",
         ),
         (
             ["pills", "--json", "--html", "x.html"],
@@ -87,6 +87,19 @@ def test_nothing_to_explain(run, mail: Path, monkeypatch: pytest.MonkeyPatch) ->
         "",
         "error: there is nothing to explain: give TEXT, or text on the standard input.\nTry 'bunrui explain --help'.\n",
     )
+
+
+def test_explain_an_empty_pipe(shell, mail: Path) -> None:
+    err = (
+        "error: the standard input is empty: give TEXT, or text on the standard input.\nTry 'bunrui explain --help'.\n"
+    )
+    assert shell("explain", "mail.bunrui") == (2, "", err)
+
+
+def test_an_argument_that_is_no_utf8(run, mail: Path) -> None:
+    err = "is not valid UTF-8 (character 4): convert it with iconv first\n"
+    assert run("explain", "mail.bunrui", "caf\udce9") == (1, "", f"error: TEXT {err}")
+    assert run("words", "mail.bunrui", "--word", "caf\udce9") == (1, "", f"error: --word {err}")
 
 
 def test_a_text_that_is_no_utf8(start, mail: Path) -> None:
@@ -142,6 +155,11 @@ def test_one_word(run, mail: Path) -> None:
     [
         (["x"], 1, "error: there is no label 'x': the labels are politics, science, sports\n"),
         (["--positive", "sports"], 1, "error: there are 3 labels: say with --negative which one is the other\n"),
+        (
+            ["--positive", "sports", "--negative", "sports"],
+            1,
+            "error: 'sports' cannot be held against itself: name another label with --negative\n",
+        ),
         (
             ["--word", "pills"],
             1,

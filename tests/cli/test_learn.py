@@ -36,7 +36,7 @@ def test_one(run) -> None:
 def test_duplicates_are_told(run, mail: Path) -> None:
     assert run("learn", "mail.bunrui", "mail.csv").err == (
         "learned 4 documents of 2 labels into mail.bunrui in T\n"
-        "4 of them repeat a text, of this run or learned before: each time counts\n"
+        "4 of them: a text that came before, in this run or an earlier one; each time counts\n"
     )
 
 
@@ -136,6 +136,33 @@ def test_contradictions(run, mail: Path, options: list[str], err: str) -> None:
 def test_the_default_by_its_value_is_no_contradiction(run, mail: Path) -> None:
     assert run("learn", "mail.bunrui", "mail.csv", "--alpha", "default", "--max-features", "all").code == 0
     assert run("learn", "mail.bunrui", "mail.csv", "--alpha", "0.3", "--analyzer", "universal").code == 0
+
+
+def test_a_file_without_a_name(run, mail: Path) -> None:
+    for command, metavar in (
+        (["learn", "", "mail.csv"], "FILE"),
+        (["predict", "", "--line", "a"], "FILE"),
+        (["merge", "new.bunrui", "mail.bunrui", ""], "OTHER"),
+        (["slim", "mail.bunrui", ""], "OUT"),
+    ):
+        err = f"error: {metavar} is empty: give the name of a classifier.\nTry 'bunrui {command[0]} --help'.\n"
+        assert run(*command) == (2, "", err)
+    assert {path.name for path in Path().iterdir()} == {"mail.csv", "mail.bunrui"}
+
+
+@pytest.mark.parametrize("label", ["two words", "日本　語", "👩\u200d💻"])
+def test_any_label_for_all(run, mail: Path, label: str) -> None:
+    assert run("learn", "a.bunrui", "mail.csv", "--as", label).code == 0
+    assert info(run, "a.bunrui")["labels"] == {label: 4}
+
+
+def test_no_label_for_all(run, mail: Path) -> None:
+    err = "error: --as is empty: give the label a name.\n"
+    for command in (["learn", "a.bunrui"], ["unlearn", "mail.bunrui"], ["evaluate", "mail.bunrui"]):
+        assert run(*command, "mail.csv", "--as", "") == (2, "", f"{err}Try 'bunrui {command[0]} --help'.\n")
+    err = "error: --as is not valid UTF-8 (character 4): give the label another name\n"
+    assert run("learn", "a.bunrui", "mail.csv", "--as", "caf\udce9") == (1, "", err)
+    assert not Path("a.bunrui").exists()
 
 
 # --- all or nothing
@@ -248,9 +275,11 @@ def test_unique_where_digests_are_kept(run, mail: Path) -> None:
 
 
 def test_unique_where_nothing_is_kept(run, mail: Path) -> None:
-    code, out, err = run("learn", "a.bunrui", "mail.csv", "--unique", "--keep", "nothing")
-    assert (code, out) == (1, "") and err.startswith(
-        "error: a.bunrui keeps nothing of its documents, so that it cannot learn each text once"
+    assert run("learn", "a.bunrui", "mail.csv", "--unique", "--keep", "nothing") == (
+        1,
+        "",
+        "error: a.bunrui keeps nothing of its documents, so that it cannot tell which texts it has learned: use a file "
+        "that keeps digests or texts\n",
     )
     assert not Path("a.bunrui").exists()
 
@@ -341,7 +370,7 @@ def test_unlearn_by_a_digest_that_begins_several(run) -> None:
     assert run("unlearn", "a.bunrui", "--by-digest", first) == (
         1,
         "",
-        f"error: 2 texts have digests that begin with {first}: give more digits\n",
+        f"error: 2 texts have digests that begin with {first!r}: give more digits\n",
     )
     assert info(run, "a.bunrui")["documents"] == 3000
 
@@ -352,9 +381,9 @@ LISTED = ": 'bunrui log a.bunrui --documents' lists those that are there"
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--by-id", "1", "--by-id", "x"], f"no document that is learned has the id x{LISTED}"),
-        (["--by-digest", "0" * 32], f"no document that is learned has the digest {'0' * 32}{LISTED}"),
-        (["--by-digest", "0000"], f"no document that is learned has a digest that begins with 0000{LISTED}"),
+        (["--by-id", "1", "--by-id", "x"], f"no document that is learned has the id 'x'{LISTED}"),
+        (["--by-digest", "0" * 32], f"no document that is learned has the digest '{'0' * 32}'{LISTED}"),
+        (["--by-digest", "0000"], f"no document that is learned has a digest that begins with '0000'{LISTED}"),
     ],
 )
 def test_unlearn_unknown_names(run, named: str, arguments: list[str], message: str) -> None:
@@ -367,8 +396,8 @@ def test_unlearn_by_no_digest(run, named: str, digest: str) -> None:
     assert run("unlearn", named, "--by-digest", digest) == (
         2,
         "",
-        f"error: --by-digest takes 32 hexadecimal digits, or the first of them, not {digest.lower()!r}: 'bunrui log "
-        "a.bunrui --documents' lists them.\nTry 'bunrui unlearn --help'.\n",
+        f"error: --by-digest takes 32 hexadecimal digits, or the first of them, at least 4, not {digest.lower()!r}: "
+        "'bunrui log a.bunrui --documents' lists them.\nTry 'bunrui unlearn --help'.\n",
     )
 
 

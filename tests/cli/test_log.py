@@ -55,12 +55,15 @@ def changed(run, box: str) -> str:
     run("unlearn", box, "more.jsonl")
     run("relabel", box, "--by-id", "<1@x.org>", "--to", "x", "--to", "\x1b[2J")
     run("undo", box)
-    run("forget", box, "--source", "none", "--before", "2020-01-01T00:00Z")
+    run("forget", box, "--source", "none")
     run("label", "rename", box, "[red]", "[bold]y[/]")
     run("label", "drop", box, "ad vert")
-    run("label", "move", box, "spam", "ham")
+    run("label", "move", box, "spam", "[bold]y[/]")
     run("learn", "b.bunrui", "more.jsonl")
     run("merge", box, "b.bunrui")
+    run("set", box, "--model", "multinomial", "--alpha", "0.5", "--max-features", "chi2:9")
+    run("set", box, "--alpha", "default", "--max-features", "all")
+    run("forget", box, "--source", "more.jsonl", "--before", "2199-01-01T00:00Z")
     return box
 
 
@@ -105,11 +108,13 @@ def test_changes(run, changed: str) -> None:
         "2\tTIME\tlearn\t1\tduplicates 1",
         "3\tTIME\tunlearn\t1",
         "4\tTIME\trelabel\t1\tlabels x, ␛[2J\tundone TIME",
-        "5\tTIME\tforget\t0\tbefore TIME; source none",
-        "6\tTIME\trename\t1\tlabel [red]; to [bold]y[/]",
-        "7\tTIME\tdrop\t1\tlabel ad vert",
-        "8\tTIME\tmove\t2\tlabel spam; to ham",
-        "9\tTIME\tmerge\t1\tduplicates 1",
+        "5\tTIME\trename\t1\tlabel [red]; to [bold]y[/]",
+        "6\tTIME\tdrop\t1\tlabel ad vert",
+        "7\tTIME\tmove\t2\tlabel spam; to [bold]y[/]",
+        "8\tTIME\tmerge\t1\tduplicates 1",
+        "9\tTIME\tset\t0\tmodel multinomial; alpha 0.5; max-features chi2:9",
+        "10\tTIME\tset\t0\talpha default; max-features all",
+        "11\tTIME\tforget\t1\tbefore TIME; source more.jsonl",
     ]
 
 
@@ -127,23 +132,33 @@ def test_changes_as_json(run, changed: str) -> None:
     assert (code, err, "\x1b" in out) == (0, "", False)
     with bunrui.stored.open(changed) as clf:
         assert entries == [entry._asdict() for entry in clf.history()]
+    assert entries[8]["note"]["before"]["model"] == "binary-complement"
     assert entries[3]["note"] == {"labels": ["x", "\x1b[2J"]} and entries[3]["undone"]
 
 
 def test_changes_on_a_terminal(on_terminal, changed: str) -> None:
-    assert on_terminal("log", changed) == [
-        "   time              what     documents  note",
-        "─" * 80,
-        "1  SHORT  learn            3",
-        "2  SHORT  learn            1  duplicates 1",
-        "3  SHORT  unlearn          1",
-        "4  SHORT  relabel          1  undone SHORT: labels x, ␛[2J",
-        "5  SHORT  forget           0  before SHORT; source none",
-        "6  SHORT  rename           1  label [red]; to [bold]y[/]",
-        "7  SHORT  drop             1  label ad vert",
-        "8  SHORT  move             2  label spam; to ham",
-        "9  SHORT  merge            1  duplicates 1",
+    assert on_terminal("log", changed, width=100) == [
+        "    time              what     documents  note",
+        "─" * 91,
+        " 1  SHORT  learn            3",
+        " 2  SHORT  learn            1  duplicates 1",
+        " 3  SHORT  unlearn          1",
+        " 4  SHORT  relabel          1  undone SHORT: labels x, ␛[2J",
+        " 5  SHORT  rename           1  label [red]; to [bold]y[/]",
+        " 6  SHORT  drop             1  label ad vert",
+        " 7  SHORT  move             2  label spam; to [bold]y[/]",
+        " 8  SHORT  merge            1  duplicates 1",
+        " 9  SHORT  set              0  model multinomial; alpha 0.5; max-features chi2:9",
+        "10  SHORT  set              0  alpha default; max-features all",
+        "11  SHORT  forget           1  before SHORT; source more.jsonl",
     ]
+
+
+@pytest.mark.parametrize("before", ['"soon"', "5", '{"a": 1}', "[1, null]", '"9999-12-31T23:59:59-12:00"'])
+def test_notes_are_shown_whatever_they_are(run, on_terminal, box: str, before: str) -> None:
+    damage(box, f"UPDATE transactions SET note = '{{\"before\": {before}}}', undone = 'once'")
+    assert run("log", box).code == 0 and "before" in run("log", box).out
+    assert "undone once: before" in on_terminal("log", box)[2]
 
 
 def test_undone_changes_are_struck_through(on_terminal, changed: str) -> None:
@@ -330,8 +345,8 @@ def test_a_real_terminal(start, box: str) -> None:
 def findings(n_docs: int, n_features: int) -> list[str]:
     return [
         "right    the pages of the file",
-        f"right    snapshot and deltas: checksums, totals, {n_features} features",
-        f"right    {n_docs} documents in the log",
+        f"right    snapshot and deltas: checksums, totals; features: {n_features}",
+        f"right    documents in the log: {n_docs}",
         "right    documents of each label",
     ]
 
@@ -384,9 +399,9 @@ def test_check_finds_what_is_wrong(run, box: str) -> None:
     assert (code, err) == (1, DAMAGED)
     assert out.splitlines() == [
         "right    the pages of the file",
-        "right    snapshot and deltas: checksums, totals, 31 features",
+        "right    snapshot and deltas: checksums, totals; features: 31",
         "right    digests of the texts",
-        "wrong    0 documents in the log: 3 in the counts",
+        "wrong    documents in the log: 0: 3 in the counts",
         "wrong    documents of each label: the log has others than the counts",
         "wrong    the counts, counted again from the texts: the texts give others",
     ]
@@ -400,9 +415,9 @@ def test_check_on_a_terminal(run, on_terminal, box: str, capsys: pytest.CaptureF
     assert on_terminal("check", box, encoding="ascii")[0] == "right    the pages of the file"
     damage(box, "DELETE FROM documents")
     capsys.readouterr()
-    assert on_terminal("check", box, code=1)[3] == "✗ 0 documents in the log: 3 in the counts"
+    assert on_terminal("check", box, code=1)[3] == "✗ documents in the log: 0: 3 in the counts"
     assert capsys.readouterr().err == DAMAGED
-    assert on_terminal("check", box, code=1, colours=True)[3].startswith("\x1b[1;31m✗\x1b[0m 0 documents")
+    assert on_terminal("check", box, code=1, colours=True)[3].startswith("\x1b[1;31m✗\x1b[0m documents in")
     run("learn", "d.bunrui", "docs.jsonl", "--keep", "digests")
     assert on_terminal("check", "d.bunrui", colours=True)[-1].startswith("\x1b[33m?\x1b[0m the counts and digests")
 
@@ -412,7 +427,11 @@ def test_check_a_file_that_cannot_be_opened(run, box: str) -> None:
     content[100:4096] = bytes(3996)  # the list of tables
     Path(box).write_bytes(content)
     code, out, err = run("check", box)
-    assert (code, out) == (1, "") and err.startswith("error: a.bunrui is damaged")
+    assert (code, err) == (1, DAMAGED) and out.startswith("wrong    a.bunrui is damaged (")
+    code, out, err = run("check", box, "--json")
+    report = json.loads(out)
+    assert (code, err) == (1, DAMAGED) and report == {"right": [], "wrong": report["wrong"], "unknown": []}
+    assert len(report["wrong"]) == 1 and report["wrong"][0].startswith("a.bunrui is damaged (")
 
 
 # --- files

@@ -160,6 +160,39 @@ def test_closed_pipe_at_the_end(start, mail: Path) -> None:
     assert (process.returncode, err) == (141, b"")
 
 
+CLOSED = {
+    "stdout": ('exec "$@" >&-', ["info", "mail.bunrui"], 0),
+    "stdout of a table": ('exec "$@" >&-', ["evaluate", "mail.bunrui", "mail.csv"], 0),
+    "stderr": ('exec "$@" 2>&-', ["info", "none"], 1),
+    "stderr of a usage": ('exec "$@" 2>&-', ["info"], 2),
+    "all": ('exec "$@" <&- >&- 2>&-', ["learn", "mail.bunrui", "mail.csv"], 0),
+    "stdin": ('exec "$@" <&-', ["explain", "mail.bunrui"], 2),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no sh")
+@pytest.mark.parametrize("case", CLOSED)
+def test_closed_streams(run, mail: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    script, arguments, code = CLOSED[case]
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2] / "src"))
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", sys.executable, "-m", "bunrui", *arguments], capture_output=True, timeout=100
+    )
+    assert (done.returncode, done.stdout) == (code, b"") and b"Traceback" not in done.stderr
+    assert run("info", "mail.bunrui").out.startswith("documents     8" if case == "all" else "documents     4")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk(start, mail: Path, monkeypatch: pytest.MonkeyPatch, unbuffered: str) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    for arguments in (["info", "mail.bunrui"], ["predict", "mail.bunrui", "mail.csv"]):
+        with open("/dev/full", "wb") as full:
+            _, err = (process := start(*arguments, stdout=full)).communicate(timeout=100)
+        assert process.returncode == 1 and err.startswith(b"error: ") and b"No space left on device\n" in err
+        assert b"Traceback" not in err
+
+
 def interrupt(process: subprocess.Popen[bytes], folder: Path, begun: str) -> tuple[int, bytes]:
     """Press Ctrl-C when a file is there, and a moment later the process waits for its input."""
     deadline = time.monotonic() + 60
@@ -176,7 +209,7 @@ def test_ctrl_c_leaves_no_new_file(start, tmp_path: Path) -> None:
     process = start("learn", "new.bunrui", "-", "--format", "csv")
     process.stdin.write(b"text,label\ncheap pills,spam\n")
     process.stdin.flush()
-    assert interrupt(process, tmp_path, "new.bunrui") == (130, b"interrupted; nothing was changed\n")
+    assert interrupt(process, tmp_path, ".new.bunrui.*") == (130, b"interrupted; nothing was changed\n")
     assert list(tmp_path.iterdir()) == []
 
 

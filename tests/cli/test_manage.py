@@ -83,24 +83,52 @@ def test_merge_unique(run, mail: Path) -> None:
         "",
         "merged 1 file into mail.bunrui: it has learned 5 documents of 3 labels\n",
     )
-    code, out, err = run("merge", "all.bunrui", "mail.bunrui", "c.bunrui", "--unique")
-    assert (code, out) == (1, "") and err.startswith("error: 2 texts are in several of the files, or twice in one")
+    err = "error: texts that were learned before, or come twice: 2. Without --unique, each time counts\n"
+    assert run("merge", "all.bunrui", "mail.bunrui", "c.bunrui", "--unique") == (1, "", err)
     assert not Path("all.bunrui").exists()
     assert run("merge", "all.bunrui", "mail.bunrui", "c.bunrui") == (
         0,
         "",
         "merged 2 files into all.bunrui: it has learned 8 documents of 3 labels\n"
-        "2 of them repeat a text that was there before: each time counts\n",
+        "2 of them: a text that was there before; each time counts\n",
     )
 
 
 def test_merge_unique_where_nothing_is_kept(run, mail: Path) -> None:
     learn(run, "b.bunrui", "new star,news\n", "--keep", "nothing")
-    code, out, err = run("merge", "all.bunrui", "b.bunrui", "--unique")
-    assert (code, out) == (1, "") and err.startswith(
-        "error: all.bunrui keeps nothing of its documents, so that it cannot merge each text once"
+    assert run("merge", "all.bunrui", "b.bunrui", "--unique") == (
+        1,
+        "",
+        "error: all.bunrui keeps nothing of its documents, so that it cannot tell which texts it has learned: use a "
+        "file that keeps digests or texts\n",
     )
     assert not Path("all.bunrui").exists()
+
+
+def test_merge_nothing(run, mail: Path) -> None:
+    learn(run, "mail.bunrui", "cheap pills now,spam\n")
+    learn(run, "b.bunrui", "new star,news\n")
+    assert run("undo", "b.bunrui").code == 0
+    assert run("merge", "mail.bunrui", "b.bunrui") == (
+        0,
+        "",
+        "merged 1 file into mail.bunrui: it has learned 5 documents of 2 labels\n",
+    )
+    assert [entry["kind"] for entry in history(run)] == ["learn", "learn"]
+
+
+def history(run) -> list[dict]:
+    return [json.loads(line) for line in run("log", "mail.bunrui", "--json").out.splitlines()]
+
+
+def test_a_merge_of_several_is_one_change(run, mail: Path) -> None:
+    learn(run, "b.bunrui", "new star,news\n")
+    learn(run, "c.bunrui", "old star,news\n")
+    assert run("merge", "mail.bunrui", "b.bunrui", "c.bunrui").code == 0
+    assert [(entry["kind"], entry["n_docs"]) for entry in history(run)] == [("learn", 4), ("merge", 2)]
+    assert run("undo", "mail.bunrui").err == (
+        "took back the merge of 2 documents: mail.bunrui has learned 4 documents of 2 labels now\n"
+    )
 
 
 def test_undo_a_merge(run, mail: Path) -> None:
@@ -183,6 +211,31 @@ def test_set(run, mail: Path) -> None:
     assert "alpha         default (0.1)\n" in out and "max-features  all\n" in out
 
 
+def test_undo_a_set(run, mail: Path) -> None:
+    question = ["predict", "mail.bunrui", "--line", "pills at noon", "--json"]
+    before = run("info", "mail.bunrui").out, run(*question).out
+    options = ["--model", "multinomial", "--alpha", "0.5", "--max-features", "chi2:5", "--min-df", "2"]
+    assert run("set", "mail.bunrui", *options).code == 0
+    assert run(*question).out != before[1]
+    assert run("undo", "mail.bunrui") == (
+        0,
+        "",
+        "took back the set: mail.bunrui has model binary-complement, alpha default, min-df 1, max-features all again\n",
+    )
+    assert run(*question).out == before[1]
+    settings = [slice(out.index("model"), out.index("keeps")) for out in (before[0], run("info", "mail.bunrui").out)]
+    assert before[0][settings[0]] == run("info", "mail.bunrui").out[settings[1]]
+
+
+def test_set_what_is_set(run, mail: Path) -> None:
+    assert run("set", "mail.bunrui", "--model", "binary-complement", "--alpha", "default") == (
+        0,
+        "",
+        "mail.bunrui has these settings already: nothing was changed\n",
+    )
+    assert len(history(run)) == 1
+
+
 def test_set_nothing(run, mail: Path) -> None:
     assert run("set", "mail.bunrui") == (
         2,
@@ -193,8 +246,9 @@ def test_set_nothing(run, mail: Path) -> None:
 
 def test_set_nonsense(run, mail: Path) -> None:
     before = run("info", "mail.bunrui").out
-    code, out, err = run("set", "mail.bunrui", "--alpha", "-1")
-    assert (code, out) == (1, "") and err.startswith("error: ") and run("info", "mail.bunrui").out == before
+    err = "error: --alpha should be above 0 (for no smoothing use --smoothing mle), not -1.0\n"
+    assert run("set", "mail.bunrui", "--alpha", "-1") == (1, "", err)
+    assert run("info", "mail.bunrui").out == before
 
 
 # --- slim and compact
@@ -239,9 +293,22 @@ def test_slim_onto_something(run, mail: Path) -> None:
 def test_compact(run, mail: Path) -> None:
     learn(run, "mail.bunrui", "unforgettable,secret\n")
     assert run("unlearn", "mail.bunrui", "rows.csv").code == 0
-    code, out, err = run("compact", "mail.bunrui")
-    assert (code, out) == (0, "") and re.fullmatch(r"compacted mail.bunrui: [\d.]+ kB of [\d.]+ kB\n", err)
+    assert run("compact", "mail.bunrui").code == 0
     assert b"unforgettable" not in mail.read_bytes() and info(run, "mail.bunrui")["documents"] == 4
+    assert [entry["kind"] for entry in history(run)] == ["learn", "learn", "unlearn", "compact"]
+    code, out, err = run("undo", "mail.bunrui")
+    assert (code, out) == (1, "") and err.startswith("error: the last change of mail.bunrui was joined with those")
+
+
+def test_compact_tells_the_sizes(run, mail: Path) -> None:
+    learn(run, "mail.bunrui", "".join(f"number {i} of many {i * i},x\n" for i in range(5000)))
+    assert run("unlearn", "mail.bunrui", "rows.csv").code == 0
+    code, out, err = run("compact", "mail.bunrui")
+    assert (code, out) == (0, "")
+    found = re.fullmatch(r"compacted mail.bunrui: ([\d.]+) kB of ([\d.]+) kB\n", err)
+    assert found and float(found[1]) < float(found[2]) / 2
+    err = f"compacted mail.bunrui: {found[1]} kB, as small as it can be\n"
+    assert run("compact", "mail.bunrui") == (0, "", err)
 
 
 # --- export

@@ -79,8 +79,37 @@ def test_much_standard_input(shell, mail: Path) -> None:
     )
 
 
-def test_empty_standard_input(shell, mail: Path) -> None:
-    assert shell("predict", "mail.bunrui") == (1, "", "error: <stdin> is empty\n")
+@pytest.mark.parametrize("arguments", [[], ["-"], ["--json"], ["--format", "csv"], ["--text", "body", "--top", "2"]])
+def test_empty_standard_input(shell, mail: Path, arguments: list[str]) -> None:
+    err = "the standard input is empty: nothing was predicted\n"
+    assert shell("predict", "mail.bunrui", *arguments) == (0, "", err)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
+def test_empty_standard_input_into_a_file(shell, run, new: Path, suffix: str) -> None:
+    Path(f"out.{suffix}").write_text("of yesterday")
+    options = ["--top", "2", "--log-odds", "spam", "-o", f"out.{suffix}"]
+    assert shell("predict", "mail.bunrui", *options).code == 0
+    found = table(Path(f"out.{suffix}"))
+    assert run("predict", "mail.bunrui", "new.csv", *options).code == 0
+    assert found.num_rows == 0 and found.column_names == table(Path(f"out.{suffix}")).column_names
+
+
+def test_empty_input_and_no_classifier(shell) -> None:
+    err = "error: there is no classifier x: make one with `bunrui learn x DATA`\n"
+    assert shell("predict", "x", "--json") == (1, "", err)
+
+
+def test_an_empty_file(run, mail: Path) -> None:
+    Path("a.csv").touch()
+    assert run("predict", "mail.bunrui", "a.csv") == (1, "", "error: a.csv is empty\n")
+
+
+def test_a_line_that_is_no_text(start, mail: Path) -> None:
+    process = start("predict", "mail.bunrui", "--line", b"caf\xe9")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, b"")
+    assert err == b"error: --line is not valid UTF-8 (character 4): give a file, and its --encoding\n"
 
 
 def test_standard_input_that_is_no_text(start, mail: Path) -> None:

@@ -109,7 +109,11 @@ def test_a_setting_is_undone(path: str) -> None:
     with learned(path, alpha=2) as clf, bunrui.open(path) as other:
         clf.configure(smoothing="mle")  # which has no alpha
         clf.configure(smoothing="mle")  # nothing new
-        assert [entry.kind for entry in clf.history()] == ["learn", "set"]
+        clf.configure(max_features=("chi2", 9))
+        clf.configure(max_features=("chi2", 9))
+        assert clf.undo() == ("set", 0)
+        assert clf.max_features is None
+        assert [entry.kind for entry in clf.history() if not entry.undone] == ["learn", "set"]
         assert clf.with_model("mixed", smoothing="mle").alpha is None
         assert other.refresh()
         assert other.smoothing == "mle"

@@ -134,7 +134,9 @@ def test_forget(path: str) -> None:
         expect(clf, without(TEXTS[0], TEXTS[1]) | {"later": "ham"})
         assert clf.forget(before=moment, source="two.csv") == 1
         expect(clf, {TEXTS[3]: "ham", "later": "ham"})
+        n_changes = len(clf.history())
         assert clf.forget(before=moment - timedelta(days=1)) == 0
+        assert len(clf.history()) == n_changes
         assert clf.forget(before=datetime.now() + timedelta(days=1)) == 2
         expect(clf, {})
 

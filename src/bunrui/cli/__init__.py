@@ -42,21 +42,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by the shell: `>&-`
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     with suppress(AttributeError):  # of a stream that somebody put there
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        code = _run(arguments)
-        sys.stdout.flush()
+        return _flushed(_run(arguments))
     except BrokenPipeError:
         _let_go(sys.stdout)
         return _CLOSED_PIPE
     except KeyboardInterrupt as stop:
         print(str(stop) or "interrupted", file=sys.stderr)
         return _INTERRUPTED
-    return code
 
 
 def _run(arguments: list[str]) -> int:
@@ -89,7 +87,8 @@ def _run(arguments: list[str]) -> int:
         if hasattr(error, "format_message"):  # wrong usage: typer has no public name for it
             return _wrong_usage(error, context)
         if isinstance(error, (BunruiError, OSError)):
-            say(f"error: {in_options(_message(error))}")
+            command = None if context is None else context.invoked_subcommand
+            say(f"error: {in_options(_message(error), command)}")
         else:
             say(f"error: {type(error).__name__}: {error}\nThis should not happen: bunrui --debug … shows where it did.")
         return 1
@@ -100,11 +99,13 @@ def _wrong_usage(error: Any, root: Any) -> int:
     from bunrui.cli.console import say
 
     message = error.format_message().strip()
+    if not message[:2].isupper():  # the name of an argument
+        message = message[:1].lower() + message[1:]
     if error.ctx is not None:
         command = error.ctx.command_path
     else:
         command = f"bunrui {root.invoked_subcommand or ''}".strip()
-    say(f"error: {message[:1].lower()}{message[1:]}\nTry '{command} --help'.")
+    say(f"error: {message}\nTry '{command} --help'.")
     return int(error.exit_code)
 
 
@@ -112,6 +113,19 @@ def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
+
+
+def _flushed(code: int) -> int:
+    """The exit code, when all output has been written."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # a full disk, say
+        _let_go(sys.stdout)
+        print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return code or 1
+    return code
 
 
 def _let_go(stream: Any) -> None:

@@ -41,7 +41,12 @@ _ENDLESS = 1_000_000
 
 def say(message: str) -> None:
     """A line, or some, on stderr."""
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError:  # a full disk, say: that is told at the end
+        pass
     if not (message.isascii() and message.replace("\n", "").isprintable()):
         from bunrui.rendering import visible
 
@@ -174,7 +179,8 @@ class Bar:
         seconds = self.seconds
         megabytes = self._reader.bytes_read / 1e6
         rate = megabytes / max(seconds, 1e-9)
-        return f"{seconds:,.1f} s" + (f" ({rate:,.{0 if rate >= 10 else 1}f} MB/s)" if megabytes > 0.1 else "")
+        is_known = megabytes > 0.1 and rate >= 0.05  # less is shown as 0.0
+        return f"{seconds:,.1f} s" + (f" ({rate:,.{0 if rate >= 10 else 1}f} MB/s)" if is_known else "")
 
 
 def _progress(total: int | None) -> tuple[Any, Any]:

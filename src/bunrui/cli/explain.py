@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bunrui.cli.console import interrupts, plain, say, show, to_json
-from bunrui.cli.options import Classifier, Model, UsageError
+from bunrui.cli.options import Classifier, Model, UsageError, check_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -63,6 +63,7 @@ def explain(
         raise UsageError("--json writes to stdout, --html to a file: give one of them.")
     if text is None:
         text = _standard_input()
+    check_text(text, "TEXT", "convert it with iconv first")
     with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
         explanation = model.of(opened).explain(text, label=label, against=against)
     if html is not None:
@@ -85,6 +86,8 @@ def _standard_input() -> str:
     if sys.stdin.isatty():
         raise UsageError("there is nothing to explain: give TEXT, or text on the standard input.")
     data = sys.stdin.buffer.read()
+    if not data:
+        raise UsageError("the standard input is empty: give TEXT, or text on the standard input.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -132,6 +135,8 @@ def words(
         raise UsageError("give LABEL, or --positive and --negative, not both.")
     if negative is not None and positive is None:
         raise UsageError("--negative goes with --positive.")
+    if word is not None:
+        check_text(word, "--word", "convert it with iconv first")
     with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
         classifier = model.of(opened)
         if label is None and positive is None and word is None:

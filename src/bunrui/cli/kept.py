@@ -41,8 +41,8 @@ def _whole(classifier: StoredClassifier, given: list[str]) -> list[str]:
     for digest in given:
         if not _FEWEST_DIGITS <= len(digest) <= _DIGITS or not set(digest) <= set("0123456789abcdef"):
             raise UsageError(
-                f"--by-digest takes {_DIGITS} hexadecimal digits, or the first of them, not {digest!r}: "
-                f"'bunrui log {classifier.path} --documents' lists them."
+                f"--by-digest takes {_DIGITS} hexadecimal digits, or the first of them, at least {_FEWEST_DIGITS}, "
+                f"not {digest!r}: 'bunrui log {classifier.path} --documents' lists them."
             )
     if all(len(digest) == _DIGITS for digest in given):
         return given
@@ -62,8 +62,8 @@ def _unclear(classifier: StoredClassifier, digest: str, n: int) -> Exception:
     from bunrui.errors import UnlearnError
 
     if n:
-        return UnlearnError(f"{n} texts have digests that begin with {digest}: give more digits")
-    return unknown(classifier, UnlearnError(f"no document that is learned has a digest that begins with {digest}"))
+        return UnlearnError(f"{n} texts have digests that begin with {digest!r}: give more digits")
+    return unknown(classifier, UnlearnError(f"no document that is learned has a digest that begins with {digest!r}"))
 
 
 def unknown(classifier: StoredClassifier, error: Exception) -> Exception:

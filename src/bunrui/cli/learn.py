@@ -12,7 +12,7 @@ import typer
 
 from bunrui.cli.batches import labels_in, texts_of
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, uninterrupted
-from bunrui.cli.options import Analysis, Chosen, Classifier, LabelledDocuments, Model
+from bunrui.cli.options import Analysis, Chosen, Classifier, LabelledDocuments, Model, file_argument, written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +28,7 @@ _DATA = "Files, folders, mailboxes, or - for the standard input."
 
 
 def learn(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The classifier; made if it is not there.")],
+    file: Annotated[str, file_argument("FILE", "The classifier; made if it is not there.")],
     data: Annotated[list[str], typer.Argument(metavar="DATA", help=_DATA)],
     documents: LabelledDocuments,
     model: Model,
@@ -73,6 +73,8 @@ def learn(
         if classifier is None:
             classifier = stack.enter_context(_new(file, model, analysis, keep))
         done = _pour(reader, partial(classifier.learning, unique=unique), _names)
+        with uninterrupted():
+            stack.close()  # a new file gets its name
     say(f"learned {done} into {file} in {done.time}")
     if reader.names_labels:
         say(f"labels after the names of mailboxes or folders: {done.labels}; --as gives another")
@@ -223,9 +225,9 @@ def _refuse_contradictions(classifier: StoredClassifier, model: Model, analysis:
         if has is None and name == "alpha":
             has = known["alpha"] if wanted is not None else None  # what the default comes to
         if wanted != has:
-            option = f"--{name.replace('_', '-')} {_written(name, wanted)}"
+            option = f"--{name.replace('_', '-')} {written(name, wanted)}"
             raise OptionError(
-                f"{file} has another {name} ({_written(name, has)}): change it with 'bunrui set {file} {option}', "
+                f"{file} has another {name} ({written(name, has)}): change it with 'bunrui set {file} {option}', "
                 "or learn into another file"
             )
     if analysis.given():
@@ -237,10 +239,3 @@ def _refuse_contradictions(classifier: StoredClassifier, model: Model, analysis:
             )
     if keep not in (None, classifier.keep):
         raise OptionError(f"{file} keeps {classifier.keep}, not {keep}: leave --keep out, or learn into another file")
-
-
-def _written(name: str, value: Any) -> str:
-    """A value as the option takes it."""
-    if value is None:
-        return "all" if name == "max_features" else "default"
-    return ":".join(map(str, value)) if isinstance(value, tuple) else str(value)

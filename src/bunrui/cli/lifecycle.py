@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bunrui.cli.console import counted, interrupts, plain, say, say_skipped, uninterrupted
-from bunrui.cli.options import Chosen, Classifier, Documents, UsageError
+from bunrui.cli.options import Chosen, Classifier, Documents, UsageError, written
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,7 +22,7 @@ _LONGEST_EXCERPT = 60
 
 
 def undo(file: Classifier) -> None:
-    """Take back the last change: a learn, an unlearn, a merge, a relabel …
+    """Take back the last change: a learn, an unlearn, a merge, a relabel, a set …
 
     Again takes back the one before it, until the last compact, or until
     FILE has joined older changes on its own. It works whatever FILE keeps.
@@ -37,6 +37,9 @@ def undo(file: Classifier) -> None:
     with closing(stored.open(file)) as classifier:
         with uninterrupted():
             kind, n_docs = classifier.undo()
+        if kind == "set":
+            say(f"took back the set: {file} has {_settings_again(classifier)} again")
+            return
         what = _LABEL_CHANGES.get(kind, f"{kind} of")
         say(f"took back the {what} {counted(n_docs, 'document')}: {_now(classifier)}")
 
@@ -46,6 +49,13 @@ _LABEL_CHANGES = {
     "drop": "dropping of a label of",
     "move": "moving of a label of",
 }
+
+
+def _settings_again(classifier: StoredClassifier) -> str:
+    """The settings that the last undo has brought back."""
+    undone = max((entry for entry in classifier.history() if entry.undone), key=lambda entry: entry.undone or "")
+    names = [name for name in undone.note if name in classifier.get_params()]
+    return ", ".join(f"{name.replace('_', '-')} {written(name, getattr(classifier, name))}" for name in names)
 
 
 def relabel(
@@ -157,8 +167,8 @@ def forget(
 ) -> None:
     """Unlearn all documents of a time or a source.
 
-    With both options, the documents that fit both. A document that was
-    relabelled, moved to another label or merged is as old as that change.
+    With both options, the documents that fit both. A document is as old as
+    its first learning, also after it was relabelled, moved or merged.
 
     FILE must keep texts (the default of learn --keep). Afterwards, compact
     wipes out what was forgotten; until then it can be undone.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bunrui.cli.console import plain, say, show, stdout_console, to_json
-from bunrui.cli.options import Classifier
+from bunrui.cli.options import Classifier, written
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -87,8 +87,15 @@ def _note(entry: Entry) -> str:
     >>> from bunrui.store import Entry
     >>> _note(Entry(1, "relabel", "", 2, {"labels": ["a", "b"], "before": None, "to": "c"}, None))
     'labels a, b; to c'
+    >>> _note(Entry(2, "set", "", 0, {"alpha": None, "min_df": 2, "before": {"alpha": 0.5, "min_df": 1}}, None))
+    'alpha default; min-df 2'
     """
-    values = {name: ", ".join(value) if isinstance(value, list) else value for name, value in entry.note.items()}
+    if entry.kind == "set":
+        changed = {name: value for name, value in entry.note.items() if name != "before"}
+        return "; ".join(f"{name.replace('_', '-')} {written(name, value)}" for name, value in changed.items())
+    values = {
+        name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in entry.note.items()
+    }
     return "; ".join(f"{name} {value}" for name, value in values.items() if value is not None)
 
 
@@ -110,8 +117,8 @@ def _change_table(entries: list[Entry], width: int) -> Table:
         Column("note", overflow="fold"),
     )
     for entry in entries:
-        before = entry.note.get("before")
-        note = plain(_note(entry._replace(note=entry.note | {"before": before and _local(before)})))
+        times = {name: _local(time) for name, time in entry.note.items() if name == "before" and isinstance(time, str)}
+        note = plain(_note(entry._replace(note=entry.note | times)))
         if entry.undone:
             note = f"undone {_local(entry.undone)}" + (f": {note}" if note else "")
         # The lines of undone changes are struck through; where a terminal cannot do that, the note says it.
@@ -123,10 +130,13 @@ def _change_table(entries: list[Entry], width: int) -> Table:
 
 
 def _local(time: str) -> str:
-    """A time of the file in the zone of the reader, to the minute; empty if there is none."""
+    """A time of the file in the zone of the reader, to the minute; what is no time stays as it is."""
     from datetime import datetime
 
-    return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}" if time else ""
+    try:
+        return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError):
+        return time
 
 
 # --- documents

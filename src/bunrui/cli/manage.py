@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bunrui.cli.console import counted, interrupts, plain, say, to_json, uninterrupted
-from bunrui.cli.options import Classifier, Model, UsageError
+from bunrui.cli.options import Classifier, Model, UsageError, file_argument
 
 if TYPE_CHECKING:
     from bunrui.stored import StoredClassifier
@@ -19,8 +19,8 @@ __all__ = ["compact", "export", "info", "merge", "set_", "slim"]
 
 
 def merge(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The classifier to add to; made if it is not there.")],
-    others: Annotated[list[str], typer.Argument(metavar="OTHER", help="Classifiers with the same analyzer.")],
+    file: Annotated[str, file_argument("FILE", "The classifier to add to; made if it is not there.")],
+    others: Annotated[list[str], file_argument("OTHER", "Classifiers with the same analyzer.")],
     unique: Annotated[bool, typer.Option("--unique", help="Refuse files that have learned the same text.")] = False,
 ) -> None:
     """Add what other classifiers have learned.
@@ -41,12 +41,13 @@ def merge(
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         opened = [stack.enter_context(closing(stored.open(other, read_only=True))) for other in others]
         is_new = not os.path.lexists(file)
-        with _alike(file, opened) if is_new else closing(stored.open(file)) as target, uninterrupted():
+        with uninterrupted(), _alike(file, opened) if is_new else closing(stored.open(file)) as target:
+            before = len(target.history())
             target.merge(*opened, unique=unique)
-            known, history = target.info(), target.history()
+            known, changes = target.info(), target.history()[before:]
     documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
     say(f"merged {counted(len(others), 'file')} into {file}: it has learned {documents} of {labels}")
-    n_duplicates = history[-1].note.get("duplicates") if history else 0
+    n_duplicates = sum(entry.note.get("duplicates", 0) for entry in changes)
     if n_duplicates:
         say(f"{n_duplicates:,} of them: a text that was there before; each time counts")
 
@@ -136,6 +137,7 @@ def set_(file: Classifier, model: Model) -> None:
 
     What was learned stays as it is: the next prediction answers by the new
     model. To try a model once, give these options to predict or evaluate.
+    undo takes it back.
 
     [bold]Examples[/]
 
@@ -148,13 +150,17 @@ def set_(file: Classifier, model: Model) -> None:
     if not options:
         raise UsageError("there is nothing to set: give at least one option, such as --model.")
     with closing(stored.open(file)) as classifier, uninterrupted():
-        classifier.configure(**options)
+        before = classifier.get_params()
+        has_changed = classifier.configure(**options).get_params() != before
+    if not has_changed:
+        say(f"{file} has these settings already: nothing was changed")
+        return
     say(f"set {', '.join(name.replace('_', '-') for name in options)} of {file}")
 
 
 def slim(
-    file: Annotated[str, typer.Argument(metavar="IN", help="The classifier.")],
-    copy: Annotated[str, typer.Argument(metavar="OUT", help="The copy; it must not be there yet.")],
+    file: Annotated[str, file_argument("IN", "The classifier.")],
+    copy: Annotated[str, file_argument("OUT", "The copy; it must not be there yet.")],
     min_df: Annotated[
         int, typer.Option("--min-df", metavar="N", min=1, help="Leave out words of fewer documents, for good.")
     ] = 1,
@@ -195,7 +201,8 @@ def compact(file: Classifier) -> None:
     before = os.path.getsize(file) if os.path.isfile(file) else 0
     with closing(stored.open(file)) as classifier, uninterrupted():
         classifier.compact()
-    say(f"compacted {file}: {size(os.path.getsize(file))} of {size(before)}")
+    after, old = size(os.path.getsize(file)), size(before)
+    say(f"compacted {file}: {after}, as small as it can be" if after == old else f"compacted {file}: {after} of {old}")
 
 
 def export(

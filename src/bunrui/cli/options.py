@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
     from bunrui.documents import Reader
 
-__all__ = ["Analysis", "Chosen", "Classifier", "Documents", "LabelledDocuments", "Model", "UsageError"]
+__all__ = [
+    "Analysis",
+    "Chosen",
+    "Classifier",
+    "Documents",
+    "LabelledDocuments",
+    "Model",
+    "UsageError",
+    "check_text",
+    "file_argument",
+    "written",
+]
 
 ModelName = Literal["multinomial", "binary", "mixed", "bernoulli", "complement", "wcnb", "binary-complement"]
 AnalyzerName = Literal["universal", "words", "ja", "zh", "ko"]
@@ -38,7 +49,28 @@ class UsageError(typer.BadParameter):
         return self.message
 
 
-Classifier = Annotated[str, typer.Argument(metavar="FILE", help="The classifier.", show_default=False)]
+def _named(value: Any, param: typer.CallbackParam) -> Any:
+    if value == "" or (isinstance(value, (list, tuple)) and "" in value):
+        raise UsageError(f"{param.metavar} is empty: give the name of a classifier.")
+    return value
+
+
+def file_argument(metavar: str, help: str) -> Any:
+    """The name of a classifier, or several."""
+    return typer.Argument(metavar=metavar, help=help, callback=_named, show_default=False)
+
+
+Classifier = Annotated[str, file_argument("FILE", "The classifier.")]
+
+
+def check_text(text: str, name: str, otherwise: str) -> None:
+    """Refuse an argument with bytes that are not UTF-8: Python makes halves of characters of them."""
+    from bunrui.errors import EncodingError
+
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise EncodingError(f"{name} is not valid UTF-8 (character {error.start + 1}): {otherwise}") from None
 
 
 # --- documents
@@ -89,8 +121,9 @@ class Documents:
 
         options: dict[str, Any] = {name: value for name, value in dataclasses.asdict(self).items() if value}
         label = options.pop("as_", None)
-        if getattr(self, "as_", None) is not None and not (label and label.isprintable()):
-            raise UsageError("--as is empty, or has characters that cannot be shown: give the label a name.")
+        if getattr(self, "as_", None) == "":
+            raise UsageError("--as is empty: give the label a name.")
+        check_text(label or "", "--as", "give the label another name")
         sources: list[Any] = list(data)
         if sources.count("-") == 1:
             sources[sources.index("-")] = stdin or Stdin()
@@ -239,6 +272,17 @@ class Model:
         """The classifier, read as was asked for."""
         options = self.given()
         return classifier.with_model(**options) if options else classifier
+
+
+def written(name: str, value: Any) -> str:
+    """A value of the model as its option takes it.
+
+    >>> written("alpha", None), written("max_features", None), written("max_features", ("chi2", 99))
+    ('default', 'all', 'chi2:99')
+    """
+    if value is None:
+        return "all" if name == "max_features" else "default"
+    return ":".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
 # --- the analyzer

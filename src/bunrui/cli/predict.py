@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped
-from bunrui.cli.options import Classifier, Documents, Model, UsageError
+from bunrui.cli.options import Classifier, Documents, Model, UsageError, check_text
 from bunrui.cli.stdin import Stdin
 
 if TYPE_CHECKING:
@@ -96,8 +96,11 @@ def predict(
     with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
         question = Question(model.of(opened), top, log_odds, against)
         with open_writer(output, question.classes, json=json) as writer:
-            if line:
-                writer.write(None, question.answer(line))
+            is_empty = not line and data == ["-"] and stdin.is_empty()
+            if line or is_empty:
+                writer.write(None, question.answer(line or []))
+                if is_empty:
+                    say("the standard input is empty: nothing was predicted")
                 return
             reader = documents.read(data, labelled=False, stdin=stdin)
             done = _predict_all(question, reader, writer, quiet=output is None and sys.stdout.isatty())
@@ -131,6 +134,8 @@ def _check_usage(
         raise UsageError("give DATA or --line, not both.")
     if not data and not line and sys.stdin.isatty():
         raise UsageError("there is nothing to predict: give DATA, --line TEXT, or text on the standard input.")
+    for text in line or ():
+        check_text(text, "--line", "give a file, and its --encoding")
     if against is not None and log_odds is None:
         raise UsageError("--against goes with --log-odds.")
     if json and output is not None:

@@ -34,6 +34,11 @@ class Stdin:
             return data
         return _read(n_bytes)
 
+    def is_empty(self) -> bool:
+        """Whether there is nothing left to be read; waits until that is known."""
+        self._head = self._head or _read(_FEW_BYTES)
+        return not self._head
+
     def few_lines(self) -> list[str] | None:
         """All of the input if it is a few plain lines; else None, and `read` starts at the beginning."""
         while part := _read(_FEW_BYTES):

@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import shlex
 
 __all__ = ["in_options"]
 
-_WORDS = {
+_PHRASES = {
     "give one label for the file as {label: file}, or read it with labelled=False": "or give all of them one with --as",
     "give one as {label: source}": "give all of them one with --as",
     "call learn(texts, labels) first": "learn documents first, with 'bunrui learn'",
-    "say which one is negative": "say with --negative which one is the other",
+    "call refresh, or open it anew": "the next command reads it anew",
+    "takes no alpha: leave it out": "takes no --alpha: leave it out",
+    "Without unique, ": "Without --unique, ",
+    ', for example with text.encode("utf-8", "replace").decode()': "",
 }
-_OPTIONS = "text|label|id|format|encoding|include|exclude|keep|unique"
+
+# The option for the other one of two labels.
+_OTHER_LABEL = {"predict": "--against", "explain": "--against", "words": "--negative"}
+
+_STRING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_ARGUMENTS = "text|label|id|format|encoding|include|exclude|keep|smoothing"
+_TOKEN = re.compile(
+    rf"(?<![\w=])(?:{_STRING})"  # a value of the user, which stays as it is
+    rf"|(?<![\w.-])(?P<argument>{_ARGUMENTS})=(?:(?P<value>{_STRING})|(?=$|[\s,;:.]))"
+    r"|(?<![\w-])(?P<name>alpha|min_df|max_features)(?= should be | of smoothing=)"
+)
 
 
-def in_options(message: str) -> str:
-    """A message with options in place of arguments of functions.
+def in_options(message: str, command: str | None = None) -> str:
+    """A message with options in place of arguments of functions, for a user of a command.
 
-    >>> in_options("there is no column 'text', only 'body': choose another with text=")
-    "there is no column 'text', only 'body': choose another with --text"
-    >>> in_options("not valid utf-8. Try encoding='cp932'")
-    'not valid utf-8. Try --encoding cp932'
+    >>> in_options("there is no column 'text', only 'text=': choose another with text=")
+    "there is no column 'text', only 'text=': choose another with --text"
+    >>> in_options("move it into one, or leave it out with exclude='read me.txt'")
+    "move it into one, or leave it out with --exclude 'read me.txt'"
+    >>> in_options("max_features should be a whole number, at least 1, not 0")
+    '--max-features should be a whole number, at least 1, not 0'
+    >>> in_options("there are 3 labels: say which one is negative", "predict")
+    'there are 3 labels: say with --against which one is the other'
     """
-    for theirs, ours in _WORDS.items():
+    for theirs, ours in _PHRASES.items():
         message = message.replace(theirs, ours)
-    message = re.sub(rf"\b({_OPTIONS})='([^'\s]+)'", r"--\1 \2", message)
-    return re.sub(rf"(?<![\w.'\"])({_OPTIONS})=(?=$|[\s,;:.])", r"--\1", message)
+    other = _OTHER_LABEL.get(command or "")
+    if other is not None:
+        message = message.replace("say which one is negative", f"say with {other} which one is the other")
+        message = message.replace("itself: name another label", f"itself: name another label with {other}")
+    return _TOKEN.sub(_option, message)
+
+
+def _option(found: re.Match[str]) -> str:
+    name = found["argument"] or found["name"]
+    if name is None:
+        return found[0]
+    option = f"--{name.replace('_', '-')}"
+    return option if found["value"] is None else f"{option} {shlex.quote(ast.literal_eval(found['value']))}"

@@ -108,7 +108,7 @@ class Transaction:
 
         `each` packs the parts of counts, by default one after the other.
         """
-        if not self.n_docs and not self.note.get("before"):
+        if not self.n_docs and not isinstance(self.note.get("before"), dict):  # a `set` is about no documents
             with explained(self._path):
                 self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
                 self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))

@@ -1,0 +1,97 @@
+"""What the library says, as the shell shows it: options, no arguments of Python functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bunrui.cli.wording import in_options
+
+
+@pytest.fixture
+def files(mail: Path) -> None:
+    """Data that cannot be read in all sorts of ways."""
+    Path("folder/a").mkdir(parents=True)
+    Path("folder/a/1.txt").write_text("one")
+    Path("folder/read me.txt").write_text("two")
+    Path("tabs.csv").write_text("text\tlabel\none\tx\n")
+    Path("latin.csv").write_bytes(b"text,label\ncaf\xe9,x\n")
+    Path("lines.txt").write_text("one\n")
+    Path("labelled.txt").write_text("__label__x one\n")
+
+
+LEARN = ["learn", "new.bunrui"]
+ASKED = ["predict", "mail.bunrui", "--line", "a"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            [*LEARN, "folder"],
+            "folder/read me.txt stands in no folder of a class: move it into one, or leave it out with --exclude "
+            "'read me.txt'",
+        ),
+        (
+            [*LEARN, "folder", "--include", "*.md"],
+            "folder has no files that --include and --exclude leave: a folder for each class was expected, with a file "
+            "for each text",
+        ),
+        (
+            [*LEARN, "mail.csv", "--id", "nr"],
+            "mail.csv: there is no column 'nr', only 'text', 'label': choose another with --id",
+        ),
+        (
+            [*LEARN, "tabs.csv"],
+            "tabs.csv: there is no column 'text', only 'text\\tlabel': choose another with --text. The header has "
+            "tabs: is it --format tsv?",
+        ),
+        (
+            [*LEARN, "latin.csv"],
+            "latin.csv, line 2: the bytes e9 2c 78 are not valid utf-8. Try --encoding latin-1, which reads them as "
+            "'café,x'",
+        ),
+        (
+            [*LEARN, "lines.txt"],
+            "lines.txt has lines without labels: begin each with __label__ and its label, or give all of them one with "
+            "--as",
+        ),
+        ([*LEARN, "labelled.txt", "--id", "nr"], "labelled.txt has lines, and lines have no ids: read it without --id"),
+        (
+            ["set", "mail.bunrui", "--smoothing", "mle", "--alpha", "1"],
+            "--smoothing mle takes no --alpha: leave it out, or choose --smoothing eap",
+        ),
+        (
+            [*LEARN, "mail.csv", "--alpha", "0"],
+            "--alpha should be above 0 (for no smoothing use --smoothing mle), not 0.0",
+        ),
+        ([*ASKED, "--smoothing", "map", "--alpha", "1"], "--alpha of --smoothing map should be above 1, not 1.0"),
+        ([*ASKED, "--max-features", "0"], "--max-features should be a whole number, at least 1, not 0"),
+        ([*ASKED, "--max-features", "chi2:0"], "--max-features should be a whole number, at least 1, not 0"),
+    ],
+)
+def test_messages(run, files: None, arguments: list[str], message: str) -> None:
+    assert run(*arguments) == (1, "", f"error: {message}\n")
+    assert not Path("new.bunrui").exists()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "there is no column 'text=', only 'encoding=', 'a': mend it",
+        "no document that is learned has the id \"keep='text'\"",
+        "this was never learned as 'x': 'with text= and id=\\'1\\''",
+        "it's.csv: the label 'max_features should be 5' is empty",
+        "the context=, the sub-text= and a.text= stay",
+    ],
+)
+def test_values_of_users_stay(message: str) -> None:
+    assert in_options(message) == message
+
+
+def test_the_other_label_has_the_option_of_the_command() -> None:
+    message = "there are 3 labels: say which one is negative"
+    assert in_options(message, "words") == "there are 3 labels: say with --negative which one is the other"
+    assert in_options(message, "explain") == "there are 3 labels: say with --against which one is the other"
+    assert in_options(message, "learn") == message
