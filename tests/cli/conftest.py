@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,6 +63,8 @@ def start(tmp_path: Path) -> Callable[..., subprocess.Popen[bytes]]:
     def call(*arguments: str, python: Sequence[str] = ("-m", "bunrui"), **settings: object) -> subprocess.Popen[bytes]:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | settings
         environment = os.environ | {"PYTHONPATH": str(SOURCE), "COLUMNS": "100", "TERM": "dumb"}
+        # Whoever runs the tests in the background ignores Ctrl-C, and children would inherit that.
+        pipes.setdefault("preexec_fn", partial(signal.signal, signal.SIGINT, signal.SIG_DFL))
         return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
             [sys.executable, *python, *arguments], cwd=tmp_path, env=environment, **pipes
         )

@@ -200,8 +200,8 @@ def interrupt(process: subprocess.Popen[bytes], folder: Path, begun: str) -> tup
         time.sleep(0.02)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    err = process.stderr.read()
-    return process.wait(timeout=60), err
+    _, err = process.communicate(timeout=60)
+    return process.returncode, err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
