@@ -10,13 +10,16 @@ if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
     from bunrui.counts import Counts
     from bunrui.estimators import (
+        AODE,
         TWCNB,
         BernoulliNB,
         BinaryNB,
         CategoricalNB,
+        ColumnsNB,
         ComplementNB,
         GaussianNB,
         MixedNB,
+        MultilabelNB,
         MultinomialNB,
         TextVectorizer,
     )
@@ -25,16 +28,19 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "AODE",
     "TWCNB",
     "AnalyzerSpec",
     "BernoulliNB",
     "BinaryNB",
     "CategoricalNB",
+    "ColumnsNB",
     "ComplementNB",
     "Counts",
     "Explanation",
     "GaussianNB",
     "MixedNB",
+    "MultilabelNB",
     "MultinomialNB",
     "StoredClassifier",
     "TextClassifier",
@@ -45,16 +51,19 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AODE": "bunrui.estimators",
     "TWCNB": "bunrui.estimators",
     "AnalyzerSpec": "bunrui.analysis",
     "BernoulliNB": "bunrui.estimators",
     "BinaryNB": "bunrui.estimators",
     "CategoricalNB": "bunrui.estimators",
+    "ColumnsNB": "bunrui.estimators",
     "ComplementNB": "bunrui.estimators",
     "Counts": "bunrui.counts",
     "Explanation": "bunrui.explanation",
     "GaussianNB": "bunrui.estimators",
     "MixedNB": "bunrui.estimators",
+    "MultilabelNB": "bunrui.estimators",
     "MultinomialNB": "bunrui.estimators",
     "StoredClassifier": "bunrui.stored",
     "TextClassifier": "bunrui.classifier",

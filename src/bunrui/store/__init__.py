@@ -5,9 +5,10 @@ from __future__ import annotations
 from bunrui.store.blocks import Batch, Block, Row, document_digests
 from bunrui.store.compact import compact, wipe
 from bunrui.store.creation import unpublished
+from bunrui.store.history import Entry, history, undo
 from bunrui.store.log import key_words
 from bunrui.store.schema import FORMAT
-from bunrui.store.store import KEEPS, Entry, State, Store, apply
+from bunrui.store.store import KEEPS, State, Store, apply
 from bunrui.store.transaction import Transaction
 
 __all__ = [
@@ -23,7 +24,9 @@ __all__ = [
     "apply",
     "compact",
     "document_digests",
+    "history",
     "key_words",
+    "undo",
     "unpublished",
     "wipe",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from bunrui.counts import Counts
 from bunrui.errors import StoreError
 from bunrui.store.blocks import BLOCK_BYTES, BLOCK_DOCS, Block, Row
+from bunrui.store.history import history
 from bunrui.store.store import Store
 from bunrui.store.transaction import insert_block, insert_counts
 from bunrui.store.trouble import explained
@@ -41,7 +42,7 @@ def compact(store: Store, counts: Counts) -> None:
 
 def _clear_notes(store: Store) -> None:
     """Keep numbers, and forget names of labels and sources, which may be all that was left of a document."""
-    for entry in store.transactions():
+    for entry in history(store):
         numbers = {key: value for key, value in entry.note.items() if isinstance(value, (int, float))}
         store.db.execute("UPDATE transactions SET note = ? WHERE tx = ?", (json.dumps(numbers), entry.number))
 

@@ -12,11 +12,10 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from bunrui.counts import Counts
-from bunrui.errors import StoreError, UnlearnError
+from bunrui.errors import UnlearnError
 from bunrui.store.cells import Head, Part, joined
 from bunrui.store.codec import Unpacker
 from bunrui.store.creation import new_file
@@ -26,7 +25,7 @@ from bunrui.store.schema import connect, is_frozen, migrate, version_of
 from bunrui.store.transaction import Transaction, now
 from bunrui.store.trouble import check_is_file, explained
 
-__all__ = ["KEEPS", "Entry", "State", "Store", "apply"]
+__all__ = ["KEEPS", "State", "Store", "apply"]
 
 KEEPS = ("nothing", "digests", "text")  # the further right, the more
 
@@ -47,17 +46,6 @@ class State(NamedTuple):
 
     generation: int
     tx: int
-
-
-class Entry(NamedTuple):
-    """A transaction in the list."""
-
-    number: int
-    kind: str
-    time: str
-    n_docs: int
-    note: dict[str, Any]
-    undone: str | None  # when
 
 
 class Store:
@@ -212,7 +200,7 @@ class Store:
         """All counts."""
         counts = Counts(self.fingerprint)
         with self.reading():
-            for sign, delta in self._deltas(-1):
+            for sign, delta in self.deltas(-1):
                 if sign > 0 and not counts.labels:
                     counts = delta
                 else:
@@ -225,12 +213,12 @@ class Store:
             state = self._state()
             if state == since:
                 return [], state
-            snapshot = self._snapshot()
+            snapshot = self.snapshot()
             if state.generation != since.generation or snapshot > since.tx:
                 return None
-            return list(self._deltas(since.tx)), state
+            return list(self.deltas(since.tx)), state
 
-    def _snapshot(self) -> int:
+    def snapshot(self) -> int:
         """The last transaction that the snapshot stands for."""
         (tx,) = self.db.execute(_LAST_SNAPSHOT).fetchone()
         self.unpacker().check_whole(tx)
@@ -249,7 +237,8 @@ class Store:
                 if not inside:
                     self.db.execute("ROLLBACK")
 
-    def _deltas(self, after: int) -> Iterator[tuple[int, Counts]]:
+    def deltas(self, after: int) -> Iterator[tuple[int, Counts]]:
+        """What the transactions after a number have added (1) and taken (-1)."""
         labels, unpacker = self.labels(), self.unpacker()
         for delta, sign, n_docs, n_terms, n_doc_freq, n_labels, ids, doc_count in self.db.execute(
             "SELECT delta, sign, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count "
@@ -263,39 +252,6 @@ class Store:
             head = Head(n_docs, n_terms, n_doc_freq, *by_label)
             parts = self.db.execute(f"SELECT {_PART} FROM cells WHERE delta = ? ORDER BY part", (delta,))
             yield sign, joined(head, (Part(*row) for row in parts), labels, self.fingerprint, unpacker)
-
-    def transactions(self) -> list[Entry]:
-        """Every transaction, in order."""
-        with explained(self.path):
-            rows = self.db.execute(
-                "SELECT tx, kind, time, n_docs, note, undone FROM transactions ORDER BY tx"
-            ).fetchall()
-        unpacker = self.unpacker()
-        for tx, kind, _, n_docs, _, undone in rows:
-            unpacker.check_whole(tx, n_docs)
-            unpacker.check_text(kind, undone or "")
-        return [
-            Entry(tx, kind, self._time(time), n_docs, self._note(note), undone)
-            for tx, kind, time, n_docs, note, undone in rows
-        ]
-
-    def _time(self, text: str) -> str:
-        try:
-            is_aware = datetime.fromisoformat(text).tzinfo is not None
-        except (TypeError, ValueError):
-            is_aware = False
-        if not is_aware:
-            raise self.unpacker().damaged("a time in its list of transactions cannot be read")
-        return text
-
-    def _note(self, text: str) -> dict[str, Any]:
-        try:
-            note = json.loads(text)
-        except (TypeError, ValueError, RecursionError):
-            note = None
-        if not isinstance(note, dict):
-            raise self.unpacker().damaged("a note in its list of transactions cannot be read")
-        return note
 
     def integrity(self) -> list[str]:
         """What SQLite finds wrong with the file."""
@@ -339,44 +295,6 @@ class Store:
         with explained(self.path):
             text = json.dumps(settings, default=float)
             self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
-
-    def undo(self) -> tuple[str, int, list[tuple[int, Counts]]]:
-        """Take the last transaction back; call while writing.
-
-        Returns
-        -------
-        kind, n_docs, and what it had added (1) and taken (-1)
-        """
-        with explained(self.path):
-            last = self.db.execute(
-                "SELECT tx, kind, n_docs, note FROM transactions WHERE undone IS NULL ORDER BY tx DESC LIMIT 1"
-            ).fetchone()
-            if last is None:
-                raise StoreError(f"there is nothing to undo in {self.path}")
-            tx, kind, n_docs, note = last
-            self.unpacker().check_whole(tx, n_docs)
-            self.unpacker().check_text(kind)
-            snapshot = self._snapshot()
-            if tx <= snapshot:
-                raise StoreError(
-                    f"the last change of {self.path} was joined with those before it, by compact or because they were "
-                    "many, and cannot be undone: unlearn its documents instead"
-                )
-            deltas = list(self._deltas(tx - 1))
-            self.db.execute("DELETE FROM documents WHERE tx = ?", (tx,))
-            self.db.execute("DELETE FROM removals WHERE tx = ?", (tx,))
-            self.db.execute("DELETE FROM labels WHERE tx = ?", (tx,))  # nobody else has used them
-            before = self._note(note)
-            if kind == "rename":
-                self.unpacker().check_text(before.get("label"), before.get("to"))
-                self.db.execute("UPDATE labels SET name = ? WHERE name = ?", (before["label"], before["to"]))
-            elif kind == "set" and isinstance(before.get("before"), dict):
-                self.save_settings(before["before"])
-            self.db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx = ?)", (tx,))
-            self.db.execute("DELETE FROM deltas WHERE tx = ?", (tx,))
-            self.db.execute("UPDATE transactions SET undone = ? WHERE tx = ?", (now(), tx))
-            self.new_generation()
-            return kind, n_docs, deltas
 
     def rename_label(self, label: int, name: str) -> None:
         """Give a label another name; call while writing."""

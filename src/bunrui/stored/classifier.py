@@ -11,7 +11,7 @@ from typing import Any
 from bunrui.classifier import Labels, TextClassifier, Texts, without_alpha
 from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError, StoreError
 from bunrui.prediction import Reader
-from bunrui.store import FORMAT, Entry, Store, document_digests, unpublished
+from bunrui.store import FORMAT, Entry, Store, document_digests, history, unpublished
 from bunrui.stored import lifecycle
 from bunrui.stored.checking import Report, check
 from bunrui.stored.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
@@ -264,7 +264,7 @@ class StoredClassifier(TextClassifier):
     def history(self) -> list[Entry]:
         """Everything that was done, in order."""
         with self._file.use():
-            return self._file.store.transactions()
+            return history(self._file.store)
 
     def check(self) -> Report:
         """Read everything in the file, and count the documents again where it keeps their texts."""

@@ -14,7 +14,7 @@ from bunrui.engines import threads
 from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import BunruiError, StoreError
 from bunrui.kernel.workspace import release
-from bunrui.store import State, Store, Transaction, apply, compact, wipe
+from bunrui.store import State, Store, Transaction, apply, compact, undo, wipe
 from bunrui.stored.duplicates import Seen
 
 __all__ = ["File"]
@@ -170,13 +170,13 @@ class File:
         with self.use():
             with self._session():
                 self._catch_up()
-                kind, n_docs, deltas = self.store.undo()
+                last, deltas = undo(self.store)
                 state = self.store.state()
-            if kind in ("rename", "set"):
+            if last.kind in ("rename", "set"):
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
-        return kind, n_docs
+        return last.kind, last.n_docs
 
     def configure(self, settings: dict[str, Any]) -> None:
         """Change how the counts are read."""

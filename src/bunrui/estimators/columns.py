@@ -1,0 +1,279 @@
+"""`ColumnsNB`: one naive Bayes over a table whose columns are texts, categories, numbers and dates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from bunrui.errors import DataError, MismatchError, OptionError
+from bunrui.estimators.base import Codes, CountingClassifier
+from bunrui.estimators.checks import check_discrete, checked_weights
+from bunrui.estimators.columnparts import ColumnCounts, Plan, Rules, count_part, part_scores, read_parts
+from bunrui.estimators.columnplans import Choices, planned
+from bunrui.estimators.columnscores import ColumnsExplanation
+from bunrui.estimators.frames import Given, is_frame, of_dicts, of_frame
+from bunrui.estimators.labels import Labels, encode
+from bunrui.estimators.parameters import column_names, smoothing_on
+
+__all__ = ["ColumnsNB"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class ColumnsNB(CountingClassifier):
+    """Naive Bayes over a table: every column has a likelihood of its own, and their logarithms add up.
+
+    Parameters
+    ----------
+    columns : mapping from name to kind, optional
+        What columns are taken for, where the rule below is not to decide: "text", "categorical", "numeric" (as
+        `numeric` says), "gaussian", "binned", "date" or "skip".
+    numeric : {"gaussian", "binned", "choose"}
+        Numbers are normal in every class, or cut at quantiles.  "choose" takes for each column what foretells the class
+        better: the sum of log P(class | value) over the rows, each foretold by this column alone and without itself
+        (exact leave-one-out; the borders are those of all rows).
+    n_bins : int
+        How many bins, at most.
+    max_categories : int
+        How many values a column of strings can have at most and still be categorical.
+    analyzer : str or AnalyzerSpec
+        How texts become features, as in `TextVectorizer`.
+    text_alpha, alpha : float
+        λ of texts, and of categories and bins.
+    var_smoothing : float
+        This share of the variance of a column is added to its variance in every class.
+    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+    class_prior : (n_classes,) array, optional
+        P(class) in the order of `classes_`; goes before `prior`.
+
+    Attributes
+    ----------
+    columns_ : dict from name to kind
+        "text", "categorical", "gaussian", "binned", "date" or "skip".
+    classes_, class_count_, class_log_prior_, n_features_in_, feature_names_in_
+        As those of `MultinomialNB`.
+
+    Notes
+    -----
+    X is a data frame of pandas or polars, a list of dicts, or an array, whose columns are x0, x1, ...  The rule is
+    applied once, to the first rows that are learned (those without weight left out):
+
+    - numbers (durations too, in days) are `numeric`; booleans and columns with a type of categories `categorical`
+    - strings are `categorical` if they have at most `max_categories` distinct values, and no more than half as many as
+      there are values; else `text`.  Strings that look like dates or numbers are strings
+    - dates and times are `date`: weekday and month as categories, days since 1970 as a number.  Time zones are dropped
+    - a column without a single value is `skip`
+
+    A value that is missing (None, NaN, NaT, NA) adds nothing, in training and in prediction; so does a word that was
+    never learned.  A category that was never learned gets the smoothed probability of 0 rows.
+
+    `partial_fit` and `merge` go on with the kinds and borders of the first rows; estimators that decided otherwise
+    cannot be merged.  `unlearn` is exact for texts, categories and bins; numbers and dates refuse unless `exact=False`.
+
+    Examples
+    --------
+    >>> rows = [{"text": "cheap pills", "size": 1.0}, {"text": "see you at noon", "size": 3.1},
+    ...         {"text": "cheap watches", "size": 1.2}, {"text": "lunch at noon?", "size": 2.9}]
+    >>> clf = ColumnsNB().fit(rows, ["spam", "ham", "spam", "ham"])
+    >>> clf.columns_
+    {'text': 'text', 'size': 'gaussian'}
+    >>> clf.predict([{"text": "noon", "size": None}, {"text": None, "size": 1.1}]).tolist()
+    ['ham', 'spam']
+    >>> list(clf.explain({"text": "noon", "size": 2.8}).between("ham", "spam"))
+    ['size', 'text']
+    """
+
+    _counting: ClassVar[tuple[str, ...]] = ("columns", "numeric", "n_bins", "max_categories", "analyzer")
+    _plans: tuple[Plan, ...]
+
+    def __init__(
+        self,
+        *,
+        columns: Mapping[str, str] | None = None,
+        numeric: str = "gaussian",
+        n_bins: int = 10,
+        max_categories: int = 64,
+        analyzer: Any = "universal",
+        text_alpha: float = 0.1,
+        alpha: float = 1.0,
+        var_smoothing: float = 1e-9,
+        prior: Any = "empirical",
+        class_prior: Any = None,
+    ) -> None:
+        self.columns = columns
+        self.numeric = numeric
+        self.n_bins = n_bins
+        self.max_categories = max_categories
+        self.analyzer = analyzer
+        self.text_alpha = text_alpha
+        self.alpha = alpha
+        self.var_smoothing = var_smoothing
+        self.prior = prior
+        self.class_prior = class_prior
+
+    # Tables
+
+    def _table(self, X: Any, reset: bool) -> tuple[list[str], list[Given]]:
+        """Names and columns, in the order of those that were learned."""
+        if is_frame(X):
+            validate_data(self, X, "no_validation", reset=reset, skip_check_array=True)
+            names, columns = of_frame(X)
+        elif isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+            names, columns = of_dicts(X)
+            columns = self._by_name(names, columns, reset)
+        else:
+            # Of a list with strings and numbers NumPy would make strings.
+            X = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
+            X = validate_data(self, X, "no_validation", reset=reset, dtype=None, ensure_all_finite=False)
+            names, columns = column_names(X.shape[1]), [Given(values) for values in np.asarray(X).T]
+        if not columns or not len(columns[0].values):
+            raise DataError("X should have a row and a column at least: there is nothing to read")
+        return names if reset else [plan.name for plan in self._plans], columns
+
+    def _by_name(self, names: list[str], columns: list[Given], reset: bool) -> list[Given]:
+        """Columns of dicts, which have no order of their own."""
+        if reset:
+            self.feature_names_in_ = np.array(names, dtype=object)
+            self.n_features_in_ = len(names)
+            return columns
+        known = [plan.name for plan in self._plans]
+        for name in known:
+            if name not in names:
+                raise DataError(f"the column {name!r} is missing: give it, as None where there is no value")
+        for name in names:
+            if name not in known:
+                raise DataError(f"the column {name!r} was not there in training: leave it out")
+        return [columns[names.index(name)] for name in known]
+
+    # Kinds
+
+    @property
+    def columns_(self) -> dict[str, str]:
+        """What every column is taken for."""
+        self._known("columns_")
+        return {plan.name: plan.kind for plan in self._plans}
+
+    # Learning
+
+    def merge(self, other: Self) -> Self:
+        """Learn what another estimator has learned from other rows of the same columns; see the notes."""
+        first = not hasattr(self, "_learned")
+        super().merge(other)
+        if first:
+            self._plans = other._plans
+        return self
+
+    def _check_joins(self, other: Self) -> None:
+        super()._check_joins(other)
+        if not hasattr(self, "_learned"):
+            return
+        for mine, theirs in zip(self._plans, other._plans, strict=True):
+            if mine != theirs:
+                how = f"{mine.kind} and {theirs.kind}" if mine.kind != theirs.kind else "cut at other borders"
+                raise MismatchError(f"the column {mine.name!r} is {how}: say what it is with columns=, or fit together")
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> ColumnCounts:
+        if not reset:
+            self._check_options()
+        self._check_choices()
+        if y is None:
+            validate_data(self, X, None)  # which refuses, in the words of scikit-learn
+        names, columns = self._table(X, reset)
+        y = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=None, input_name="y")
+        check_discrete(y)
+        check_consistent_length(columns[0].values, y)
+        weights = np.ones(len(y), np.int64) if sample_weight is None else checked_weights(sample_weight, len(y))
+        classes, codes = encode(y)
+        if reset:
+            choices = Choices(dict(self.columns or {}), self.numeric, int(self.n_bins), int(self.max_categories))
+            self._plans = planned(names, columns, codes, weights, choices, self._rules())
+        return self._count(columns, (classes, codes), weights)
+
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> ColumnCounts:
+        assert weights is not None
+        classes, codes = labels
+        rules, parts = self._rules(), {}
+        for plan, column in zip(self._plans, X, strict=True):
+            for part, values in read_parts(plan, column):
+                parts[plan.name, part] = count_part(part, values, labels, weights, rules)
+        doc_count = np.zeros(len(classes), weights.dtype)
+        np.add.at(doc_count, codes, weights)
+        return ColumnCounts(classes, doc_count, parts)
+
+    # Parameters
+
+    def _check_choices(self) -> None:
+        for name in ("n_bins", "max_categories"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise OptionError(f"{name} should be a whole number, 1 or more, not {value!r}")
+        if self.columns is not None and not isinstance(self.columns, Mapping):
+            raise OptionError(f"columns should be a mapping from name to kind, not {self.columns!r}")
+
+    def _rules(self) -> Rules:
+        text, categories = (smoothing_on(1, None, "eap", value) for value in (self.text_alpha, self.alpha))
+        if not (text.is_single and categories.is_single):
+            raise OptionError("alpha and text_alpha should be numbers")
+        share = self.var_smoothing
+        if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0 <= share < np.inf:
+            raise OptionError(f"var_smoothing should be a number, 0 or more, not {share!r}")
+        return Rules(text, categories, float(share), self.analyzer)
+
+    def _check_parameters(self, learned: ColumnCounts) -> None:
+        self._rules()
+        self._log_prior(learned)
+
+    # Predicting
+
+    def _contributions(self, X: Any) -> dict[str, Floats]:
+        """log P(column | class) of every row, each (n_rows, n_classes)."""
+        check_is_fitted(self)
+        self._check_options()
+        _, columns = self._table(X, reset=False)
+        rules, learned, out = self._rules(), self._learned, {}
+        for plan, column in zip(self._plans, columns, strict=True):
+            total = np.zeros((len(column.values), len(learned.classes)))
+            for part, values in read_parts(plan, column):
+                total += part_scores(plan, part, learned.parts[plan.name, part], values, rules)
+            out[plan.name] = total
+        return out
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Scores: log P(class, row), (n_rows, n_classes)."""
+        columns = self._contributions(X)
+        return np.asarray(sum(columns.values(), self._log_prior(self._learned)))
+
+    def explain(self, row: Any) -> ColumnsExplanation:
+        """What each column of one row adds to its scores: a dict, or a table with one row.
+
+        Examples
+        --------
+        >>> clf = ColumnsNB().fit([{"n": 1.0}, {"n": 2.0}, {"n": 8.0}], ["low", "low", "high"])
+        >>> found = clf.explain({"n": 1.5})
+        >>> found.label, bool((found.prior + found.columns["n"] == found.scores).all())
+        ('low', True)
+        """
+        columns = self._contributions([row] if isinstance(row, Mapping) else row)
+        n_rows = len(next(iter(columns.values())))
+        if n_rows != 1:
+            raise DataError(f"explain takes one row, not {n_rows}")
+        prior = self._log_prior(self._learned)
+        single = {name: part[0] for name, part in columns.items()}
+        scores = np.asarray(sum(single.values(), prior))
+        return ColumnsExplanation(self.classes_.tolist()[int(scores.argmax())], self.classes_, prior, single, scores)
+
+    # As a scikit-learn estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.poor_score = False
+        return tags

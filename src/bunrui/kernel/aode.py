@@ -1,0 +1,164 @@
+"""Pairs of values: count them, and score rows by averaged one-dependence estimators.
+
+Every value of every column has a number, ascending from column to column.  A table of pairs has for values a and b the
+rows of each class that have both: place (a * n_values + b) * n_classes + class; with a = b, those that have a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+from math import exp, log
+from typing import Any, NamedTuple
+
+from bunrui.kernel.primitives import ONE, ZERO, i64, u64
+
+
+class RowValues(NamedTuple):
+    """What rows have, where it is not what `PairTable.defaults` says."""
+
+    starts: Any  # int64 (rows + 1)
+    columns: Any  # int32 (items)
+    parents: Any  # int32 (items): the value, or -1 where it cannot be a parent
+    places: Any  # int32 (items): the value's place in `PairTable.weights`
+
+
+class PairTable(NamedTuple):
+    """Logarithms: what a parent adds, and what each item adds to it; and the same of naive Bayes."""
+
+    base: Any  # float64 (values × classes)
+    weights: Any  # float64 (values × places × classes)
+    bayes_base: Any  # float64 (classes)
+    bayes_weights: Any  # float64 (places × classes)
+    defaults: Any  # int32 (columns): the parent of a column that is not in the row, or -1
+
+
+class PairScratch(NamedTuple):
+    """Memory for one row."""
+
+    current: Any  # int32 (columns): the defaults, before and after
+    sums: Any  # float64 (columns × classes)
+
+
+def count_pairs(
+    codes: Sequence[int],
+    n_columns: int,
+    labels: Sequence[int],
+    weights: Sequence[float],
+    n_values: int,
+    n_classes: int,
+    known: MutableSequence[int],
+    out: MutableSequence[float],
+) -> None:
+    """Add the weight of every row to the pairs (a, b) of its values with b <= a; negative codes are no values.
+
+    `known` has room for a row.
+    """
+    width = u64(n_columns)
+    step = u64(n_classes)
+    line = u64(n_values) * step
+    at = u64(0)
+    for r in range(len(labels)):
+        label = u64(labels[r])
+        weight = weights[r]
+        n = u64(0)
+        end = at + width
+        while at < end:
+            known[n] = codes[at]
+            n = n + u64(codes[at] >= 0)
+            at = at + ONE
+        i = u64(0)
+        while i < n:
+            row = u64(known[i]) * line + label
+            j = u64(0)
+            while j <= i:
+                out[row + u64(known[j]) * step] += weight
+                j = j + ONE
+            i = i + ONE
+
+
+def score_rows(
+    rows: RowValues, lo: int, hi: int, table: PairTable, scratch: PairScratch, out: MutableSequence[float]
+) -> None:
+    """Score the rows lo … hi - 1 into `out`, classes by row: the log of the mean over parents."""
+    n_classes = u64(len(table.bayes_base))
+    current = scratch.current
+    at = u64(0)
+    for r in range(lo, hi):
+        first = u64(rows.starts[r])
+        end = u64(rows.starts[r + 1])
+        k = first
+        while k < end:
+            current[rows.columns[k]] = rows.parents[k]
+            k = k + ONE
+        n_parents = u64(0)
+        for i in range(len(table.defaults)):
+            if current[i] >= 0:
+                add_parent(rows, first, end, table, i, scratch, n_parents * n_classes)
+                n_parents = n_parents + ONE
+        if n_parents == ZERO:
+            add_bayes(rows, first, end, table, out, at)
+        else:
+            average(scratch.sums, n_parents, n_classes, out, at)
+        k = first
+        while k < end:
+            current[rows.columns[k]] = table.defaults[rows.columns[k]]
+            k = k + ONE
+        at = at + n_classes
+
+
+def add_parent(
+    rows: RowValues, first: int, end: int, table: PairTable, column: int, scratch: PairScratch, at: int
+) -> None:
+    """log P(class, parent, all other values of the row) to `scratch.sums[at:]`, the parent being that of a column."""
+    n_classes = u64(len(table.bayes_base))
+    parent = u64(scratch.current[column])
+    line = parent * u64(len(table.bayes_weights))
+    sums = scratch.sums
+    weights = table.weights
+    columns = rows.columns
+    places = rows.places
+    c = u64(0)
+    while c < n_classes:
+        sums[at + c] = table.base[parent * n_classes + c]
+        c = c + ONE
+    k = first
+    while k < end:
+        if columns[k] != column:
+            cell = line + u64(places[k]) * n_classes
+            c = u64(0)
+            while c < n_classes:
+                sums[at + c] += weights[cell + c]
+                c = c + ONE
+        k = k + ONE
+
+
+def add_bayes(rows: RowValues, first: int, end: int, table: PairTable, out: MutableSequence[float], at: int) -> None:
+    """log P(class) and the sum of log P(value | class)."""
+    n_classes = u64(len(table.bayes_base))
+    c = u64(0)
+    while c < n_classes:
+        total = table.bayes_base[c]
+        k = first
+        while k < end:
+            total += table.bayes_weights[u64(rows.places[k]) * n_classes + c]
+            k = k + ONE
+        out[at + c] = total
+        c = c + ONE
+
+
+def average(sums: Sequence[float], n_parents: int, n_classes: int, out: MutableSequence[float], at: int) -> None:
+    """log of the mean of exp, for each class."""
+    c = u64(0)
+    while c < n_classes:
+        top = sums[c]
+        i = u64(1)
+        while i < n_parents:
+            top = max(top, sums[i * n_classes + c])
+            i = i + ONE
+        total = 0.0
+        i = u64(0)
+        while i < n_parents:
+            total += exp(sums[i * n_classes + c] - top)
+            i = i + ONE
+        out[at + c] = top + log(total / float(i64(n_parents)))
+        c = c + ONE

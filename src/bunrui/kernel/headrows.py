@@ -1,0 +1,158 @@
+"""A sparse matrix → rows as the trained heads read them, and the counts of their ratios.
+
+A table of weights has a row for each feature and a column for each class against the rest, in one buffer: cell (p, c)
+is at p · n_classes + c.  Features that the training rows cannot tell apart (each occurs in one row only, and that is
+the same) share a place p: they begin alike and change alike, so one number stands for all.  Of the words and pairs of
+20 Newsgroups these are 63 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+from math import sqrt
+from typing import Any, NamedTuple
+
+from bunrui.kernel.primitives import M64, U64, i64, u64
+
+# A feature that occurs in one of the rows at hand; `compact` gives it the place that it shares.
+ALONE = -2
+
+H1 = U64(0x9E37_79B9_7F4A_7C15)
+H2 = U64(0xD6E8_FEB8_6659_FD93)
+HALF = U64(32)
+
+
+class Rows(NamedTuple):
+    """Row i has the values x[k] at places[k], starts[i] ≤ k < starts[i + 1]; the last of them `times[i]` times."""
+
+    starts: Any  # int64 (rows + 1)
+    places: Any  # int64
+    x: Any  # float64
+    times: Any  # float64 (rows)
+
+
+class Targets(NamedTuple):
+    """What rows are to say: row i belongs to the class of column[i] (or of none, -1) and counts weight[i] times."""
+
+    column: Any  # int64 (rows)
+    weight: Any  # float64 (rows)
+
+
+def hash_rows(
+    starts: Sequence[int], indices: Sequence[int], bits: Sequence[int], codes: Sequence[int], seed: int, out: Any
+) -> None:
+    """out[i]: a hash of what row i holds and of its class; `bits` are the values as integers, or empty."""
+    for i in range(len(codes)):
+        h = (u64(seed) ^ u64(codes[i])) * H1 & M64
+        for k in range(i64(starts[i]), i64(starts[i + 1])):
+            h = ((h ^ u64(indices[k])) * H1) & M64
+            h = h ^ (h >> HALF)
+            if len(bits) > 0:
+                h = ((h ^ u64(bits[k])) * H2) & M64
+                h = h ^ (h >> HALF)
+        h = (h * H2) & M64
+        out[i] = h ^ (h >> HALF)
+
+
+def count_rows(
+    starts: Sequence[int],
+    indices: Sequence[int],
+    order: Sequence[int],
+    weights: Sequence[float],
+    doc_freq: MutableSequence[float],
+    n_rows: MutableSequence[int],
+) -> None:
+    """Of every feature the rows that have it: their number and the sum of their weights."""
+    for j in range(len(order)):
+        i = i64(order[j])
+        w = weights[j]
+        for k in range(i64(starts[i]), i64(starts[i + 1])):
+            f = u64(indices[k])
+            doc_freq[f] += w
+            n_rows[f] += 1
+
+
+def compact(
+    starts: Sequence[int],
+    indices: Sequence[int],
+    values: Sequence[float],
+    order: Sequence[int],
+    factor: Sequence[float],
+    norm: int,
+    place_of: MutableSequence[int],
+    shared: int,
+    rows: Rows,
+) -> int:
+    """Rows as the head reads them: value × factor[feature], divided by the length of the row where `norm` says so.
+
+    `values` may be empty: all are 1.  Features that are ALONE get a place for each row from `shared` on, those with
+    another negative place are left out.  Returns the first place that is free.
+    """
+    places = rows.places
+    x = rows.x
+    at = i64(0)
+    rows.starts[0] = 0
+    for j in range(len(order)):
+        i = i64(order[j])
+        begin = at
+        alone = i64(0)
+        last = 0.0
+        square = 0.0
+        for k in range(i64(starts[i]), i64(starts[i + 1])):
+            f = u64(indices[k])
+            p = i64(place_of[f])
+            v = factor[f]
+            if len(values) > 0:
+                v = v * values[k]
+            if p == ALONE:
+                place_of[f] = shared
+                alone += 1
+                last = v
+            elif p >= 0:
+                places[u64(at)] = p
+                x[u64(at)] = v
+                at += 1
+                square += v * v
+        rows.times[j] = 1.0
+        if alone > 0:
+            places[at] = shared
+            x[at] = last
+            rows.times[j] = float(alone)
+            square += last * last * float(alone)
+            shared += 1
+            at += 1
+        if norm != 0 and square > 0.0:
+            scale = 1.0 / sqrt(square)
+            for k in range(begin, at):
+                x[k] *= scale
+        rows.starts[j + 1] = at
+    return shared
+
+
+def tally(
+    rows: Rows,
+    targets: Targets,
+    n_classes: int,
+    old_places: int,
+    old_classes: int,
+    counts: MutableSequence[float],
+    totals: MutableSequence[float],
+    mass: MutableSequence[float],
+) -> None:
+    """Count the rows in which a feature is above 0.
+
+    In all into `totals`; by class into the table `counts`, where place or class is new; over all features by class into
+    `mass`, which begins with the class -1.
+    """
+    width = u64(n_classes)
+    for i in range(len(targets.column)):
+        c = i64(targets.column[i])
+        w = targets.weight[i]
+        end = i64(rows.starts[i + 1])
+        for k in range(i64(rows.starts[i]), end):
+            p = i64(rows.places[k])
+            if rows.x[k] > 0.0:
+                totals[p] += w
+                mass[c + 1] += w * rows.times[i] if k == end - 1 else w
+                if c >= 0 and (p >= old_places or c >= old_classes):
+                    counts[u64(p) * width + u64(c)] += w

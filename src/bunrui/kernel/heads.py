@@ -1,0 +1,256 @@
+"""Rows → a linear head: naive-Bayes ratios, dual coordinate descent, AROW.  headrows.py says what a table is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log
+from typing import Any, NamedTuple
+
+from bunrui.kernel.headrows import Rows, Targets
+from bunrui.kernel.primitives import ONE, U64, i64, inline, prefetch, u64
+
+SQUARED_HINGE = 0
+HINGE = 1
+LOGISTIC = 2
+
+FAR = U64(12)
+LINE = U64(8)  # numbers in a line of the cache
+
+
+class Head(NamedTuple):
+    """The weights of features and of the constant feature, and their variances."""
+
+    weights: Any  # float64 (places · classes)
+    variance: Any  # float64 (places · classes)
+    bias: Any  # float64 (classes)
+    bias_variance: Any  # float64 (classes)
+    constant: float
+
+
+class Dual(NamedTuple):
+    """The state of coordinate descent."""
+
+    alpha: Any  # float64 (rows · classes)
+    diagonal: Any  # float64 (rows · classes): x · x under the prior variance
+    loss: int
+
+
+class Sums(NamedTuple):
+    """Of the row at hand, by class."""
+
+    margin: Any  # float64 (classes)
+    spread: Any  # float64 (classes)
+    step: Any  # float64 (classes)
+    shrink: Any  # float64 (classes)
+
+
+def ratios(
+    head: Head,
+    totals: Sequence[float],
+    shift: Sequence[float],
+    alpha: float,
+    block: tuple[int, int, int],
+    unit: float,
+    least: float,
+) -> None:
+    """Turn counts in `head.variance` into log-ratios.
+
+        r[p, c] = log((n[p, c] + α) / (n[p] - n[p, c] + α)) + shift[c]
+
+    The weights become r · unit, the variances r², or `least`; for the places from block[0] to block[1] and the classes
+    from block[2] on.
+    """
+    n_classes = len(shift)
+    nothing = log(alpha)
+    for p in range(block[0], block[1]):
+        all_of_it = log(totals[p] + alpha)
+        for c in range(block[2], n_classes):
+            at = u64(p) * u64(n_classes) + u64(c)
+            n = head.variance[at]
+            r = nothing - all_of_it
+            if n > 0.0:
+                r = log(n + alpha) - log(max(totals[p] - n, 0.0) + alpha)
+            r += shift[c]
+            head.weights[at] = r * unit
+            head.variance[at] = max(r * r, least)
+
+
+@inline
+def add_margins(rows: Rows, i: int, head: Head, sums: Sums, spread: int) -> None:
+    """The margins of row i by class into `sums.margin`; with `spread`, their variances into `sums.spread`."""
+    n_classes = u64(len(head.bias))
+    weights = head.weights
+    variance = head.variance
+    margin = sums.margin
+    places = rows.places
+    constant = head.constant
+    c = u64(0)
+    while c < n_classes:
+        margin[c] = constant * head.bias[c]
+        sums.spread[c] = constant * constant * head.bias_variance[c]
+        c = c + ONE
+    k = u64(rows.starts[i])
+    end = u64(rows.starts[i + 1])
+    while k < end:
+        ahead = u64(places[min(k + FAR, end - ONE)]) * n_classes
+        line = u64(0)
+        while line < n_classes:
+            prefetch(weights, ahead + line)
+            prefetch(variance, ahead + line)
+            line = line + LINE
+        at = u64(places[k]) * n_classes
+        v = rows.x[k]
+        v2 = v * v
+        k = k + ONE
+        if k == end:
+            v = v * rows.times[i]
+            v2 = v2 * rows.times[i]
+        c = u64(0)
+        while c < n_classes:
+            margin[c] += v * weights[at + c]
+            c = c + ONE
+        if spread != 0:
+            c = u64(0)
+            while c < n_classes:
+                sums.spread[c] += v2 * variance[at + c]
+                c = c + ONE
+
+
+def mean_margin(rows: Rows, targets: Targets, n_rows: int, head: Head, sums: Sums) -> float:
+    """The mean size of the margins of the first rows."""
+    total = 0.0
+    weight = 0.0
+    for i in range(n_rows):
+        add_margins(rows, i, head, sums, 0)
+        for c in range(len(sums.margin)):
+            total += abs(sums.margin[c]) * targets.weight[i]
+        weight += targets.weight[i] * float(len(sums.margin))
+    return total / weight if weight > 0.0 else 0.0
+
+
+def sweep(rows: Rows, order: Sequence[int], targets: Targets, cost: float, head: Head, dual: Dual, sums: Sums) -> float:
+    """One epoch of dual coordinate descent over the rows in `order`, all classes of a row at once.
+
+    The largest violation of the optimality conditions that was met; Hsieh et al. (2008), Yu et al. (2011).
+    """
+    n_classes = len(head.bias)
+    worst = 0.0
+    for j in range(len(order)):
+        i = i64(order[j])
+        first = i64(i) * n_classes
+        add_margins(rows, i, head, sums, 1 if dual.diagonal[first] == 0.0 else 0)
+        if dual.diagonal[first] == 0.0:
+            for c in range(n_classes):
+                # A row without any value and without a constant cannot move anything.
+                dual.diagonal[first + c] = max(sums.spread[c], 1e-300)
+        upper = cost * targets.weight[i]
+        moves = False
+        for c in range(n_classes):
+            sign = 1.0 if targets.column[i] == c else -1.0
+            old = dual.alpha[first + c]
+            margin = sign * sums.margin[c]
+            new, violation = move(dual.loss, margin, old, dual.diagonal[first + c], upper)
+            worst = max(worst, violation)
+            sums.step[c] = sign * (new - old)
+            if new != old:
+                dual.alpha[first + c] = new
+                moves = True
+        if moves:
+            add_steps(rows, i, head, sums)
+    return worst
+
+
+@inline
+def move(loss: int, margin: float, old: float, diagonal: float, upper: float) -> tuple[float, float]:
+    """The best α of one row and class, all others fixed, and how far from optimal the old one was."""
+    if loss == LOGISTIC:
+        # α = U·σ(t) where diagonal·(α - old) + margin + t = 0; the slope of this in t is at least 1.
+        low = -margin - diagonal * (upper - old)
+        high = -margin + diagonal * old
+        t = min(max(log(old / (upper - old)) if 0.0 < old < upper else 0.0, low), high)
+        for _ in range(100):
+            share = 1.0 / (1.0 + exp(-t)) if t > -700.0 else 0.0
+            gap = diagonal * (upper * share - old) + margin + t
+            if gap > 0.0:
+                high = t
+            else:
+                low = t
+            step = gap / (1.0 + diagonal * upper * share * (1.0 - share))
+            if abs(step) <= 1e-15 * max(1.0, abs(t)):
+                break
+            t = t - step
+            if t < low or t > high:
+                t = 0.5 * (low + high)
+        new = upper / (1.0 + exp(-t)) if t > -700.0 else 0.0
+        return new, abs(new - old) * diagonal
+    ridge = 0.5 / upper if loss == SQUARED_HINGE else 0.0
+    gradient = margin - 1.0 + ridge * old
+    projected = gradient
+    if old <= 0.0:
+        projected = min(gradient, 0.0)
+    elif loss == HINGE and old >= upper:
+        projected = max(gradient, 0.0)
+    if projected == 0.0:
+        return old, 0.0
+    new = max(old - gradient / (diagonal + ridge), 0.0)
+    if loss == HINGE:
+        new = min(new, upper)
+    return new, abs(projected)
+
+
+@inline
+def add_steps(rows: Rows, i: int, head: Head, sums: Sums) -> None:
+    """Move the weights of row i: by step · x · variance."""
+    n_classes = u64(len(head.bias))
+    weights = head.weights
+    variance = head.variance
+    step = sums.step
+    c = u64(0)
+    while c < n_classes:
+        head.bias[c] += step[c] * head.constant * head.bias_variance[c]
+        c = c + ONE
+    for k in range(u64(rows.starts[i]), u64(rows.starts[i + 1])):
+        at = u64(rows.places[k]) * n_classes
+        v = rows.x[k]
+        c = u64(0)
+        while c < n_classes:
+            weights[at + c] += step[c] * v * variance[at + c]
+            c = c + ONE
+
+
+def arow(rows: Rows, targets: Targets, r: float, head: Head, sums: Sums) -> None:
+    """One pass of AROW with a diagonal covariance over the rows as they stand; Crammer, Kulesza, Dredze (2009).
+
+    A row whose margin is below 1 moves the weights and makes the variances of its features smaller; its weight
+    divides r.
+    """
+    n_classes = u64(len(head.bias))
+    weights = head.weights
+    variance = head.variance
+    step = sums.step
+    shrink = sums.shrink
+    constant = head.constant
+    for i in range(len(targets.column)):
+        add_margins(rows, i, head, sums, 1)
+        moves = False
+        for c in range(len(head.bias)):
+            sign = 1.0 if targets.column[i] == c else -1.0
+            gap = 1.0 - sign * sums.margin[c]
+            beta = 1.0 / (sums.spread[c] + r / targets.weight[i]) if gap > 0.0 else 0.0
+            step[c] = sign * gap * beta if gap > 0.0 else 0.0
+            shrink[c] = beta
+            moves = moves or gap > 0.0
+            own = constant * head.bias_variance[c]
+            head.bias[c] += step[c] * own
+            head.bias_variance[c] -= beta * own * own
+        if not moves:
+            continue
+        for k in range(u64(rows.starts[i]), u64(rows.starts[i + 1])):
+            at = u64(rows.places[k]) * n_classes
+            v = rows.x[k]
+            c = u64(0)
+            while c < n_classes:
+                xv = v * variance[at + c]
+                weights[at + c] += step[c] * xv
+                variance[at + c] -= shrink[c] * xv * xv
+                c = c + ONE
