@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from bunrui.counts import Counts
     from bunrui.estimators import (
         AODE,
+        NBAROW,
+        NBSVM,
         TWCNB,
         BernoulliNB,
         BinaryNB,
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AODE",
+    "NBAROW",
+    "NBSVM",
     "TWCNB",
     "AnalyzerSpec",
     "BernoulliNB",
@@ -52,6 +56,8 @@ __all__ = [
 
 _HOMES = {
     "AODE": "bunrui.estimators",
+    "NBAROW": "bunrui.estimators",
+    "NBSVM": "bunrui.estimators",
     "TWCNB": "bunrui.estimators",
     "AnalyzerSpec": "bunrui.analysis",
     "BernoulliNB": "bunrui.estimators",
