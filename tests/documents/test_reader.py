@@ -420,3 +420,34 @@ def test_reader_is_iterable() -> None:
     assert next(batches).num_rows == 1
     reader.close()
     reader.close()
+
+
+MAIL = b"""Received: from a
+\tby b
+From: me@example.org
+Subject: free pills
+Date: Mon, 1 Jan 2026 00:00:00 +0000
+
+for you
+"""
+
+
+@pytest.mark.parametrize("data", [MAIL, MAIL.replace(b"\n", b"\r\n")])
+def test_a_mail_is_known_by_its_headers(data: bytes) -> None:
+    (batch,) = read(io.BytesIO(data), labelled=False)
+    (text,) = batch["text"].to_pylist()
+    assert "free pills" in text and "for you" in text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"Subject: hello\nhow are you\n",
+        b"note: one\nnote: two\nnote: three\n\nfour\n",
+        b"From: me\nSubject: no empty line\nDate: today\nbody\n",
+        b"Question: what?\nAnswer: that\n\n",
+    ],
+)
+def test_lines_with_colons_are_lines(data: bytes) -> None:
+    (batch,) = read(io.BytesIO(data), labelled=False)
+    assert batch.num_rows > 1

@@ -16,7 +16,9 @@ __all__ = ["Stdin"]
 _FEW_BYTES = 1 << 16
 
 # What may be something else than lines, or lines that take more than splitting.
-_NOT_PLAIN = re.compile(rb"\s*(?:\{|__label__)|[^\n]*text|From |PAR1|ARROW1|BZh|[\x1f\x28\xef\xfd\xff]").match
+_NOT_PLAIN = re.compile(
+    rb"\s*(?:\{|__label__)|[^\n]*text|From |[A-Za-z][\w-]*: |PAR1|ARROW1|BZh|[\x1f\x28\xef\xfd\xff]"
+).match
 
 
 class Stdin:

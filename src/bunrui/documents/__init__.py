@@ -18,7 +18,7 @@ Formats by suffix, with `.gz`, `.bz2`, `.xz` or `.zst` behind it where a file is
     arrow         Arrow IPC, file or stream; Feather 2                            .arrow .arrows .ipc .feather
     fasttext      `__label__spam __label__ad text` lines                          .txt, recognised
     lines         one document a line                                             .txt
-    eml, mbox     mail                                                            .eml .mbox
+    eml, mbox     mail                                             .eml .mbox, recognised without a suffix
     maildir       a folder with cur and new                                       recognised
     folder        a folder for each class, a file for each document               a folder
 

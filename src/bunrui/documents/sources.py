@@ -114,11 +114,22 @@ def _of_path(path: Any, format: str | None, label: str | None) -> Source:
     return Source(path, path, None, format, compression, label, size)
 
 
+_HEADERS = re.compile(rb"(?:[A-Za-z][\w-]*:[ \t][^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)+(?=\r?\n)")
+_MAIL = (b"from", b"to", b"subject", b"date", b"received", b"message-id", b"mime-version", b"return-path")
+
+
+def _is_mail(head: bytes) -> bool:
+    """Whether bytes begin with the headers of a mail, such as `Subject: …`: three usual ones, then an empty line."""
+    block = _HEADERS.match(head)
+    names = re.findall(rb"^([A-Za-z][\w-]*):", block[0].lower(), flags=re.MULTILINE) if block else []
+    return len({name for name in names if name in _MAIL}) >= 3
+
+
 def guess(head: bytes, reading: Reading) -> str:
     """The format of a stream, from its first bytes.
 
-    Parquet, Arrow and mbox by their marks; JSON lines by a {; `__label__`; CSV and TSV by a header with the columns
-    that are wanted; all else is lines.
+    Parquet, Arrow and mbox by their marks; a mail by its headers; JSON lines by a {; `__label__`; CSV and TSV by a
+    header with the columns that are wanted; all else is lines.
     """
     if head.startswith(b"PAR1"):
         return "parquet"
@@ -126,6 +137,8 @@ def guess(head: bytes, reading: Reading) -> str:
         return "arrow"
     if re.match(rb"From \S+[^\n]*\d\d?:\d\d[^\n]*\n", head):
         return "mbox"
+    if _is_mail(head):
+        return "eml"
     try:
         text = head.decode(reading.options.encoding, "replace").lstrip("\ufeff").lstrip()
     except LookupError:  # pragma: no cover
