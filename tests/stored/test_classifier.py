@@ -791,7 +791,7 @@ class Histories(RuleBasedStateMachine):
         expected = TextClassifier()
         if self.left:
             expected.learn([text for text, _ in self.left], [label for _, label in self.left])
-            assert np.array_equal(self.clf.scores(QUERIES), expected.scores(QUERIES))
+            same(self.clf, expected)
         assert self.clf.counts == expected.counts
         if self.clf.keep != "nothing":
             n = sum(block.n_docs for _, block in self.clf._file.store.log.blocks())
