@@ -8,6 +8,7 @@ D   training rows (the sum of their weights), D[f] those that contain f
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -197,9 +198,9 @@ class LinearHead(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.poor_score = bool(self.presence)
         return tags
 
+    @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn."""
-        raise NotImplementedError
 
 
 def number(name: str, value: Any, above: float | None = None) -> None:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bunrui.counts import Counts
 from bunrui.engines.labels import label_sets
 from bunrui.errors import LabelError, MismatchError, StoreError
 from bunrui.store import Block, Row, Transaction
 from bunrui.stored.documents import Choice, by_labels, pick
+from bunrui.stored.sessions import Sum
 
 if TYPE_CHECKING:
     from bunrui.stored.classifier import StoredClassifier
 
-__all__ = ["change", "drop_label", "move_label", "rename_label"]
+__all__ = ["change", "check_labels", "drop_label", "move_label", "rename_label"]
 
 # The labels of a document after a change, from those before; empty when it is unlearned.
 Change = Callable[[list[str]], Sequence[str]]
@@ -40,7 +40,7 @@ def change(
     """
     store = classifier._file.store
     names = store.labels()
-    taken, added = _Sum(classifier), _Sum(classifier)
+    taken, added = Sum(classifier), Sum(classifier)
     for number, places, block in pick(store, choice):
         before = [sorted(names[k] for k in labels) for labels in block.label_sets]
         after = [sorted(set(new_labels(labels))) for labels in before]
@@ -49,13 +49,14 @@ def change(
             continue
         block, places = block.pick(np.flatnonzero(moved)), places[moved]
         documents = _documents(block, texts, store.path)
-        taken.add(documents, [before[code] for code in block.codes])
+        taken.add(documents, taken.sets([before[code] for code in block.codes], block.n_docs))
         left = np.array([bool(labels) for labels in after], bool)[block.codes]
         transaction.remove({number: places.tolist()})
         transaction.n_docs += len(places)
         if left.any():
             rows = np.flatnonzero(left)
-            added.add([documents[row] for row in rows], [after[code] for code in block.codes[rows]])
+            labels = [after[code] for code in block.codes[rows]]
+            added.add([documents[row] for row in rows], added.sets(labels, len(rows)))
             transaction.log(Row.of(_relabelled(block.pick(rows), transaction, after)))
     for sign, total in ((-1, taken.total), (1, added.total)):
         if total is not None:
@@ -65,22 +66,6 @@ def change(
 def check_labels(names: Sequence[str]) -> None:
     """Refuse what cannot be the labels of a document."""
     label_sets([list(names)], 1, {})
-
-
-class _Sum:
-    """Counts of documents, batch by batch."""
-
-    def __init__(self, classifier: StoredClassifier) -> None:
-        self._classifier = classifier
-        self.total: Counts | None = None
-
-    def add(self, documents: list[Any], labels: list[Any]) -> None:
-        sets = label_sets(labels, len(documents), self._classifier.counts.label_ids)
-        counts = self._classifier.count_sets(documents, sets)
-        if self.total is None:
-            self.total = counts
-        else:
-            self.total.add(counts)
 
 
 def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[Any]:

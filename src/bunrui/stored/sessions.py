@@ -22,9 +22,30 @@ from bunrui.stored.duplicates import Seen
 if TYPE_CHECKING:
     from bunrui.stored.classifier import StoredClassifier
 
-__all__ = ["Learning", "Unlearning"]
+__all__ = ["Learning", "Sum", "Unlearning"]
 
 _EXCERPT = 60
+
+
+class Sum:
+    """Counts of documents, batch by batch; `total` is None before the first."""
+
+    def __init__(self, classifier: StoredClassifier) -> None:
+        self._classifier = classifier
+        self.total: Counts | None = None
+
+    def sets(self, labels: Any, n_docs: int) -> LabelSets:
+        """Labels, those that the classifier knows first."""
+        return label_sets(labels, n_docs, self._classifier.counts.label_ids)
+
+    def add(self, texts: Any, sets: LabelSets) -> None:
+        """Count a batch."""
+        counts = self._classifier.count_sets(texts, sets)
+        if self.total is None:
+            self.total = counts
+        else:
+            self.total.add(counts)
+            release(counts.vocabulary)
 
 
 class _Session:
@@ -34,8 +55,6 @@ class _Session:
     ----------
     n_docs : int
         Documents so far.
-    delta : Counts or None
-        What they add up to.
     """
 
     def __init__(self, classifier: StoredClassifier, store: Store, transaction: Transaction) -> None:
@@ -43,7 +62,7 @@ class _Session:
         self._store = store
         self._transaction = transaction
         self.n_docs = 0
-        self.delta: Counts | None = None
+        self._sum = Sum(classifier)
         self._failed: BaseException | None = None
 
     def _read(self, texts: Any, labels: Any) -> tuple[Any, LabelSets]:
@@ -52,15 +71,10 @@ class _Session:
             inputs.given(texts)  # for its checks
         else:
             texts = inputs.strings(texts)
-        return texts, label_sets(labels, len(texts), self._classifier.counts.label_ids)
+        return texts, self._sum.sets(labels, len(texts))
 
     def _count(self, texts: Any, sets: LabelSets) -> None:
-        delta = self._classifier.count_sets(texts, sets)
-        if self.delta is None:
-            self.delta = delta
-        else:
-            self.delta.add(delta)
-            release(delta.vocabulary)
+        self._sum.add(texts, sets)
         self.n_docs += len(texts)
 
     @contextmanager
@@ -75,8 +89,8 @@ class _Session:
     def _finish(self, sign: int) -> None:
         if self._failed is not None:
             raise StoreError(f"a batch of this session failed, so that nothing is kept: {self._failed}")
-        if self.delta is not None:
-            self._transaction.changes.append((sign, self.delta))
+        if self._sum.total is not None:
+            self._transaction.changes.append((sign, self._sum.total))
         self._transaction.n_docs = self.n_docs
 
     def _label_sets(self, sets: LabelSets) -> list[list[int]]:
@@ -165,8 +179,8 @@ class Unlearning(_Session):
 
     def finish(self) -> None:
         """All batches are in."""
-        if self.delta is not None:
-            self._classifier.counts.check_covers(self.delta)
+        if self._sum.total is not None:
+            self._classifier.counts.check_covers(self._sum.total)
         self._finish(-1)
 
     def _find(self, texts: Any, sets: LabelSets) -> dict[int, list[int]]:
