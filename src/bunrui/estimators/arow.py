@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.estimators.arrange import Cells, arrange, compacted, occurring
+from bunrui.estimators.arrange import Cells, Keys, arrange, compacted, occurring
 from bunrui.estimators.growing import Growing
 from bunrui.estimators.heads import Batch, LinearHead, class_shift, number, sums_for
 from bunrui.estimators.labels import Labels, check_among, sorted_classes, union
@@ -115,9 +115,12 @@ class NBAROW(LinearHead):
         sample_weight : (n_rows,), optional
             A row of weight 2 is two equal rows.
         """
+        return self._fit(X, y, sample_weight, None)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, keys: Keys | None) -> Self:
         seed = self._check_parameters()
         batch = self._read(X, y, sample_weight, reset=True)
-        order, weights = arrange(batch.cells, batch.codes, batch.weights, seed)
+        order, weights = arrange(batch.cells, batch.codes, batch.weights, seed, keys)
         self._declared = None
         self._learn(Growing(batch.cells.n_columns, self._options()), batch, batch.classes, order, weights)
         return self
@@ -152,6 +155,22 @@ class NBAROW(LinearHead):
         grown = Growing(batch.cells.n_columns, self._options()) if first else self._grown
         self._declared = declared
         self._learn(grown, batch, everything, order, batch.weights[order])
+        return self
+
+    def learn_more(self, X: Any, y: Any, keys: Keys) -> Self:
+        """Learn a batch in the order of its keys (see `arrange`); X may have more columns than before, on the right.
+
+        For who counts words of texts, of which new ones turn up.
+        """
+        if not hasattr(self, "_grown"):
+            return self._fit(X, y, None, keys)
+        self._check_parameters()
+        self._grown.check_options(self._options())
+        self._grown.widen(X.shape[1])
+        self.n_features_in_ = X.shape[1]
+        batch = self._read(X, y, None, reset=False)
+        order, weights = arrange(batch.cells, batch.codes, batch.weights, 0, keys)
+        self._learn(self._grown, batch, union(self.classes_, batch.classes), order, weights)
         return self
 
     def _learn(self, grown: Growing, batch: Batch, classes: Labels, order: Integers, weights: Floats) -> None:

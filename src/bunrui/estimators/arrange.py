@@ -17,10 +17,11 @@ from bunrui.kernel import headrows as kernel
 from bunrui.kernel.compile import run
 from bunrui.kernel.headrows import Rows
 
-__all__ = ["Cells", "arrange", "cells_of", "compacted", "occurring"]
+__all__ = ["Cells", "Keys", "arrange", "cells_of", "compacted", "occurring"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
 
 # With so many columns to a cell, sorting the cells is quicker than an array of all columns.
 _FEW = 16
@@ -45,21 +46,36 @@ def cells_of(X: Any, presence: bool) -> Cells:
     return Cells(starts, indices, np.empty(0) if presence else values.astype(np.float64), X.shape[1])
 
 
-def arrange(cells: Cells, codes: Integers, weights: Floats, seed: int) -> tuple[Integers, Floats]:
-    """The rows to learn from, in the order to take them, and the weight of each; rows of no weight are left out."""
+def arrange(
+    cells: Cells, codes: Integers, weights: Floats, seed: int, keys: Keys | None = None
+) -> tuple[Integers, Floats]:
+    """The rows to learn from, in the order to take them, and the weight of each; rows of no weight are left out.
+
+    `keys`, (n_rows, 2), are two hashes of what rows hold, where columns have no numbers of their own: those of words
+    depend on which came first.
+    """
     rows = np.flatnonzero(weights > 0)
-    hashes = _hashes(cells, codes, seed)[rows]
+    hashes = _hashes(cells, codes, seed)[rows] if keys is None else _labelled(keys[rows, 0], codes[rows])
     by_hash = np.argsort(hashes, kind="stable")
     rows, hashes = rows[by_hash], hashes[by_hash]
     differs = np.append(True, hashes[1:] != hashes[:-1])
     if not differs.all():
         # Equal by one hash of 64 bits: equal if they are so by another.
-        others = _hashes(cells, codes, seed ^ 0x5DEECE66D)[rows]
+        if keys is None:
+            others = _hashes(cells, codes, seed ^ 0x5DEECE66D)[rows]
+        else:
+            others = _labelled(keys[rows, 1], codes[rows])
         by_both = np.lexsort((others, hashes))
         rows, hashes, others = rows[by_both], hashes[by_both], others[by_both]
         differs = np.append(True, (hashes[1:] != hashes[:-1]) | (others[1:] != others[:-1]))
     firsts = np.flatnonzero(differs)
     return rows[firsts], np.add.reduceat(weights[rows], firsts)
+
+
+def _labelled(keys: Keys, codes: Integers) -> Keys:
+    """Hashes of rows and of their classes; the product mixes upwards only, so the upper half is brought down."""
+    mixed = (keys ^ (codes.astype(np.uint64) + np.uint64(1)) * kernel.H1) * kernel.H2
+    return np.asarray(mixed ^ (mixed >> np.uint64(32)))
 
 
 def _hashes(cells: Cells, codes: Integers, seed: int) -> npt.NDArray[np.uint64]:

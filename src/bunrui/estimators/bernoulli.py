@@ -29,11 +29,14 @@ class BernoulliNB(DiscreteNB):
     binarize : float, optional
         A feature is present where its value is above this.  None takes X as it is, in which all values must lie between
         0 and 1.
+    against_rest : bool
+        As that of `MultinomialNB`: presence and absence are held against those in all rows that are not of the class.
+        Memory follows features × classes.
 
     Attributes
     ----------
     classes_, class_count_, feature_count_, class_log_prior_, feature_log_prob_, n_features_in_, feature_names_in_
-        As those of `MultinomialNB`; `feature_log_prob_` is log P(feature present | class).
+        As those of `MultinomialNB`; `feature_log_prob_` is log P(feature present | class), with `against_rest` too.
 
     Examples
     --------
@@ -56,6 +59,7 @@ class BernoulliNB(DiscreteNB):
         class_prior: Any = None,
         smoothing: str = "eap",
         prior: Any = "empirical",
+        against_rest: bool = False,
     ) -> None:
         super().__init__(
             alpha=alpha,
@@ -64,6 +68,7 @@ class BernoulliNB(DiscreteNB):
             class_prior=class_prior,
             smoothing=smoothing,
             prior=prior,
+            against_rest=against_rest,
         )
         self.binarize = binarize
 

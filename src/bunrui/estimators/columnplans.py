@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.analysis.spec import KINDS
 from bunrui.errors import OptionError
 from bunrui.estimators.columnparts import Plan, Rules
 from bunrui.estimators.cuts import loo_binned, loo_gaussian, quantile_edges
@@ -17,7 +18,6 @@ __all__ = ["Choices", "planned"]
 
 Codes = npt.NDArray[np.int64]
 
-KINDS = ("text", "categorical", "numeric", "gaussian", "binned", "date", "skip")
 NUMERIC = ("gaussian", "binned", "choose")
 
 

@@ -10,17 +10,26 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from bunrui.errors import DataError
+from bunrui.errors import DataError, OptionError
 from bunrui.estimators.base import Codes, CountingClassifier
 from bunrui.estimators.counts import MatrixCounts, count, whole
 from bunrui.estimators.labels import Labels
 from bunrui.estimators.parameters import same, smoothing_on
-from bunrui.estimators.table import DENSE_CELLS, MatrixView, Table
+from bunrui.estimators.table import DENSE_CELLS, MatrixView, Table, dense_table
 from bunrui.models.base import Scorer, Smoothing
+from bunrui.models.view import Cells
 
 __all__ = ["DiscreteNB", "canonical", "presence"]
 
 Floats = npt.NDArray[np.float64]
+
+
+class FilledView(MatrixView):
+    """A view that gathers a cell for every class, be it 0."""
+
+    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+        """The cells of some columns, one for each class."""
+        return super().gather(ids, by_docs).filled(len(self.doc_count))
 
 
 class DiscreteNB(CountingClassifier):
@@ -29,6 +38,10 @@ class DiscreteNB(CountingClassifier):
     _formula: ClassVar[Callable[..., Scorer]]
     _counts_presence: ClassVar[bool] = False
     _reads_presence: ClassVar[bool] = False
+
+    # Options of the formula; False where a subclass does not have them.
+    class_norm: bool = False
+    against_rest: bool = False
 
     def __init__(
         self,
@@ -39,6 +52,8 @@ class DiscreteNB(CountingClassifier):
         class_prior: Any = None,
         smoothing: str = "eap",
         prior: Any = "empirical",
+        class_norm: bool = False,
+        against_rest: bool = False,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -46,6 +61,8 @@ class DiscreteNB(CountingClassifier):
         self.class_prior = class_prior
         self.smoothing = smoothing
         self.prior = prior
+        self.class_norm = class_norm
+        self.against_rest = against_rest
 
     # Rows
 
@@ -75,7 +92,8 @@ class DiscreteNB(CountingClassifier):
         return MatrixView(self._counts(learned), getattr(self, "feature_names_in_", None))
 
     def _scorer(self, view: MatrixView, prior: Floats) -> Scorer:
-        return type(self)._formula(view, self._smoothing(view.n_features), prior)
+        options = {name: True for name in ("class_norm", "against_rest") if getattr(self, name)}
+        return type(self)._formula(view, self._smoothing(view.n_features), prior, **options)
 
     def _smoothing(self, n_features: int) -> Smoothing:
         names = getattr(self, "feature_names_in_", None)
@@ -84,6 +102,9 @@ class DiscreteNB(CountingClassifier):
     def _check_parameters(self, learned: Any) -> None:
         self._smoothing(learned.n_features)
         self._log_prior(learned)
+        if self.against_rest and not isinstance(learned, MatrixCounts):
+            # The two sides of a label would be held against each other twice.
+            raise OptionError("MultilabelNB holds each label against the rest by itself: leave against_rest out")
 
     def _table(self) -> Table:
         """The weights, made once for the same counts and parameters."""
@@ -92,7 +113,8 @@ class DiscreteNB(CountingClassifier):
         kept = memo.get("table")
         if kept is None or not same(kept[0], parameters):
             view = self._view(self._learned)
-            table = Table(view, self._scorer(view, self._log_prior(self._learned)))
+            scorer = self._scorer(view, self._log_prior(self._learned))
+            table = Table(FilledView(*view) if scorer.everywhere else view, scorer)
             # One assignment: another thread finds all of it or nothing.
             kept = memo["table"] = (deepcopy(parameters), table)
         table = kept[1]
@@ -100,7 +122,10 @@ class DiscreteNB(CountingClassifier):
         return table
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
-        """Scores: log P(class, row) up to what all classes share, (n_rows, n_classes)."""
+        """Scores: log P(class, row) up to what all classes share, (n_rows, n_classes).
+
+        With `against_rest`, log P(class, row) / P(not class, row).
+        """
         X = self._checked(X)
         return self._table().scores(self._query(X))
 
@@ -112,9 +137,21 @@ class DiscreteNB(CountingClassifier):
 
     @property
     def feature_log_prob_(self) -> Floats:
-        """log P(feature | class), (n_classes, n_features)."""
-        self._known("feature_log_prob_")
-        return self._table().weights.T
+        """log P(feature | class), (n_classes, n_features); with `against_rest` too, whose scores have more."""
+        learned = self._known("feature_log_prob_")
+        if not self.against_rest:
+            return self._table().weights.T
+        view, options = self._view(learned), {"class_norm": True} if self.class_norm else {}
+        own = type(self)._formula(view, self._smoothing(view.n_features), self._log_prior(learned), **options)
+        return dense_table(view, own).T
+
+    def weights_of(self, columns: npt.NDArray[np.int64]) -> Floats:
+        """What one occurrence in some columns adds to the scores, without a table of all columns.
+
+        `feature_log_prob_[:, columns].T`, unless classes are held `against_rest`.
+        """
+        table = self._table()
+        return dense_table(table.view, table.scorer, columns.astype(np.uint32))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

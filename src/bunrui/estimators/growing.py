@@ -68,6 +68,12 @@ class Growing:
         self.bias, self.mass = np.pad(self.bias, (0, more)), np.pad(self.mass, (0, more))
         self.bias_variance = np.pad(self.bias_variance, (0, more), constant_values=1.0)
 
+    def widen(self, n_columns: int) -> None:
+        """Columns of X that there were not before, to the right of the others."""
+        more = n_columns - len(self.place_of)
+        self.place_of = np.pad(self.place_of, (0, more), constant_values=-1)
+        self.factor = np.pad(self.factor, (0, more))
+
     def make_room(self, n_places: int) -> None:
         """Tables for so many places: the first time just these, later twice as many as there were."""
         room = len(self.weights)

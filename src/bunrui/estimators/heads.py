@@ -158,10 +158,18 @@ class LinearHead(ClassifierMixin, BaseEstimator):
                 f"{n_features:,} features × {n_margins:,} classes are too many for a dense table: "
                 "read fewer features, or use decision_function"
             )
-        table = np.zeros((n_features, n_margins))
-        seen = self._place_of >= 0
-        table[seen] = self._weights[self._place_of[seen]]
-        return np.ascontiguousarray(self._by_class(table).T)
+        return np.ascontiguousarray(self.weights_of(np.arange(n_features)).T)
+
+    def weights_of(self, columns: Integers) -> Floats:
+        """What some columns of `rows` add to the margins: `coef_[:, columns].T`, without a table of all columns."""
+        places = self._place_of[columns]
+        table = np.zeros((len(columns), self._weights.shape[1]))
+        table[places >= 0] = self._weights[places[places >= 0]]
+        return self._by_class(table)
+
+    def factor_of(self, columns: Integers) -> Floats:
+        """What some columns are multiplied with before the length of the row divides them: IDF to its power."""
+        return self._factor[columns]
 
     @property
     def intercept_(self) -> Floats:

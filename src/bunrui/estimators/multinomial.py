@@ -28,6 +28,14 @@ class MultinomialNB(DiscreteNB):
         The estimator of P(feature | class): (n + λ) / (N + λV), (n + α - 1) / (N + (α - 1)V), or n / N.
     prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
         P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
+    class_norm : bool
+        Whether the counts of every class are divided by their sum before they are smoothed, so that alpha weighs the
+        same in small classes as in large ones (Frank and Bouckaert 2006).  Beside shares an alpha of 1 is huge: 1e-5
+        to 1e-8 are good for texts.
+    against_rest : bool
+        Whether a class is scored against all rows that are not of it, log P(class, row) / P(not class, row).
+        Probabilities then are shares of exp(score).  Together with `class_norm` the rest is divided by its sum too, and
+        memory follows features × classes.
 
     Attributes
     ----------
@@ -38,7 +46,10 @@ class MultinomialNB(DiscreteNB):
     feature_count_ : (n_classes, n_features)
         What was counted.
     class_log_prior_ : (n_classes,)
+        log P(class); with `against_rest` scores have its log-odds.
     feature_log_prob_ : (n_classes, n_features)
+        log P(feature | class), of the counts after `class_norm`; with `against_rest` scores have it less
+        log P(feature | not class).
     n_features_in_ : int
         V.
     feature_names_in_ : (n_features,)

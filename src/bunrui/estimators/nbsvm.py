@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.errors import DataError, OptionError
-from bunrui.estimators.arrange import Cells, arrange, compacted, occurring
+from bunrui.estimators.arrange import Cells, Keys, arrange, compacted, occurring
 from bunrui.estimators.heads import LinearHead, class_shift, number, sums_for
 from bunrui.kernel import heads as kernel
 from bunrui.kernel.compile import run
@@ -152,13 +152,17 @@ class NBSVM(LinearHead):
         sample_weight : (n_rows,), optional
             A row of weight 2 is two rows.
         """
+        return self.fit_keyed(X, y, None, sample_weight)
+
+    def fit_keyed(self, X: Any, y: Any, keys: Keys | None, sample_weight: Any = None) -> Self:
+        """`fit`, where hashes of the rows are given, (n_rows, 2): see `arrange`."""
         seed = self._check_parameters()
         batch = self._read(X, y, sample_weight, reset=True)
         n_classes = len(batch.classes)
         if n_classes < 2:
             only = batch.classes.tolist()[0]
             raise DataError(f"NBSVM tells classes apart, and all rows are of one class, {only!r}: give rows of another")
-        order, weights = arrange(batch.cells, batch.codes, batch.weights, seed)
+        order, weights = arrange(batch.cells, batch.codes, batch.weights, seed, keys)
         codes = batch.codes[order]
         task = self._laid_out(batch.cells, order, Targets(codes - 1 if n_classes == 2 else codes, weights))
         ratio = self._begin(task)

@@ -81,15 +81,15 @@ class MatrixView(NamedTuple):
         return [word in known for word in words]
 
 
-def dense_table(view: CountView, scorer: Scorer) -> Floats:
-    """What one occurrence adds to a score, (n_features, n_classes)."""
+def dense_table(view: CountView, scorer: Scorer, ids: npt.NDArray[np.uint32] | None = None) -> Floats:
+    """What one occurrence of all features, or of some, adds to a score, (n_features, n_classes)."""
     n_classes = len(scorer.slope)
-    if view.n_features * n_classes > MOST_CELLS:
+    if ids is None and view.n_features * n_classes > MOST_CELLS:
         raise OptionError(
             f"{view.n_features:,} features × {n_classes:,} classes are too many for a dense table: "
             "read fewer features, for texts with min_df or max_features"
         )
-    ids = view.feature_ids()
+    ids = view.feature_ids() if ids is None else ids
     cells = view.gather(ids, scorer.by_docs)
     table = np.tile(scorer.slope, (len(ids), 1))
     if scorer.share:

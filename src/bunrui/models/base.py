@@ -3,6 +3,7 @@
     score[c](d) = bias[c] + scale[c] * ( slope[c] * length(d) + sum over f of x[f] * (shared[f] + weight[f, c]) )
 
 `weight[f, c]` is not zero only where feature f occurs in class c, so a score touches only the cells of a document.
+Two readings against the rest have no such form (models/rest.py): they say so by `everywhere`.
 """
 
 from __future__ import annotations
@@ -197,6 +198,9 @@ class Scorer:
         Whether the model counts documents in place of occurrences.
     presence : bool
         Whether a word counts once in a document, however often it occurs.
+    everywhere : bool
+        Whether weights are not zero in classes that never had the feature too: the cells to weigh are those of a view
+        that is `filled`.
     """
 
     bias: Floats
@@ -207,6 +211,7 @@ class Scorer:
     share: Callable[[Cells], Floats] | None = None
     by_docs: bool = False
     presence: bool = False
+    everywhere: bool = False
 
 
 def normalised(view: CountView, scorer: Scorer) -> Scorer:

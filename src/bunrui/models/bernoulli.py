@@ -9,9 +9,16 @@ As a sparse scorer every word is first taken to be absent (a constant of the cla
 are corrected.  The correction of a word that the class never had is the slope, log λ - log(D[c] + λ).
 
 Manning, Raghavan, Schütze (2008), section 13.3.  Golden values: tests/golden/test_iir.py
+
+With `against_rest` the same of all documents outside the class is taken off (models/rest.py): d[f, ~c] = d[f] - d[f, c]
+of D[~c] = D - D[c] documents.  Outside a class that never had it, a word is absent with probability
+(D[~c] - d[f] + λ) / (D[~c] + 2λ), which is no product of a part of the word and a part of the class: there is no sparse
+form, and the scorer weighs every class of a word.  The constants of the rests come from a histogram of d[f].
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -19,16 +26,19 @@ from bunrui.errors import OptionError
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
 from bunrui.models.base import Floats, Scorer, Smoothing
-from bunrui.models.view import Cells, CountView
+from bunrui.models.rest import against, check_filled, log_odds
+from bunrui.models.view import Cells, CountView, distinct_docs
 
 __all__ = ["bernoulli", "log_present"]
 
 
-def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats) -> Scorer:
+def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats, *, against_rest: bool = False) -> Scorer:
     """Presence and absence of every word."""
     if not smoothing.is_single:
         # log(λ[f] / (D[c] + λ[f])) has no part that is of the word alone: the scorer would not be sparse.
         raise OptionError("the model 'bernoulli' takes one alpha for all words, not one for each")
+    if against_rest:
+        return against(bernoulli(view, smoothing, log_odds(prior)), _rest(view, smoothing.value))
     lam = smoothing.value
     docs = view.doc_count.astype(np.float64)
     log_docs = log(docs + lam)
@@ -50,6 +60,41 @@ def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats) -> Scorer:
         weigh=weigh,
         by_docs=True,
         presence=True,
+    )
+
+
+def _rest(view: CountView, lam: float) -> Scorer:
+    """The same of the documents outside each class."""
+    # Of sums of fractions differences may fall below 0 by rounding.
+    docs = np.maximum(distinct_docs(view) - view.doc_count, 0.0)
+    log_docs = log(docs + lam)
+
+    def absent(present: Floats, classes: Any) -> Floats:
+        """log(1 - P), less that of a word that no document has."""
+        return np.asarray(log(np.maximum(docs[classes] - present, 0.0) + lam) - log_docs[classes])
+
+    def weigh(cells: Cells) -> Floats:
+        check_filled(cells, len(docs))
+        present = np.maximum(cells.spread(cells.totals) - cells.counts, 0.0)
+        return log(present + lam) - log(lam) - absent(present, cells.classes)
+
+    # Each word as if the class never had it, by how many documents have it; then the cells are put right.
+    cells = view.gather(view.feature_ids(), by_docs=True)
+    everywhere = np.zeros(len(docs))
+    for n_docs, n_words in zip(*np.unique(cells.totals, return_counts=True), strict=True):
+        everywhere += n_words * absent(n_docs, slice(None))
+    totals = cells.spread(cells.totals)
+    mended = absent(np.maximum(totals - cells.counts, 0.0), cells.classes) - absent(totals, cells.classes)
+    all_absent = view.n_features * (log_docs - log(docs + 2 * lam))
+    return Scorer(
+        bias=all_absent + (everywhere + exact_sums(mended, cells.classes, len(docs))),
+        scale=np.ones(len(docs)),
+        slope=log(lam) - log_docs,
+        unseen=log(lam) - log(docs + 2 * lam),
+        weigh=weigh,
+        by_docs=True,
+        presence=True,
+        everywhere=True,
     )
 
 

@@ -10,6 +10,16 @@ As a sparse scorer:  log P(f | c) = log(1 + n[f, c] / λ[f])  +  log λ[f]  -  l
 
 McCallum and Nigam (1998); Manning, Raghavan, Schütze (2008), section 13.2.  Golden values: tests/golden/test_iir.py
 
+With `class_norm` the counts of every class are first brought to one common size, so that λ weighs the same in small
+classes as in large ones; the sum of a class that has words is 1:
+
+    n'[f, c] = s · n[f, c] / N[c]        s = 1
+
+Frank and Bouckaert (2006), Naive Bayes for text classification with unbalanced classes.  Another s is no more than
+another λ: s with λ gives what 1 gives with λ / s.  Golden values: tests/models/test_options.py
+
+With `against_rest` a class is scored against all that is not of it: models/rest.py has the formula.
+
 `binary` clips the counts of every document to 1, in training and in prediction: n[f, c] counts documents.  `mixed`
 trains on occurrences and reads presence: a repeated word counts once in a document, fully in the corpus.
 """
@@ -20,20 +30,34 @@ import numpy as np
 
 from bunrui.kernel.logs import log, log1p
 from bunrui.models.base import Floats, Scorer, Smoothing, positive
+from bunrui.models.rest import against, log_odds, rest_of_words
 from bunrui.models.view import Cells, CountView
 
 __all__ = ["binary", "mixed", "multinomial"]
 
 
 def multinomial(
-    view: CountView, smoothing: Smoothing, prior: Floats, *, by_docs: bool = False, presence: bool = False
+    view: CountView,
+    smoothing: Smoothing,
+    prior: Floats,
+    *,
+    by_docs: bool = False,
+    presence: bool = False,
+    class_norm: bool = False,
+    against_rest: bool = False,
 ) -> Scorer:
     """Occurrences in training and in prediction."""
-    per_word = -log(positive(view.class_sum(by_docs) + smoothing.total(view), smoothing))
+    if against_rest:
+        own = multinomial(view, smoothing, log_odds(prior), by_docs=by_docs, presence=presence, class_norm=class_norm)
+        return against(own, rest_of_words(view, smoothing, by_docs=by_docs, class_norm=class_norm))
+    words = view.class_sum(by_docs)
+    size = np.where(words > 0, words, 1)
+    per_word = -log(positive((words > 0 if class_norm else words) + smoothing.total(view), smoothing))
     unseen = per_word + log(smoothing.value)
 
     def weigh(cells: Cells) -> Floats:
-        return log1p(cells.counts / smoothing.by_cell(view, cells))
+        counts = cells.counts / size[cells.classes] if class_norm else cells.counts
+        return log1p(counts / smoothing.by_cell(view, cells))
 
     def share(cells: Cells) -> Floats:
         return log(smoothing.of(view, cells.ids))
@@ -51,11 +75,11 @@ def multinomial(
     )
 
 
-def binary(view: CountView, smoothing: Smoothing, prior: Floats) -> Scorer:
+def binary(view: CountView, smoothing: Smoothing, prior: Floats, **options: bool) -> Scorer:
     """Presence in training and in prediction."""
-    return multinomial(view, smoothing, prior, by_docs=True, presence=True)
+    return multinomial(view, smoothing, prior, by_docs=True, presence=True, **options)
 
 
-def mixed(view: CountView, smoothing: Smoothing, prior: Floats) -> Scorer:
+def mixed(view: CountView, smoothing: Smoothing, prior: Floats, **options: bool) -> Scorer:
     """Occurrences in training, presence in prediction."""
-    return multinomial(view, smoothing, prior, presence=True)
+    return multinomial(view, smoothing, prior, presence=True, **options)

@@ -22,12 +22,15 @@ from bunrui.kernel.compile import run
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
 
-__all__ = ["Cells", "CountView", "View", "gather", "select", "whole"]
+__all__ = ["Cells", "CountView", "FilledView", "View", "distinct_docs", "gather", "select", "whole"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _NO_KEEP = np.empty(0, np.uint8)
+
+# Cells that are filled in at once, with what becomes of them: some 4 GB.
+_MOST_FILLED = 1 << 26
 
 
 class CountView(Protocol):
@@ -113,6 +116,23 @@ class View(NamedTuple):
         ids = self.counts.live_ids()
         return (ids[self.keep[ids] != 0] if len(self.keep) else ids).astype(np.uint32)
 
+    def filled(self) -> FilledView:
+        """The same for a scorer that weighs every class of a feature."""
+        return FilledView(*self)
+
+
+class FilledView(View):
+    """A view that gathers a cell for every class, be it 0."""
+
+    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+        """The cells of some features, one for each class."""
+        return super().gather(ids, by_docs).filled(len(self.doc_count))
+
+
+def distinct_docs(view: CountView) -> Any:
+    """D, each document once; those of texts alone may have several labels."""
+    return view.counts.n_docs if isinstance(view, View) else view.doc_count.sum()
+
 
 def whole(counts: Counts) -> View:
     """The view that keeps everything."""
@@ -133,6 +153,31 @@ class Cells(NamedTuple):
     def spread(self, by_feature: Any) -> Any:
         """A value for each feature → for each cell."""
         return np.repeat(by_feature, self.lengths)
+
+    def filled(self, n_classes: int) -> Cells:
+        """The same with a cell for every class, in the order of classes: 0 where a class never had the feature.
+
+        Examples
+        --------
+        >>> one = np.array([1])
+        >>> cells = Cells(np.array([7], np.uint32), one - 1, one, np.array([2]), np.array([5]), np.array([9]))
+        >>> cells.filled(4).counts.tolist()
+        [0, 0, 5, 0]
+        """
+        n = len(self.ids)
+        if n * n_classes > _MOST_FILLED:
+            raise OptionError(
+                f"{n:,} features × {n_classes:,} classes are too many for weights of every class: leave against_rest "
+                "out, or read fewer features, for texts with min_df or max_features"
+            )
+        counts = np.zeros((n, n_classes), self.counts.dtype)
+        counts[self.spread(np.arange(n)), self.classes] = self.counts
+        return self._replace(
+            starts=np.arange(n, dtype=np.int64) * n_classes,
+            lengths=np.full(n, n_classes, np.int32),
+            classes=np.tile(np.arange(n_classes, dtype=np.int32), n),
+            counts=counts.reshape(-1),
+        )
 
 
 def gather(counts: Counts, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:

@@ -1,0 +1,36 @@
+"""log P(label) where documents may have several labels: each label and the rest are two classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bunrui.counts import Counts
+from bunrui.errors import OptionError
+from bunrui.models.base import Floats, prior_shares
+
+__all__ = ["log_label_prior"]
+
+
+def log_label_prior(counts: Counts, prior: Any) -> Floats:
+    """log P(label) of every class id by itself; 0 for classes without documents.
+
+    "empirical" is D_c / D with every document once, "uniform" is a half, "smoothed" (D_c + 1) / (D + 2).
+    """
+    out = np.zeros(len(counts.labels))
+    for c, (label, docs) in enumerate(zip(counts.labels, counts.doc_count.tolist(), strict=True)):
+        if docs:
+            pair = np.array([counts.n_docs - docs, docs])
+            is_given = isinstance(prior, Mapping)
+            out[c] = math.log(_given(label, prior) if is_given else prior_shares(pair, [0, 1], prior)[1])
+    return out
+
+
+def _given(label: str, prior: Mapping[str, float]) -> float:
+    share = prior.get(label)
+    if not isinstance(share, (int, float, np.number)) or not 0 < float(share) < 1:
+        raise OptionError(f"the prior of the label {label!r} by itself should be above 0 and below 1, not {share!r}")
+    return float(share)
