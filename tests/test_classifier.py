@@ -35,6 +35,7 @@ from bunrui.errors import (
     UnlearnError,
 )
 from bunrui.models import MODELS
+from bunrui.trained import TRAINED
 from tests.kernel.test_analyze import forced
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "👍 한국어 무료", ""]
@@ -218,6 +219,8 @@ def test_params() -> None:
         "unseen": "smooth",
         "min_df": 2,
         "max_features": ("chi2", 10),
+        "class_norm": False,
+        "against_rest": True,
     }
     clf = TextClassifier(**options)
     assert clf.get_params() == options
@@ -236,11 +239,11 @@ def test_set_params_keeps_what_was_learned(clf: TextClassifier) -> None:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "model": (
         {"model": "svm"},
-        f"there is no model 'svm': choose one of {', '.join(MODELS)}",
+        f"there is no model 'svm': choose one of {', '.join((*MODELS, *TRAINED))}",
     ),
     "analyzer": (
         {"analyzer": "fr"},
-        "there is no analyzer 'fr': choose one of universal, words, ja, zh, ko, or give a function",
+        "there is no analyzer 'fr': choose one of universal, words, ja, zh, ko, columns, or give a function",
     ),
     "analyzer's kind": ({"analyzer": 1}, "analyzer should be a name, an AnalyzerSpec or a function, not 1"),
     "smoothing": ({"smoothing": "laplace"}, "there is no smoothing 'laplace': choose 'mle', 'eap' or 'map'"),
@@ -295,7 +298,7 @@ def test_options_that_make_no_sense(case: str, clf: TextClassifier) -> None:
 
 
 def test_options_that_do_not_exist(clf: TextClassifier) -> None:
-    known = "model, analyzer, smoothing, alpha, prior, unseen, min_df, max_features"
+    known = "model, analyzer, smoothing, alpha, prior, unseen, min_df, max_features, class_norm, against_rest"
     with pytest.raises(OptionError, match=f"^there is no option 'lambda_': choose among {known}$"):
         clf.set_params(alpha=2.0, lambda_=1)
     assert clf.alpha is None

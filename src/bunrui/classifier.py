@@ -2,70 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
+from bunrui.analysis import analyzer_of
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.analyzer import distinct, given_recipe
-from bunrui.counts import Counts
+from bunrui.analysis.analyzer import distinct
+from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.engines import threads
-from bunrui.engines.labels import LabelSets, label_sets
-from bunrui.engines.locks import ReadWriteLock
-from bunrui.errors import DataError, LabelError, MismatchError, NotLearnedError, OptionError
+from bunrui.engines.labels import label_sets
+from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
 from bunrui.kernel.analyze import Documents, Recipe
-from bunrui.kernel.workspace import release
-from bunrui.models import DEFAULT_MODEL, model_of
-from bunrui.models.base import log_prior, smoothing_of
+from bunrui.learner import SETTINGS, Labels, Learner, Texts, n_docs_of
+from bunrui.models.base import log_prior
+from bunrui.models.labelprior import log_label_prior
 from bunrui.models.view import select
-from bunrui.prediction import Reader, probabilities
+from bunrui.prediction import Reader, log_sum_exp, probabilities
+from bunrui.trained.names import is_trained
 
 if TYPE_CHECKING:
     from bunrui.explanation import Explanation, Word
+    from bunrui.trained.model import TrainedModel
+    from bunrui.trained.training import Source
 
 __all__ = ["TextClassifier"]
 
 Floats = npt.NDArray[np.float64]
-Texts = Any
-Labels = Any
-_Given = tuple[Documents, Recipe, Callable[[Any], tuple[Documents, Recipe]]]
 
 
-class _Memory:
-    """What has been learned, and the lock on it; shared by the models that read it."""
-
-    def __init__(self, counts: Counts) -> None:
-        self.counts = counts
-        self.lock = ReadWriteLock()
-
-
-class TextClassifier:
+class TextClassifier(Learner):
     """Naive Bayes for text: learns by counting, so that it learns, unlearns and merges exactly.
 
     Parameters
     ----------
     model : str
         `multinomial`, `binary`, `mixed`, `bernoulli`, `complement`, `wcnb` or `binary-complement`.  Any time later,
-        `with_model` answers as another one.
+        `with_model` answers as another one.  `twcnb`, `nbsvm`, `arow` and `aode` are trained from documents: a
+        classifier that is made with one of them keeps what it learns, and trains when it next answers; so does
+        `columns`, which goes with the analyzer of that name.
     analyzer : str, AnalyzerSpec or function
         How text becomes features: `universal` (any script, no dictionary), `words`, `ja`, `zh`, `ko`, a spec with
-        options, or a function from text to tokens.
+        options, or a function from text to tokens.  `columns` is for tables: each text is a row, a JSON object in a
+        string (a dict would be counts of words).  Of data frames and dicts, use `ColumnsNB`.
     smoothing : {"eap", "map", "mle"}
         The estimator of P(word | class).
     alpha : float or mapping from word to float, optional
         λ of `eap`, α of `map`; None is the measured default of the model.
     prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
-        Class priors (the complement models have none).
+        Class priors (the complement models, and those that are trained but `columns`, have none).
     unseen : {"ignore", "smooth"}
         Whether words that were never learned count, with their smoothed probability.
     min_df : int
         Leave out words of fewer documents.
     max_features : int, optional
         Read only the words that say most about the class, by mutual information; `("chi2", n)` by χ².
+    class_norm : bool
+        Whether the counts of every class are brought to one size first (Frank and Bouckaert 2006); for `multinomial`,
+        `binary` and `mixed`.
+    against_rest : bool
+        Whether a class is scored against all that is not of it; for these and `bernoulli`.
 
     Examples
     --------
@@ -78,49 +80,14 @@ class TextClassifier:
     TextClassifier(2 documents, 2 classes, 10 features)
     """
 
-    def __init__(
-        self,
-        model: str = DEFAULT_MODEL,
-        *,
-        analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "universal",
-        smoothing: str = "eap",
-        alpha: float | Mapping[str, float] | None = None,
-        prior: str | Mapping[str, float] = "empirical",
-        unseen: str = "ignore",
-        min_df: int = 1,
-        max_features: int | tuple[str, int] | None = None,
-    ) -> None:
-        self.model = model
-        self.analyzer = analyzer
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.prior = prior
-        self.unseen = unseen
-        self.min_df = min_df
-        self.max_features = max_features
-        self._reset()
-
     def _reset(self) -> None:
-        """Check the options and forget everything."""
-        self._model = model_of(self.model)
-        self._smoothing = smoothing_of(self.smoothing, self.alpha, self._model.alpha)
-        log_prior(Counts(), self.prior)
-        if self.unseen not in ("ignore", "smooth"):
-            raise OptionError(f"unseen should be 'ignore' or 'smooth', not {self.unseen!r}")
-        self._analyzer: Analyzer = analyzer_of(self.analyzer)
-        self._memory = _Memory(Counts(self._analyzer.fingerprint))
-        select(self._memory.counts, self.min_df, self.max_features)
+        super()._reset()
         self._reader: Reader | None = None
-        self._numbers = False
-
-    def __repr__(self) -> str:
-        with self._memory.lock.read():
-            return f"TextClassifier{repr(self.counts).removeprefix('Counts')}"
-
-    @property
-    def counts(self) -> Counts:
-        """What has been learned."""
-        return self._memory.counts
+        self._trained: TrainedModel | None = None
+        self._training = threading.RLock()
+        self._against_rest: TextClassifier | None = None
+        self._has_label_priors = False
+        self.calibration: Calibration | None = None
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -133,86 +100,6 @@ class TextClassifier:
     def _named(self, labels: Sequence[str]) -> npt.NDArray[Any]:
         return np.array([int(label) for label in labels] if self._numbers else labels)
 
-    # Learning
-
-    def learn(self, texts: Texts, labels: Labels) -> TextClassifier:
-        """Learn documents with their labels (strings, or collections of strings), all or none of them."""
-        self._check_strings()
-        return self._learn(texts, labels)
-
-    def _check_strings(self) -> None:
-        if self._numbers:
-            raise LabelError("this classifier was fitted with numbers as labels: fit it with strings to learn more")
-
-    def _learn(self, texts: Texts, labels: Labels) -> TextClassifier:
-        delta = self._count(texts, labels)
-        with self._memory.lock.write():
-            if not self.counts.labels:
-                self._memory.counts = delta
-                delta.version = 1
-                return self
-            self.counts.add(delta)
-        release(delta.vocabulary)
-        return self
-
-    def unlearn(self, texts: Texts, labels: Labels) -> TextClassifier:
-        """Take documents back: afterwards the classifier is the one that never saw them.
-
-        Counts know words, not documents: what is refused is what could not have been learned.  Another text whose words
-        all occur often enough with the label is taken for one that was.
-
-        Raises
-        ------
-        UnlearnError
-            If something in them was never learned; then nothing is taken back.
-        """
-        self._check_strings()
-        delta = self._count(texts, labels)
-        with self._memory.lock.write():
-            self.counts.subtract(delta)
-        release(delta.vocabulary)
-        return self
-
-    def merge(self, other: TextClassifier) -> TextClassifier:
-        """Add what another classifier with the same analyzer has learned."""
-        if other.counts is self.counts:
-            raise OptionError("a classifier cannot be merged with itself")
-        self._check_strings()
-        other._check_strings()
-        with other._memory.lock.read():
-            theirs = other.counts.copy()
-        with self._memory.lock.write():
-            self.counts.add(theirs)
-        return self
-
-    def _count(self, texts: Texts, labels: Labels) -> Counts:
-        documents = self._documents(texts)
-        return self._counted(documents, label_sets(labels, _n_docs(documents[0]), self.counts.label_ids))
-
-    def count_sets(self, texts: Texts, sets: LabelSets) -> Counts:
-        """Count documents, and learn nothing."""
-        return self._counted(self._documents(texts), sets)
-
-    def _counted(self, documents: _Given, sets: LabelSets) -> Counts:
-        docs, recipe, again = documents
-        counts, hard = threads.count(docs, recipe, sets, self.counts.fingerprint)
-        if len(hard):
-            more, _ = threads.count(*again(hard), sets.subset(hard), self.counts.fingerprint)
-            counts.add(more)
-        return counts
-
-    def _documents(self, texts: Texts) -> _Given:
-        """Buffers, what to do with them, and the same for some documents folded in Python."""
-        if inputs.is_given(texts):
-            return inputs.given(texts), given_recipe(), _never
-        array = inputs.strings(texts)
-        analyzer = self._analyzer
-
-        def again(rows: Any) -> tuple[Documents, Recipe]:
-            return analyzer.refold(inputs.pick(array, rows))
-
-        return analyzer.documents(array), analyzer.recipe, again
-
     # Predicting
 
     def scores(self, texts: Texts) -> Floats:
@@ -221,7 +108,10 @@ class TextClassifier:
 
     def _scores(self, texts: Texts) -> tuple[list[str], Floats]:
         """Scores with the classes of their columns: another thread may learn a class at any time."""
-        if self.unseen == "smooth" and self._model.presence:
+        if is_trained(self.model):
+            with self._trained_model() as model:
+                return model.classes, model.scores(texts)
+        if self.unseen == "smooth" and self._counting_model().presence:
             texts = distinct(self._analyzer, texts)
         docs, recipe, again = self._documents(texts)
         with self._memory.lock.read():
@@ -237,8 +127,31 @@ class TextClassifier:
         return np.asarray(self._named(classes)[scores.argmax(axis=1)])
 
     def predict_proba(self, texts: Texts) -> Floats:
-        """P(class | text), (n_docs, n_classes) in the order of `classes_`."""
-        return probabilities(self.scores(texts))
+        """P(class | text), (n_docs, n_classes) in the order of `classes_`; calibrated if the classifier is."""
+        if self.is_calibrated and not inputs.is_given(texts):
+            texts = inputs.strings(texts)  # which can be read twice
+        return self.probabilities_of(self.scores(texts), texts)
+
+    def probabilities_of(self, scores: Floats, texts: Texts) -> Floats:
+        """P(class | text) from the scores of texts, as `predict_proba` gives them."""
+        if not self.is_calibrated:
+            return probabilities(scores)
+        assert self.calibration is not None
+        return self.calibration.apply(scores, lengths_of(texts))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The model and its options: all but the analyzer."""
+        return {name: getattr(self, name) for name in ("model", *SETTINGS)}
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether there is a calibration, and it was fitted for this model with these options."""
+        return self.calibration is not None and self.calibration.options == digest_of(self.settings)
+
+    def set_calibration(self, calibration: Calibration | None) -> None:
+        """Take on a calibration, as `bunrui.selection.calibrate` fits them, or none."""
+        self.calibration = calibration
 
     def log_odds(self, texts: Texts, *, positive: str, negative: str | None = None) -> Floats:
         """log P(positive | text) / P(negative | text), (n_docs,); 0 is neutral.
@@ -249,12 +162,59 @@ class TextClassifier:
         negative = opponent(columns, positive, negative)
         return np.asarray(scores[:, columns.index(positive)] - scores[:, columns.index(negative)])
 
+    # Several labels
+
+    def label_odds(self, texts: Texts) -> Floats:
+        """log P(label | text) / P(not label | text) of every label by itself, (n_docs, n_classes).
+
+        Each label is held against the rest, which is the totals less the label, so that documents may have any number
+        of labels.  A label and the rest are each other's complement: the complement models answer as `multinomial` and
+        `binary` do, with a prior.
+        """
+        return self._label_odds(texts)[1]
+
+    def _label_odds(self, texts: Texts) -> tuple[list[str], Floats]:
+        """The same with the labels of the columns."""
+        if self._against_rest is None:
+            model = {"complement": "multinomial", "binary-complement": "binary"}.get(self.model, self.model)
+            if is_trained(model) or model == "wcnb":
+                raise OptionError(
+                    f"{model} tells labels from each other: for documents with several choose binary-complement, "
+                    "complement, multinomial, binary, mixed or bernoulli"
+                )
+            twin = self.with_model(model, against_rest=True)
+            twin._smoothing, twin._has_label_priors = self._smoothing, True
+            self._against_rest = twin
+        return self._against_rest._scores(texts)
+
+    def predict_labels(self, texts: Texts, *, threshold: float | Mapping[str, float] = 0.0) -> list[set[str]]:
+        """The labels of every text whose log-odds are above a threshold: any number of them, also none.
+
+        Examples
+        --------
+        >>> clf = TextClassifier(analyzer="words")
+        >>> _ = clf.learn(["rice and tea", "tea", "rice", "oil"], [["grain", "drink"], ["drink"], ["grain"], ["oil"]])
+        >>> [sorted(found) for found in clf.predict_labels(["tea and rice", "oil"])]
+        [['drink', 'grain'], ['oil']]
+        """
+        classes, odds = self._label_odds(texts)
+        return labels_above(classes, odds, thresholds_of(classes, threshold))
+
     def explain(self, text: Any, *, label: str | None = None, against: str | None = None) -> Explanation:
         """Why this label (by default the predicted one) and not another (by default the runner-up)."""
-        from bunrui.explanation import explain
+        if is_trained(self.model):
+            with self._trained_model() as model:
+                found = model.explain(text, label, against)
+        else:
+            from bunrui.explanation import explain
 
-        with self._memory.lock.read():
-            return explain(self._current_reader(), self._analyzer, text, label, against)
+            with self._memory.lock.read():
+                found = explain(self._current_reader(), self._analyzer, text, label, against)
+        if not self.is_calibrated:
+            return found
+        classes, scores = self._scores([text])
+        shares = dict(zip(classes, self.probabilities_of(scores, [text])[0].tolist(), strict=True))
+        return replace(found, probabilities={name: shares.get(name, 0.0) for name in found.probabilities})
 
     def words(
         self,
@@ -274,6 +234,9 @@ class TextClassifier:
             negative = opponent(self.counts.live_labels, positive, negative)
         elif negative is not None:
             raise OptionError("words(negative=...) needs positive=... too")
+        if is_trained(self.model):
+            with self._trained_model() as model:
+                return model.words(label, positive, negative, word, top)
         from bunrui.explanation import telling_words
 
         with self._memory.lock.read():
@@ -288,14 +251,17 @@ class TextClassifier:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
         options = without_alpha(options) | ({"model": model} if model else {})
         other = TextClassifier(**(self.get_params() | options))
-        other._memory, other._numbers = self._memory, self._numbers
+        other._memory, other._numbers, other.calibration = self._memory, self._numbers, self.calibration
         return other
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn `Pipeline` of a `TextVectorizer` and a linear model, with the same predictions.
 
-        Its probabilities differ by rounding only; what is learned later does not reach it.
+        Its probabilities differ by rounding only, unless this is calibrated; what is learned later does not reach it.
         """
+        if is_trained(self.model):
+            with self._trained_model() as model:
+                return model.pipeline(self.analyzer)
         from bunrui.estimators.export import pipeline_of
 
         with self._memory.lock.read():
@@ -310,10 +276,54 @@ class TextClassifier:
         if not counts.n_docs:
             raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
         view = select(counts, self.min_df, self.max_features)
-        scorer = self._model.formula(view, self._smoothing, log_prior(counts, self.prior))
+        prior = (log_label_prior if self._has_label_priors else log_prior)(counts, self.prior)
+        if self.against_rest and isinstance(self.prior, Mapping) and not self._has_label_priors:
+            # Shares of any size will do, but for odds.
+            prior -= log_sum_exp(prior[counts.doc_count > 0][None])[0, 0]
+        scorer = self._counting_model().scorer(view, self._smoothing, prior, **self._variants())
         reader = Reader(view, scorer, smooth_unseen=self.unseen == "smooth")
         self._reader = reader
         return reader
+
+    @contextmanager
+    def _trained_model(self) -> Iterator[TrainedModel]:
+        """The model of the documents as they are now, trained if need be, with the lock held."""
+        while True:
+            self._train()
+            with self._memory.lock.read():
+                # Only here: another thread may train it anew, in place, and fail.
+                model = self._trained
+                if model is not None:
+                    yield model
+                    return
+
+    def _is_trained(self) -> bool:
+        """Whether the model is that of the documents and the options as they are now."""
+        return self._trained is not None and self._trained.is_of(self.counts, self.get_params())
+
+    def _train(self) -> None:
+        from bunrui.trained.training import KeptSource
+
+        kept = self._memory.kept
+        if kept is None:
+            raise NotLearnedError(
+                f"{self.model} is trained from documents, and this classifier keeps counts only: make one with "
+                f"TextClassifier({self.model!r}), and learn the texts again"
+            )
+        self._train_from(KeptSource(kept))
+
+    def _train_from(self, source: Source) -> None:
+        from bunrui.trained.training import train
+
+        lock = self._memory.lock
+        with self._training:
+            if self._is_trained():
+                return
+            options = self.get_params()
+            # `arow` goes on in place, where nobody may look meanwhile; what is half learned is not gone on with.
+            with lock.write() if self.model == "arow" else lock.read():
+                before, self._trained = self._trained, None
+                self._trained = train(self.model, options, self._analyzer, self.counts, source, before)
 
     # As a scikit-learn estimator
 
@@ -352,11 +362,6 @@ class TextClassifier:
         pairs = zip(found.tolist(), sets.groups.tolist(), strict=True)
         return float(np.mean([names.get(label, -1) in allowed[group] for label, group in pairs]))
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options by name."""
-        names = ("model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df", "max_features")
-        return {name: getattr(self, name) for name in names}
-
     def set_params(self, **options: Any) -> TextClassifier:
         """Change options; another analyzer forgets what was learned."""
         known = self.get_params()
@@ -365,17 +370,26 @@ class TextClassifier:
                 raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
         checked = TextClassifier(**(known | options))
         if checked._memory.counts.fingerprint == self.counts.fingerprint:
-            checked._memory, checked._numbers = self._memory, self._numbers
+            if not self.counts.n_docs and self._keeps_in_memory and self._memory.kept is None:
+                self._memory.kept = checked._memory.kept
+            checked._memory, checked._numbers, checked.calibration = self._memory, self._numbers, self.calibration
         self.__dict__.update(checked.__dict__)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         # For copies and other processes: options and counts; the rest is made again.
-        return self.__dict__ | {"_analyzer": None, "_reader": None}
+        return self.__dict__ | {
+            "_analyzer": None,
+            "_reader": None,
+            "_trained": None,
+            "_training": None,
+            "_against_rest": None,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._analyzer = analyzer_of(self.analyzer)
+        self._training = threading.RLock()
         if self._analyzer.fingerprint != self.counts.fingerprint:
             raise MismatchError("this copy was made where the analyzer gave other features: learn the texts again here")
 
@@ -398,6 +412,24 @@ def without_alpha(options: dict[str, Any]) -> dict[str, Any]:
     return {"alpha": None} | options if options.get("smoothing") == "mle" else options
 
 
+def thresholds_of(classes: Sequence[str], threshold: float | Mapping[str, float]) -> Floats:
+    """The threshold of every label, (n_classes,); 0 for one that a mapping does not name."""
+    for value in threshold.values() if isinstance(threshold, Mapping) else [threshold]:
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or value != value:
+            raise OptionError(f"a threshold should be a number, not {value!r}")
+    if not isinstance(threshold, Mapping):
+        return np.full(len(classes), float(threshold))
+    unknown = sorted(set(threshold) - set(classes))
+    if unknown:
+        raise LabelError(f"there is no label {unknown[0]!r}: thresholds are for {', '.join(classes[:20])}")
+    return np.array([float(threshold.get(label, 0.0)) for label in classes])
+
+
+def labels_above(classes: Sequence[str], odds: Floats, thresholds: Floats) -> list[set[str]]:
+    """The labels of every row whose log-odds are above their thresholds."""
+    return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in odds > thresholds]
+
+
 def opponent(columns: Sequence[str], positive: str, negative: str | None) -> str:
     """The label that stands against another."""
     for label in (positive, negative):
@@ -412,13 +444,9 @@ def opponent(columns: Sequence[str], positive: str, negative: str | None) -> str
     return next(label for label in columns if label != positive)
 
 
-def _n_docs(docs: Documents) -> int:
-    return max(len(docs.lists) if len(docs.lists) else len(docs.offsets), 1) - 1
-
-
 def _score(reader: Reader, docs: Documents, recipe: Recipe) -> tuple[Floats, Any]:
     """Scores by class id, and the documents that must be folded in Python first."""
-    n = _n_docs(docs)
+    n = n_docs_of(docs)
     out = np.empty((n, len(reader.view.counts.labels)))
     longest = threads.longest_document(docs, recipe)
     if not reader.wants_table(n, int(docs.offsets[-1] - docs.offsets[0])):
@@ -432,7 +460,3 @@ def _score(reader: Reader, docs: Documents, recipe: Recipe) -> tuple[Floats, Any
         lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe)
     )
     return out, np.concatenate(hard)
-
-
-def _never(rows: Any) -> tuple[Documents, Recipe]:
-    raise DataError("given features are never folded")

@@ -19,7 +19,7 @@ from bunrui.kernel.compile import run
 from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.base import Scorer
-from bunrui.models.view import Cells, View, gather
+from bunrui.models.view import Cells, View
 
 __all__ = ["Reader", "log_sum_exp", "probabilities"]
 
@@ -47,7 +47,7 @@ class Reader:
     """
 
     def __init__(self, view: View, scorer: Scorer, *, smooth_unseen: bool) -> None:
-        self.view = view
+        self.view = view.filled() if scorer.everywhere else view
         self.scorer = scorer
         counts = view.counts
         self.version = counts.version
@@ -77,7 +77,7 @@ class Reader:
     def _make_table(self) -> Table:
         counts = self.view.counts
         ids = self.view.feature_ids()
-        cells = gather(counts, ids, self.scorer.by_docs)
+        cells = self.view.gather(ids, self.scorer.by_docs)
         gathered = self._weighed(cells)
         n = counts.n_ids
         n_classes = len(counts.labels)
@@ -124,7 +124,7 @@ class Reader:
         n_items, n_features = run(scoring.identify, *args, work=longest)
         if n_items in (HARD, TOO_LONG):
             return None
-        table = self._weighed(gather(counts, features[:n_features], self.scorer.by_docs))
+        table = self._weighed(self.view.gather(features[:n_features], self.scorer.by_docs))
         n_classes = len(counts.labels)
         seen = np.zeros(n_features if self.scorer.presence else 0, np.uint32)
         sums = Sums(np.empty(n_classes), np.empty(3), seen)

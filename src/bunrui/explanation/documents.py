@@ -1,0 +1,148 @@
+"""The score of a label, held against that of another, taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import Analyzer
+from bunrui.analysis import texts as inputs
+from bunrui.analysis.analyzer import distinct, given_recipe
+from bunrui.errors import LabelError
+from bunrui.explanation.reading import Reading, check_label, find, read
+from bunrui.explanation.words import Weights
+from bunrui.kernel import score as scoring
+from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.prediction import Reader, probabilities
+from bunrui.rendering import Contribution, Explanation
+
+__all__ = ["Duel", "explain", "hold", "placed"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def explain(reader: Reader, analyzer: Analyzer, document: Any, label: str | None, against: str | None) -> Explanation:
+    """Take the score of a label, held against that of another, apart.
+
+    `document` is a string, a list of tokens, or a mapping from word to count.  The label is by default the one that is
+    predicted, and held against the best of the others.
+    """
+    check_pair(reader.classes, label, against)
+    reading = read(analyzer, document)
+    duel = hold(reader.classes, _scores(reader, analyzer, document), label, against)
+    features = list(reading.counts)
+    ids = find(reader.view, features)
+    values = _values(reader, ids, duel)
+    times = np.ones(len(features)) if reader.scorer.presence else np.array(list(reading.counts.values()), np.float64)
+    smooth = bool(reader.linear.reading[scoring.SMOOTH])
+    class_ids = [reader.view.counts.label_ids[name] for name in duel.names]
+    bias = float(reader.scorer.bias[class_ids[0]] - reader.scorer.bias[class_ids[1:]].sum())
+    return duel.explanation(document, bias, placed(reading, times * values, (ids >= 0) | smooth), reading, ids >= 0)
+
+
+class Duel(NamedTuple):
+    """A label, what it is held against, and the scores of all."""
+
+    label: str
+    against: str | None
+    classes: Sequence[str]
+    scores: Floats  # (n_classes,)
+
+    @property
+    def names(self) -> list[str]:
+        """The label, and what it is held against, where there is another."""
+        return [self.label] if self.against is None else [self.label, self.against]
+
+    def explanation(
+        self,
+        document: Any,
+        bias: float,
+        contributions: tuple[Contribution, ...],
+        reading: Reading,
+        known: npt.NDArray[np.bool_],
+    ) -> Explanation:
+        """All of it, as people see it; `known` says which of the features of the document the model knows."""
+        shares = probabilities(self.scores[None])[0]
+        ranked = sorted(range(len(self.scores)), key=lambda k: -self.scores[k])
+        score_of = dict(zip(self.classes, self.scores.tolist(), strict=True))
+        return Explanation(
+            label=self.label,
+            against=self.against,
+            probabilities={self.classes[k]: float(shares[k]) for k in ranked},
+            score=score_of[self.label],
+            against_score=None if self.against is None else score_of[self.against],
+            bias=bias,
+            contributions=contributions,
+            unknown=tuple(feature for feature, there in zip(reading.counts, known.tolist(), strict=True) if not there),
+            text=document if isinstance(document, str) else None,
+        )
+
+
+def check_pair(classes: Sequence[str], label: str | None, against: str | None) -> None:
+    """Refuse labels that are not there, and one held against itself."""
+    for name in (label, against):
+        if name is not None:
+            check_label(classes, name)
+    if against is not None and (label == against or list(classes) == [against]):
+        raise LabelError(f"{against!r} cannot be held against itself: name another label")
+
+
+def hold(classes: Sequence[str], scores: Floats, label: str | None, against: str | None) -> Duel:
+    """The label, by default the best one, against another, by default the best of the others."""
+    order = [classes[k] for k in sorted(range(len(scores)), key=lambda k: -scores[k])]
+    if label is None:
+        label = next(name for name in order if name != against)
+    if against is None:
+        against = next((name for name in order if name != label), None)
+    return Duel(label, against, classes, scores)
+
+
+def placed(reading: Reading, values: Floats, there: npt.NDArray[np.bool_]) -> tuple[Contribution, ...]:
+    """What features add, on the text, the largest first; `there` says which of them to list."""
+    found = [
+        Contribution(feature, value, reading.counts[feature], tuple(reading.spans.get(feature, ())))
+        for feature, value, shown in zip(reading.counts, values.tolist(), there.tolist(), strict=True)
+        if shown
+    ]
+    return tuple(sorted(found, key=lambda c: (-abs(c.value), c.feature)))
+
+
+def _values(reader: Reader, ids: npt.NDArray[np.int64], duel: Duel) -> Floats:
+    """What one occurrence of each feature adds to the difference of the scores, (n_features,)."""
+    counts, scorer = reader.view.counts, reader.scorer
+    known = np.flatnonzero(ids >= 0)
+    weights = Weights(reader, ids[known].astype(np.uint32))
+    smooth = bool(reader.linear.reading[scoring.SMOOTH])
+    values = np.zeros(len(ids))
+    for name, sign in zip(duel.names, (1.0, -1.0), strict=False):
+        c = counts.label_ids[name]
+        one = np.full(len(ids), scorer.scale[c] * scorer.unseen[c] if smooth else 0.0)
+        one[known] = weights.of(c)
+        values += sign * one
+    return values
+
+
+def _scores(reader: Reader, analyzer: Analyzer, document: Any) -> Floats:
+    """The scores of one document in the order of `reader.classes`, to the bit those of a prediction."""
+    if reader.scorer.presence and reader.linear.reading[scoring.SMOOTH]:
+        document = distinct(analyzer, [document])[0]
+    if not isinstance(document, str):
+        return _score(reader, inputs.given([document]), given_recipe())[reader.columns]
+    scores = _score(reader, analyzer.documents(inputs.strings([document])), analyzer.recipe)
+    if not len(scores):
+        scores = _score(reader, *analyzer.refold([document]))
+    return scores[reader.columns]
+
+
+def _score(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:
+    """Scores by class id; none if the document must be folded in Python first."""
+    longest = max(int(docs.offsets[-1] - docs.offsets[0]), len(docs.offsets))
+    scores = reader.score_one(docs, recipe, 0, longest)
+    if scores is not None:
+        return scores
+    out = np.empty((1, len(reader.view.counts.labels)))
+    hard = reader.score_slice(docs, recipe, 0, 1, longest, out)
+    return out[0, :0] if len(hard) else out[0]

@@ -1,0 +1,202 @@
+"""The words that speak for a label: `telling_words`, and what trained models share with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import Analyzer
+from bunrui.counts import Counts
+from bunrui.errors import LabelError, OptionError
+from bunrui.explanation.reading import check_label, find_word
+from bunrui.kernel.sums import exact_sums
+from bunrui.kernel.vocabulary import Vocabulary
+from bunrui.models.view import gather
+from bunrui.prediction import Reader
+
+__all__ = ["Weights", "Word", "check_question", "telling_words", "words_of"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.uint32]
+
+
+class Word(NamedTuple):
+    """A word of the model.
+
+    Attributes
+    ----------
+    text : str
+    weight : float
+        What one occurrence adds to the score of a label, less what it adds to the others.
+    counts : dict from str to int
+        Occurrences by label; documents by label where the model counts documents.
+    """
+
+    text: str
+    weight: float
+    counts: dict[str, int]
+
+
+def telling_words(
+    reader: Reader,
+    analyzer: Analyzer,
+    label: str | None,
+    positive: str | None,
+    negative: str | None,
+    word: str | None,
+    top: int | None,
+) -> list[Word]:
+    """The words that speak for a label: what one occurrence adds to its score, less the mean of the others.
+
+    With `positive` and `negative`, the difference of the two for all words that occur with either, `top` from both ends
+    of the list.  With `word`, that word alone (without a label, for the one to whose score it adds most); no word, if
+    it was never learned.  The highest come first, words with equal weights by their text.
+
+    Examples
+    --------
+    >>> from bunrui.classifier import TextClassifier
+    >>> clf = TextClassifier("multinomial", analyzer="words")
+    >>> _ = clf.learn(["cheap pills", "pills now", "see you at noon"], ["spam", "spam", "ham"])
+    >>> [(word.text, round(word.weight, 3), word.counts) for word in clf.words("spam", top=2)]
+    [('pills', 3.045, {'spam': 2}), ('cheap', 2.398, {'spam': 1})]
+    >>> [word.text for word in clf.words(positive="spam", top=1)], clf.words(word="Pills")[0].counts
+    (['pills', 'you'], {'spam': 2})
+    """
+    check_question(reader.classes, label, positive, negative, word, top)
+    counts = reader.view.counts
+    ids = reader.view.feature_ids() if word is None else find_word(reader.view, analyzer, word)
+    if not len(ids):
+        return []
+    weights = Weights(reader, ids)
+    if positive is not None and negative is not None:
+        pair = counts.label_ids[positive], counts.label_ids[negative]
+        values = weights.of(pair[0]) - weights.of(pair[1])
+        if word is None:
+            either = np.zeros(len(ids), np.bool_)
+            cells = weights.cells
+            either[weights.owner[np.isin(cells.classes, pair) & (cells.counts > 0)]] = True
+            ids, values = ids[either], values[either]
+    else:
+        c = weights.best_class(reader) if label is None else counts.label_ids[label]
+        values = weights.against_mean(reader, c)
+    return words_of(counts, ids, values, top, both_ends=positive is not None, by_docs=reader.scorer.by_docs)
+
+
+def words_of(
+    counts: Counts, ids: Ids, values: Floats, top: int | None, *, both_ends: bool, by_docs: bool
+) -> list[Word]:
+    """The words with the highest values, and with `both_ends` those with the lowest; ties by text."""
+    best = _first(values, ids, counts.vocabulary, top, both_ends=both_ends)
+    ids, values = ids[best], values[best]
+    rows = zip(_texts(counts.vocabulary, ids), values.tolist(), _counts_of(counts, ids, by_docs), strict=True)
+    return [Word(text.decode(), value, found) for text, value, found in rows]
+
+
+class Weights:
+    """What one occurrence of some features adds to scores."""
+
+    def __init__(self, reader: Reader, ids: Ids) -> None:
+        self.scorer = reader.scorer
+        self.cells = reader.view.gather(ids, self.scorer.by_docs)
+        self.owner = np.repeat(np.arange(len(ids), dtype=np.int32), self.cells.lengths)
+        self.weight = self.scorer.weigh(self.cells)
+        self.shared: Floats = self.scorer.share(self.cells) if self.scorer.share else np.zeros(len(ids))
+
+    def of(self, c: int) -> Floats:
+        """To the score of class c, (n_features,)."""
+        sparse = np.zeros(len(self.shared))
+        mine = self.cells.classes == c
+        sparse[self.owner[mine]] = self.weight[mine]
+        return np.asarray(self.scorer.scale[c] * (self.scorer.slope[c] + self.shared + sparse))
+
+    def best_class(self, reader: Reader) -> int:
+        """The class to whose score the first feature adds most."""
+        sparse = np.zeros(len(self.scorer.scale))
+        mine = self.owner == 0
+        sparse[self.cells.classes[mine]] = self.weight[mine]
+        adds = self.scorer.scale * (self.scorer.slope + self.shared[0] + sparse)
+        return int(reader.columns[adds[reader.columns].argmax()])
+
+    def against_mean(self, reader: Reader, c: int) -> Floats:
+        """To the score of class c, less the mean over the other classes, (n_features,)."""
+        others = reader.columns[reader.columns != c]
+        if not len(others):
+            return self.of(c)
+        scale, slope = self.scorer.scale, self.scorer.slope
+        # An order-free sum, since ids of classes follow the order of learning; it keeps multiples of 2 ** -50, so
+        # scales (of 1e-6 and less under weight normalisation) are brought near 1 first, by a power of two.
+        unit = math.ldexp(1.0, math.frexp(float(np.abs(scale[others]).max()))[1])
+        theirs = np.isin(self.cells.classes, others)
+        scaled = scale[self.cells.classes[theirs]] / unit * self.weight[theirs]
+        sparse = unit * exact_sums(scaled, self.owner[theirs], len(self.shared))
+        dense = float((scale * slope)[others].sum()) + self.shared * float(scale[others].sum())
+        return np.asarray(self.of(c) - (dense + sparse) / len(others))
+
+
+def _texts(v: Vocabulary, ids: npt.NDArray[Any]) -> list[bytes]:
+    """The texts of some features, in UTF-8: bytes sort as the characters do."""
+    ids = ids.astype(np.int64)
+    text = memoryview(v.text)
+    return [bytes(text[a:b]) for a, b in zip(v.starts[ids].tolist(), v.starts[ids + 1].tolist(), strict=True)]
+
+
+def _counts_of(counts: Counts, ids: Ids, by_docs: bool) -> list[dict[str, int]]:
+    cells = gather(counts, ids, by_docs)
+    names = [counts.labels[c] for c in cells.classes.tolist()]
+    pairs = list(zip(names, cells.counts.tolist(), strict=True))
+    ends = (cells.starts + cells.lengths).tolist()
+    return [dict(sorted(pairs[a:b])) for a, b in zip(cells.starts.tolist(), ends, strict=True)]
+
+
+def _first(values: Floats, ids: Ids, v: Vocabulary, top: int | None, *, both_ends: bool) -> Integers:
+    """Places of the `top` highest values (with `both_ends` of the lowest too), highest first, ties by text."""
+    if top is None or top * (2 if both_ends else 1) >= len(values):
+        chosen = np.arange(len(values))
+    else:
+        chosen = _highest(values, ids, v, top)
+        if both_ends:
+            chosen = np.concatenate([chosen, _highest(-values, ids, v, top, last=True)])
+    keys = list(zip((-values[chosen]).tolist(), _texts(v, ids[chosen]), strict=True))
+    return chosen[sorted(range(len(keys)), key=keys.__getitem__)]
+
+
+def _highest(values: Floats, ids: Ids, v: Vocabulary, n: int, *, last: bool = False) -> Integers:
+    """Places of the n highest; of equal ones the first by text, or the last."""
+    edge = np.partition(values, len(values) - n)[len(values) - n]
+    above, tied = np.flatnonzero(values > edge), np.flatnonzero(values == edge)
+    n -= len(above)
+    if n < len(tied):
+        # Words that occur once tie by the hundred thousand: the first eight bytes leave few of them to decode.
+        at = ids[tied].astype(np.int64)
+        starts, ends = v.starts[at], v.starts[at + 1]
+        key = np.zeros(len(tied), np.uint64)
+        for j in range(8):
+            byte = np.where(starts + j < ends, v.text[np.minimum(starts + j, len(v.text) - 1)], 0)
+            key = (key << np.uint64(8)) | byte.astype(np.uint64)
+        key = ~key if last else key
+        near = tied[key <= np.partition(key, n - 1)[n - 1]]
+        texts = _texts(v, ids[near])
+        tied = near[sorted(range(len(near)), key=texts.__getitem__, reverse=last)[:n]]
+    return np.concatenate([above, tied])
+
+
+def check_question(classes: Sequence[str], label: Any, positive: Any, negative: Any, word: Any, top: Any) -> None:
+    """Refuse what makes no sense."""
+    for name in (label, positive, negative):
+        if name is not None:
+            check_label(classes, name)
+    if label is not None and positive is not None:
+        raise OptionError("words of a label, or of positive=... against negative=...: not both at once")
+    if (positive is None) != (negative is None):
+        raise OptionError("positive=... and negative=... belong together: name both")
+    if positive is not None and positive == negative:
+        raise LabelError(f"{positive!r} cannot be held against itself: name another label")
+    if label is None and positive is None and word is None:
+        raise OptionError(f"whose words? Name a label, for example words({classes[0]!r})")
+    if top is not None and (isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1):
+        raise OptionError(f"top should be a whole number, at least 1, or None for all, not {top!r}")
