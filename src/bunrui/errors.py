@@ -2,7 +2,8 @@
 
     BunruiError
     ├── DataError          input that cannot be read as documents and labels
-    │   └── EncodingError  bytes that are not valid UTF-8
+    │   ├── EncodingError  bytes that are not valid UTF-8
+    │   └── TableError     a row of a table that does not fit
     ├── LabelError         a label that is unknown, empty or of the wrong kind
     ├── UnlearnError       something that was never learned, so cannot be taken back
     ├── DuplicateError     a text that was learned before, where each is to be learned once
@@ -30,6 +31,7 @@ __all__ = [
     "NotLearnedError",
     "OptionError",
     "StoreError",
+    "TableError",
     "UnlearnError",
 ]
 
@@ -44,6 +46,19 @@ class DataError(BunruiError, ValueError):
 
 class EncodingError(DataError):
     """Bytes that are not valid UTF-8."""
+
+
+class TableError(DataError):
+    """A row of a table that does not fit: `what` is wrong, and `row` its place, where there are several.
+
+    >>> str(TableError("the column 'age' is missing", 7))
+    "row 7: the column 'age' is missing"
+    """
+
+    def __init__(self, what: str, row: int | None = None) -> None:
+        super().__init__(what if row is None else f"row {row}: {what}")
+        self.what = what
+        self.row = row
 
 
 class LabelError(BunruiError, ValueError):

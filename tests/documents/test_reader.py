@@ -451,3 +451,22 @@ def test_a_mail_is_known_by_its_headers(data: bytes) -> None:
 def test_lines_with_colons_are_lines(data: bytes) -> None:
     (batch,) = read(io.BytesIO(data), labelled=False)
     assert batch.num_rows > 1
+
+
+def test_labels_with_a_separator() -> None:
+    lines = b"label,text\na; b,one\nc,two\n b ;;,three\n"
+    batch = next(iter(read(io.BytesIO(lines), separator=";")))
+    assert batch["label"].to_pylist() == [["a", "b"], ["c"], ["b"]]
+    both = b'{"label": ["a", "b"], "text": "one"}\n{"label": "c|d", "text": "two"}\n'
+    with pytest.raises(DataError):
+        list(read(io.BytesIO(b"label,text\na,one\n ; ,two\n"), separator=";"))
+    reader = read(io.BytesIO(b"label,text\na,one\n ; ,two\nb;c,three\n"), separator=";", skip_bad=True)
+    assert [batch["label"].to_pylist() for batch in reader] == [[["a"], ["b", "c"]]]
+    assert reader.skipped == ["stream, line 3: there is no label between the separators ';': give one"]
+    mixed = next(iter(read(io.BytesIO(both), separator="|")))
+    assert mixed["label"].to_pylist() == [["a", "b"], ["c", "d"]]
+    fasttext = next(iter(read(io.BytesIO(b"__label__a;b one two\n"), format="fasttext", separator=";")))
+    assert fasttext["label"].to_pylist() == [["a", "b"]]
+    for bad in ("", " "):
+        with pytest.raises(OptionError, match="separator"):
+            read(io.BytesIO(lines), separator=bad)

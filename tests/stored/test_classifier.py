@@ -83,6 +83,8 @@ def test_options_are_kept(path: str) -> None:
         "unseen": "smooth",
         "min_df": 1,
         "max_features": ("chi2", 7),
+        "class_norm": True,
+        "against_rest": False,
     }
     with learned(path, **options):
         pass

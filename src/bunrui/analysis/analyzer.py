@@ -29,7 +29,7 @@ from bunrui.kernel.workspace import new_recipe
 if TYPE_CHECKING:
     from bunrui.analysis.rewrite import Rewriter
 
-__all__ = ["Analyzer", "FunctionAnalyzer", "KernelAnalyzer", "analyzer_of", "distinct", "given_recipe"]
+__all__ = ["Analyzer", "FunctionAnalyzer", "KernelAnalyzer", "analyzer_of", "check_given", "distinct", "given_recipe"]
 
 
 class Analyzer(Protocol):
@@ -208,6 +208,10 @@ def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -
 def _of_spec(spec: AnalyzerSpec) -> Analyzer:
     if spec.name in ("universal", "words"):
         return KernelAnalyzer(spec)
+    if spec.name == "columns":
+        from bunrui.analysis.columns import ColumnsAnalyzer
+
+        return ColumnsAnalyzer(spec)
     dictionary = _dictionary(spec)
     return FunctionAnalyzer(
         dictionary.tokens,
@@ -239,6 +243,15 @@ def _rewriter(spec: AnalyzerSpec) -> Rewriter | None:
     from bunrui.analysis.rewrite import Rewriter
 
     return Rewriter(html=spec.html, urls=spec.urls, mentions=spec.mentions, numbers=spec.numbers)
+
+
+def check_given(analyzer: Analyzer) -> None:
+    """Refuse documents that come as tokens or counts, where they should be rows of tables."""
+    if getattr(analyzer, "reads_rows", False):
+        raise DataError(
+            "rows of tables come as JSON strings, not as lists or mappings, which are tokens and counts: json.dumps "
+            "makes one of a dict; ColumnsNB reads data frames and dicts as they are"
+        )
 
 
 def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:

@@ -19,12 +19,15 @@ from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reference import EMOTICONS
 from bunrui.kernel.unicode import UNICODE_VERSION
 
-__all__ = ["DICTIONARIES", "AnalyzerSpec"]
+__all__ = ["DICTIONARIES", "KINDS", "AnalyzerSpec"]
 
 # Raised whenever a change of the code changes the features of some text.
 VERSION = 1
 DICTIONARIES = ("ja", "zh", "ko")
-_NAMES = ("universal", "words", *DICTIONARIES)
+_NAMES = ("universal", "words", *DICTIONARIES, "columns")
+
+# What a column of a table can be taken for.
+KINDS = ("text", "categorical", "numeric", "gaussian", "binned", "date", "skip")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +36,9 @@ class AnalyzerSpec:
 
     Parameters
     ----------
-    name : {"universal", "words", "ja", "zh", "ko"}
-        `universal` reads any script without a dictionary, `words` finds `\w+`, the others use a dictionary.
+    name : {"universal", "words", "ja", "zh", "ko", "columns"}
+        `universal` reads any script without a dictionary, `words` finds `\w+`, `ja`, `zh` and `ko` use a dictionary.
+        `columns` reads rows of tables, each a JSON object, and takes no option but `kinds`.
     words : int, optional
         The longest n-gram of words: 2 for `universal`, 1 for the others.
     punctuation : bool
@@ -53,6 +57,9 @@ class AnalyzerSpec:
         Parts of speech to keep (dictionaries).
     base_forms : bool
         Words in their dictionary form (dictionaries).
+    kinds : mapping from column to kind, optional
+        What the model `columns` takes columns for, where its rule is not to decide: "text", "categorical", "numeric",
+        "gaussian", "binned", "date" or "skip" (`columns`).  They change no feature.
 
     Examples
     --------
@@ -76,6 +83,7 @@ class AnalyzerSpec:
     html: bool = False
     pos: tuple[str, ...] | None = None
     base_forms: bool = False
+    kinds: Any = ()  # after initialisation a tuple of pairs, sorted
 
     def __post_init__(self) -> None:
         if self.name not in _NAMES:
@@ -96,22 +104,46 @@ class AnalyzerSpec:
                 raise OptionError(f"n-grams have 1 to {MAX_ORDER} parts, the shortest first, not {low!r} to {high!r}")
         if (self.pos is not None or self.base_forms) and self.name not in DICTIONARIES:
             raise OptionError(f"pos and base_forms are for the analyzers {', '.join(DICTIONARIES)}, not {self.name!r}")
+        self._check_columns()
+
+    def _check_columns(self) -> None:
+        try:
+            kinds = dict(self.kinds)
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"kinds should be a mapping from column to kind, not {self.kinds!r}") from error
+        for column, kind in kinds.items():
+            if not isinstance(column, str) or not column:
+                raise OptionError(f"kinds names the column {column!r}: give a string that is not empty")
+            if kind not in KINDS:
+                raise OptionError(f"there is no kind {kind!r} of column: choose one of {', '.join(KINDS)}")
+        object.__setattr__(self, "kinds", tuple(sorted(kinds.items())))
+        if self.name != "columns":
+            if kinds:
+                raise OptionError(f"kinds are for the analyzer 'columns', not {self.name!r}: leave them out")
+            return
+        if self.words != 1 or self.stop_words or self.html or self.urls or self.mentions or self.numbers:
+            raise OptionError(
+                "the analyzer 'columns' reads tables, and takes no option but kinds: leave the others out"
+            )
 
     @property
     def fingerprint(self) -> str:
         """A digest of everything that decides the features."""
         known: dict[str, Any] = asdict(self)
+        del known["kinds"]
         if self.name != "universal":
             for field in ("punctuation", "across", "kana_han", "hangul", "unspaced"):
                 del known[field]
         known |= {"version": VERSION, "unicode": UNICODE_VERSION, "emoticons": EMOTICONS}
-        if self.html or self.urls or self.mentions or self.numbers:
+        if self.name == "columns" or self.html or self.urls or self.mentions or self.numbers:
             # Regular expressions know the letters and digits of the Python that runs.
             known["rewriting"] = unicodedata.unidata_version
         return digest(known)
 
     def describe(self) -> str:
         """The spec in a few words."""
+        if self.name == "columns":
+            return ", ".join([self.name, *(f"{column}={kind}" for column, kind in self.kinds)])
         parts = [self.name, "words" if self.words == 1 else f"1–{self.words}-grams"]
         if self.name == "universal":
             parts.append("characters {}–{} (kana, han), {}–{} (hangul)".format(*self.kana_han, *self.hangul))

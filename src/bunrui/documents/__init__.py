@@ -4,7 +4,7 @@
                streams   encodings        blocks       jsonl · delimited · lines
 
     label   string, or list<string> where a row of the batch has several; absent with `labelled=False`
-    text    string, list<string> (tokens) or map<string, int64> (counts of words)
+    text    string, list<string> (tokens) or map<string, int64> (counts of words); with `columns=True` a JSON object
     id      string, null where nothing gives one: the column `id=`, a mail's Message-ID, a file's path in its folder
     source  the file, as it was given
     line    the line where the row begins; the row in Parquet and Arrow files; null for whole files

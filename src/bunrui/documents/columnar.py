@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bunrui.documents.reading import Reading
+from bunrui.documents.reading import Reading, RowError
 from bunrui.documents.rows import COUNTS, STRING, TOKENS, Object, Rows, tidy
 from bunrui.documents.streams import Stream
+from bunrui.documents.tables import cell_column, joined, row_text, take_columns
 from bunrui.errors import DataError, EncodingError
 
 __all__ = ["read_arrow", "read_parquet"]
@@ -74,6 +75,8 @@ class _Readable:
 
 
 def _check_columns(names: list[str], reading: Reading) -> None:
+    if reading.options.columns:
+        take_columns(reading, names)
     for column in reading.columns:
         if column not in names:
             raise DataError(f"{reading.source.name}: {reading.lacks(column, names)}")
@@ -119,6 +122,11 @@ def _quick(columns: dict[str, pa.Array], reading: Reading, done: int) -> pa.Reco
     label = columns[options.label] if reading.wants_label else None
     id = columns[options.id] if options.id else None
     texts = [columns[name] for name in options.text]
+    if options.columns:
+        text = joined(options.text, texts, lambda value: value)
+        if text is None:
+            return None
+        texts = [text]
     return tidy(reading, texts, label, id, np.arange(len(texts[0])) + done + 1)
 
 
@@ -133,8 +141,17 @@ def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int
             what = f"the bytes {shown} are not valid utf-8: decode the text before it is written"
             reading.fail(EncodingError(f"{reading.where(line)}: {what}"))
             continue
+        except (ValueError, OverflowError) as error:  # a date beyond the calendar
+            reading.bad(f"a cell cannot be read: {error}", line)
+            continue
         label = values[options.label] if reading.wants_label else None
-        rows.add([values[name] for name in options.text], label, values[options.id] if options.id else None, line=line)
+        parts = [values[name] for name in options.text]
+        try:
+            parts = [row_text(dict(zip(options.text, parts, strict=True)))] if options.columns else parts
+        except RowError as bad:
+            reading.bad(str(bad), line)
+            continue
+        rows.add(parts, label, values[options.id] if options.id else None, line=line)
     return rows.batch()
 
 
@@ -154,6 +171,8 @@ def _value(scalar: Any) -> Any:
 def _normal(array: pa.Array, name: str, reading: Reading) -> pa.Array:
     """A column as large strings, lists of strings or maps from string to int64."""
     is_text = name in reading.options.text
+    if is_text and reading.options.columns:
+        return cell_column(array, name, reading.source.name)
     kind = array.type
     try:
         if pa.types.is_dictionary(kind):

@@ -24,6 +24,7 @@ from bunrui.documents.blocks import Block, blocks, last_line, undecodable
 from bunrui.documents.reading import Reading, listing
 from bunrui.documents.rows import STRING, Rows, tidy
 from bunrui.documents.streams import Stream
+from bunrui.documents.tables import joined, read_cell, row_text, take_columns, trimmed
 from bunrui.errors import DataError
 
 __all__ = ["Record", "read_delimited", "records"]
@@ -86,6 +87,9 @@ def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> t
         line = block.line + block.data.count(b"\n", 0, first.start)
         raise DataError(f"{reading.where(line)}: {first.problem}")
     names = [name.decode("utf-8", "replace") for name in first.fields]
+    if reading.options.columns:
+        names = [name.strip() for name in names]
+        take_columns(reading, names)
     for column in reading.columns:
         if names.count(column) > 1:
             raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
@@ -133,7 +137,13 @@ class _Table:
         columns = {name: _joined(table.column(at)) for at, name in enumerate(self._reading.columns)}
         label = columns[options.label] if self._reading.wants_label else None
         id = columns[options.id] if options.id else None
-        return tidy(self._reading, [columns[name] for name in options.text], label, id, lines + block.line)
+        texts = [columns[name] for name in options.text]
+        if options.columns:
+            text = joined(options.text, texts, read_cell)
+            if text is None:
+                return None
+            texts, label, id = [text], trimmed(label), trimmed(id)
+        return tidy(self._reading, texts, label, id, lines + block.line)
 
     def _parsed(self, data: bytes) -> pa.Table | None:
         for size in (_PART, len(data) + 1):
@@ -167,7 +177,11 @@ class _Table:
                     continue
                 label = values[options.label] if reading.wants_label else None
                 id = values[options.id] if options.id else None
-                rows.add([values[name] for name in options.text], label, id, line=line)
+                parts = [values[name] for name in options.text]
+                if options.columns:
+                    parts = [row_text({name: read_cell(values[name]) for name in options.text})]
+                    label, id = (value if value is None else value.strip() for value in (label, id))
+                rows.add(parts, label, id, line=line)
         return rows.batch()
 
     def _miscounted(self, n_fields: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from bunrui.documents.blocks import Block, batches, blocks, undecodable
 from bunrui.documents.reading import Reading, RowError
 from bunrui.documents.rows import LABELS, STRING, TOKENS, Object, Rows, Written, tidy
 from bunrui.documents.streams import Stream
+from bunrui.documents.tables import row_text
 from bunrui.errors import DataError
 
 __all__ = ["read_jsonl"]
@@ -37,10 +38,16 @@ def read_jsonl(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     yield from batches(blocks(stream, reading), reading, _quick, _slow)
 
 
+def _nothing(name: str) -> None:
+    """NaN is nobody's label."""
+
+
 # --- the quick way
 
 
 def _quick(block: Block, reading: Reading) -> pa.RecordBatch | None:
+    if reading.options.columns:
+        return None
     places = _object_lines(block.data)
     if places is None or not len(places):
         return None
@@ -138,25 +145,37 @@ def _slow(block: Block, reading: Reading) -> pa.RecordBatch | None:
         if not data.strip():
             continue
         try:
-            row = _object(data)
+            row = _object(data, Written if options.columns else _nothing)
             for name in columns:
                 if name not in row:
                     raise RowError(reading.lacks(name, list(row)))
                 if name in row.repeated:
                     raise RowError(f"the object has {name!r} twice: keep one")
+            parts = [_row_text(row, reading)] if options.columns else [row[name] for name in options.text]
         except RowError as bad:
             reading.bad(str(bad), line)
         except UnicodeDecodeError as error:
             reading.fail(undecodable(reading, line, data, error.start))
         else:
             label = row[options.label] if reading.wants_label else None
-            rows.add([row[name] for name in options.text], label, row[options.id] if options.id else None, line=line)
+            rows.add(parts, label, row[options.id] if options.id else None, line=line)
     return rows.batch()
 
 
-def _object(line: bytes) -> Object:
+def _row_text(row: Object, reading: Reading) -> str:
+    """The row of a table, which has columns of its own, as a document."""
+    options = reading.options
+    cells = Object((name, cell) for name, cell in row.items() if name not in (options.label, options.id))
+    cells.repeated = row.repeated
+    text = row_text(cells)
+    reading.progress.columns.update(dict.fromkeys(cells))
+    return text
+
+
+def _object(line: bytes, constant: Callable[[str], Any] = _nothing) -> Object:
+    """An object; `constant` is what Infinity and NaN are."""
     try:
-        row = json.loads(line.decode(), object_pairs_hook=_pairs, parse_float=Written, parse_constant=_nothing)
+        row = json.loads(line.decode(), object_pairs_hook=_pairs, parse_float=Written, parse_constant=constant)
     except json.JSONDecodeError as error:
         raise RowError(f"this is not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}") from None
     except RecursionError:
@@ -178,7 +197,3 @@ def _pairs(pairs: list[tuple[str, Any]]) -> Object:
     if len(row) < len(pairs):
         row.repeated = frozenset(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
     return row
-
-
-def _nothing(name: str) -> None:
-    """NaN is nobody's label."""

@@ -14,11 +14,13 @@ import pyarrow as pa
 from bunrui.documents.delimited import read_delimited
 from bunrui.documents.folders import folder_files, read_folder
 from bunrui.documents.jsonl import read_jsonl
+from bunrui.documents.labelsets import with_label_sets
 from bunrui.documents.lines import read_fasttext, read_lines
 from bunrui.documents.mailboxes import maildir_files, read_eml, read_maildir, read_mbox
 from bunrui.documents.reading import Options, Progress, Reading, Source
 from bunrui.documents.sources import find_sources, guess
 from bunrui.documents.streams import Stream
+from bunrui.documents.tables import check_format
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["Reader", "read"]
@@ -37,6 +39,8 @@ def read(
     batch_bytes: int = 16 << 20,
     include: str | Iterable[str] | None = None,
     exclude: str | Iterable[str] | None = None,
+    separator: str | None = None,
+    columns: bool = False,
 ) -> Reader:
     """Read documents from files, folders and streams.
 
@@ -64,6 +68,11 @@ def read(
         About how many bytes of a source a batch holds; a longer document is a batch of its own.
     include, exclude : str or iterable of str, optional
         Patterns such as `"*.txt"`, of the files in a folder to be read and to be left out.
+    separator : str, optional
+        What stands between the labels of a document that has several: with `";"`, the label `a;b` is two labels.
+    columns : bool
+        Read tables: the text of a document is the JSON object of all columns of a row but the label and the id.  Cells
+        of CSV and TSV are numbers, strings, or null (nothing, `?`, `NA`, `N/A`, `null`, `None`, `NaN`).
 
     Returns
     -------
@@ -87,10 +96,16 @@ def read(
     bunrui.errors.DataError: stream, line 2: the label is empty: give it a name, or leave the row out
     >>> [batch["text"].to_pylist() for batch in read(io.BytesIO(b"one\\ntwo\\n"), labelled=False)]
     [['one', 'two']]
+    >>> [batch["text"].to_pylist() for batch in read(io.BytesIO(b"age,job,label\\n39,?,a\\n"), columns=True)]
+    [['{"age":39,"job":null}']]
     """
-    columns = _names(text)
-    if not columns:
+    names = _names(text)
+    if columns and names != ("text",):
+        raise OptionError("a table is read with all of its columns: leave text= out")
+    if not names:
         raise OptionError("text= names no column: give at least one")
+    if separator is not None and not separator.strip():
+        raise OptionError("the separator of labels should be a character such as ';', not a space or nothing")
     if batch_bytes < 1:
         raise OptionError(f"batch_bytes is {batch_bytes}: give at least 1")
     try:
@@ -99,10 +114,28 @@ def read(
         known = "utf-8, cp932, euc-jp, gb18030, big5, cp949 or latin-1"
         raise OptionError(f"there is no text encoding {encoding!r}: try {known}") from error
     found = find_sources(sources, format)
+    if columns:
+        for source in found:
+            check_format(source.name, source.format)
+        names, batch_bytes = (), max(1, batch_bytes // _GROWTH)
     options = Options(
-        columns, label, id, encoding, skip_bad, labelled, batch_bytes, _names(include or ()), _names(exclude or ())
+        names,
+        label,
+        id,
+        encoding,
+        skip_bad,
+        labelled,
+        batch_bytes,
+        _names(include or ()),
+        _names(exclude or ()),
+        separator,
+        columns,
     )
     return Reader(found, options)
+
+
+# How much longer a row can be with the names of its columns: the cells of some tables have one digit.
+_GROWTH = 8
 
 
 def _names(names: str | Iterable[str]) -> tuple[str, ...]:
@@ -154,6 +187,11 @@ class Reader:
         return self._options.labelled and any(s.label is None and s.format in mail for s in self._sources)
 
     @property
+    def columns(self) -> list[str]:
+        """The columns of tables that were met so far in this pass, but the label and the id."""
+        return list(self._progress.columns)
+
+    @property
     def n_skipped(self) -> int:
         """Bad rows left out so far in this pass."""
         return self._progress.n_skipped
@@ -177,7 +215,9 @@ class Reader:
                 if at in self._used:
                     raise DataError(f"{source.name} was read before, and a stream can be read only once")
                 self._used.add(at)
-            yield from _read(Reading(source, self._options, progress, before))
+            reading = Reading(source, self._options, progress, before)
+            for batch in _read(reading):
+                yield with_label_sets(batch, reading) if self._options.labelled else batch
             if source.size is not None:
                 progress.bytes_read = before + source.size
 
@@ -205,7 +245,10 @@ def _read(reading: Reading) -> Iterator[pa.RecordBatch]:
             head = stream.peek()
             if not head:
                 raise DataError(f"{source.name} is empty")
-            yield from _FILES[source.format or guess(head, reading)](stream, reading)
+            format = source.format or guess(head, reading)
+            if reading.options.columns:
+                check_format(source.name, format)
+            yield from _FILES[format](stream, reading)
 
 
 def _parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:

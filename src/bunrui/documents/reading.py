@@ -30,6 +30,8 @@ class Options:
     batch_bytes: int = 16 << 20
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    separator: str | None = None
+    columns: bool = False  # then `text` is empty, until the columns of a table are known
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Progress:
     bytes_read: int = 0
     n_skipped: int = 0
     skipped: list[str] = field(default_factory=list)
+    columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
 
 
 @dataclass

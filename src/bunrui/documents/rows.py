@@ -70,7 +70,10 @@ class Rows:
         """Add a row, given the values of its text columns, unless it is bad."""
         reading = self._reading
         try:
-            kind, text = _text(parts, reading.options.text)
+            if reading.options.columns:
+                kind, text = "string", _whole(parts[0], "the row")
+            else:
+                kind, text = _text(parts, reading.options.text)
             if reading.kind and kind != reading.kind:
                 raise RowError(f"the text is {_SAID[kind]}, and {_SAID[reading.kind]} before: keep to one in a file")
             label = _label(label) if reading.wants_label or label is not None else None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from bunrui.documents.addresses import FarSource, find_files, is_address
 from bunrui.documents.mailboxes import is_maildir
 from bunrui.documents.reading import Reading, Source
 from bunrui.documents.streams import COMPRESSIONS
@@ -56,7 +58,7 @@ def find_sources(sources: Any, format: str | None) -> list[Source]:
 
     Parameters
     ----------
-    sources : path, "-", binary stream, an iterable of these, or a mapping from label to any of these
+    sources : path, address, "-", binary stream, an iterable of these, or a mapping from label to any of these
     format : str or None
         One of `FORMATS`; None to go by the suffix.
     """
@@ -77,7 +79,16 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
                 raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty")
             yield from _find(inner, format, name)
     elif isinstance(sources, (str, os.PathLike)):
-        yield _of_path(os.fspath(sources), format, label)
+        path = os.fsdecode(os.fspath(sources))
+        if is_address(path):
+            for found in find_files(path):
+                known, compression = _kind(found.name, found.key, format)
+                yield FarSource(
+                    found.name, found.name, None, known, compression, label, found.size, found.filesystem, found.key
+                )
+        else:
+            for match in _matching(path):
+                yield _of_path(match, format, label)
     elif hasattr(sources, "read"):
         name = str(getattr(sources, "name", "") or "stream")
         yield Source(name, None, sources, format or "", label=label)
@@ -88,8 +99,17 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
         raise DataError(f"a source is a path, '-' or a binary stream, not {type(sources).__name__}")
 
 
-def _of_path(path: Any, format: str | None, label: str | None) -> Source:
-    path = os.fsdecode(path)
+def _matching(path: str) -> list[str]:
+    """The path, or what it matches where it is a pattern that no shell has replaced by the names of files."""
+    if os.path.lexists(path) or not glob.has_magic(path):
+        return [path]
+    found = sorted(glob.glob(path))
+    if not found:
+        raise DataError(f"no file matches {path!r}: check the pattern")
+    return found
+
+
+def _of_path(path: str, format: str | None, label: str | None) -> Source:
     if path == "-":
         return Source("<stdin>", None, None, format or "", label=label)
     if os.path.isdir(path):
@@ -102,16 +122,22 @@ def _of_path(path: Any, format: str | None, label: str | None) -> Source:
         return Source(path, path, None, format or "folder", label=label)
     if not os.path.exists(path):
         raise DataError(f"there is no file {path!r}: check the path")
-    if format in ("maildir", "folder"):
-        raise DataError(f"{path} is a file, and format {format!r} is read from a folder: give the folder")
+    known, compression = _kind(path, path, format)
     size = os.path.getsize(path) if os.path.isfile(path) else None
+    return Source(path, path, None, known, compression, label, size)
+
+
+def _kind(name: str, path: str, format: str | None) -> tuple[str, str]:
+    """The format and the compression of a file."""
+    if format in ("maildir", "folder"):
+        raise DataError(f"{name} is a file, and format {format!r} is read from a folder: give the folder")
     suffixes = [suffix[1:].lower() for suffix in PurePath(path).suffixes]
     compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
     if format is None:
         format = _SUFFIXES.get(suffixes[-1]) if suffixes else ""  # mailboxes have no suffix
     if format is None:
-        raise DataError(f"the name {path!r} does not tell the format: give format=, one of {', '.join(FORMATS[:-2])}")
-    return Source(path, path, None, format, compression, label, size)
+        raise DataError(f"the name {name!r} does not tell the format: give format=, one of {', '.join(FORMATS[:-2])}")
+    return format, compression
 
 
 _HEADERS = re.compile(rb"(?:[A-Za-z][\w-]*:[ \t][^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)+(?=\r?\n)")
@@ -129,7 +155,7 @@ def guess(head: bytes, reading: Reading) -> str:
     """The format of a stream, from its first bytes.
 
     Parquet, Arrow and mbox by their marks; a mail by its headers; JSON lines by a {; `__label__`; CSV and TSV by a
-    header with the columns that are wanted; all else is lines.
+    header with the columns that are wanted; all else is lines.  Where a table is wanted, it is CSV or TSV.
     """
     if head.startswith(b"PAR1"):
         return "parquet"
@@ -148,6 +174,8 @@ def guess(head: bytes, reading: Reading) -> str:
     if re.match(r'\{\s*(?:"|\})', text):
         return "jsonl"
     header = text.split("\n", 1)[0].rstrip("\r")[:10_000]
+    if reading.options.columns:
+        return "tsv" if header.count("\t") > header.count(",") else "csv"
     for name, delimiter in (("csv", ","), ("tsv", "\t")):
         if set(reading.columns) <= set(next(csv.reader([header], delimiter=delimiter), [])):
             return name

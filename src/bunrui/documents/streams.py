@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from bunrui.documents.addresses import FarSource, unreachable
 from bunrui.documents.reading import Progress, Source
 from bunrui.errors import DataError
 
@@ -25,6 +26,7 @@ COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, pa.ArrowException)
 _PEEK = 1 << 16
+_FAR = 8 << 20  # bytes of one request, where decompressors would ask for a few at a time
 _MOST = 16 << 20
 
 MAX_RECORD = 1 << 30
@@ -34,15 +36,21 @@ MAX_RECORD = 1 << 30
 class _Counted(io.RawIOBase):
     """A file that counts what is read from it."""
 
-    def __init__(self, file: Any, progress: Progress, owned: bool) -> None:
-        self._file, self._progress, self._owned = file, progress, owned
+    def __init__(self, file: Any, progress: Progress, source: Source) -> None:
+        self._file, self._progress, self._source = file, progress, source
+        self._owned = source.path is not None
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         if self._owned:
-            n_bytes = int(self._file.readinto(buffer))
+            try:
+                n_bytes = int(self._file.readinto(buffer))
+            except OSError as error:
+                if isinstance(self._source, FarSource):
+                    raise unreachable(self._source.name, error) from error
+                raise
         else:
             data = self._file.read(len(buffer))
             if not isinstance(data, bytes):
@@ -79,16 +87,19 @@ class Stream:
             raise
 
     def _open(self, source: Source, progress: Progress) -> None:
-        if source.path is not None:
+        if isinstance(source, FarSource):
+            file: Any = source.open_stream()
+        elif source.path is not None:
             try:
-                file: Any = open(source.path, "rb", buffering=0)  # noqa: SIM115 (closed in close)
+                file = open(source.path, "rb", buffering=0)  # noqa: SIM115 (closed in close)
             except OSError as error:
                 raise DataError(f"{source.name} cannot be opened: {error.strerror}") from error
         else:
             file = sys.stdin.buffer if source.stream is None else source.stream
-        counted = _Counted(file, progress, owned=source.path is not None)
+        counted = _Counted(file, progress, source)
         self._closing.append(counted)
-        raw: Any = io.BufferedReader(counted, _PEEK)
+        is_far = isinstance(source, FarSource) and source.compression
+        raw: Any = io.BufferedReader(counted, _FAR if is_far else _PEEK)
         self._file = raw
         compression = source.compression
         if not compression and source.path is None:
@@ -145,8 +156,11 @@ class Stream:
 
     def seekable(self) -> Any:
         """The same bytes as an Arrow file, to be read in any order; those of a pipe go through a temporary file."""
-        if self.source.path is not None and not self.source.compression and self.source.size is not None:
-            file = pa.OSFile(self.source.path)
+        source = self.source
+        if isinstance(source, FarSource) and not source.compression:
+            file = source.open_file()
+        elif source.path is not None and not source.compression and source.size is not None:
+            file = pa.OSFile(source.path)
         else:
             copy = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
             self._closing.append(copy)

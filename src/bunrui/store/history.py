@@ -81,5 +81,5 @@ def _restore(store: Store, last: Entry) -> None:
         names = (last.note.get("label"), last.note.get("to"))
         store.unpacker().check_text(*names)
         store.db.execute("UPDATE labels SET name = ? WHERE name = ?", names)
-    elif last.kind == "set" and isinstance(last.note.get("before"), dict):
+    elif last.kind in ("set", "calibrate") and isinstance(last.note.get("before"), dict):
         store.save_settings(last.note["before"])

@@ -38,10 +38,16 @@ class Log:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def blocks(self) -> Iterator[tuple[int, Block]]:
-        """All documents but those that were unlearned, with the numbers of their blocks."""
+    def last(self) -> int:
+        """The number of the last block, 0 where there is none."""
+        for (number,) in self._rows("SELECT max(block) FROM documents"):
+            return int(number or 0)
+        return 0
+
+    def blocks(self, after: int = 0) -> Iterator[tuple[int, Block]]:
+        """All documents but those that were unlearned, with the numbers of their blocks, which are above `after`."""
         n_labels, gone = len(self._store.labels()), self._gone()
-        for number, *row in self._rows(f"SELECT block, {_ALL} FROM documents ORDER BY block"):
+        for number, *row in self._rows(f"SELECT block, {_ALL} FROM documents WHERE block > {after:d} ORDER BY block"):
             unpacker = self._store.unpacker()  # one for each: they are not all in memory at once
             block = Row(*row).block(n_labels, unpacker)
             if number in gone:

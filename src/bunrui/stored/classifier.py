@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from bunrui.classifier import Labels, TextClassifier, Texts, without_alpha
+from bunrui.calibration import Calibration
+from bunrui.classifier import TextClassifier, without_alpha
 from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError, StoreError
+from bunrui.learner import Labels, Learner, Texts
 from bunrui.prediction import Reader
 from bunrui.store import FORMAT, Entry, Store, document_digests, history, unpublished
 from bunrui.stored import lifecycle
@@ -17,8 +20,9 @@ from bunrui.stored.checking import Report, check
 from bunrui.stored.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
 from bunrui.stored.file import File
 from bunrui.stored.merging import merge
-from bunrui.stored.options import new_store, options_of, settings_of
+from bunrui.stored.options import calibration_of, new_store, options_of, settings_of, summary_of
 from bunrui.stored.sessions import Learning, Unlearning
+from bunrui.stored.training import LogSource, check_keeps
 
 __all__ = ["StoredClassifier"]
 
@@ -30,6 +34,8 @@ class StoredClassifier(TextClassifier):
 
     Everything that it learns is in the file when the call returns.  Several processes may read a file while one writes.
     """
+
+    _keeps_in_memory = False  # the file does
 
     def __init__(self, store: Store, *, read_only: bool = False) -> None:
         options = options_of(store)
@@ -44,6 +50,7 @@ class StoredClassifier(TextClassifier):
                 f"{store.path} was made where the analyzer gave other features (another version of bunrui, of its "
                 "dictionary or of Python's Unicode tables): open it there, or learn the documents again here"
             )
+        self.calibration = calibration_of(store)
         self._file = File(store, self._memory, read_only=read_only)
         self._is_twin = False
 
@@ -76,16 +83,28 @@ class StoredClassifier(TextClassifier):
     def refresh(self) -> bool:
         """Take in what other processes have learned and set since; whether there was any."""
         is_new = self._file.catch_up()
-        options = options_of(self._file.store)
-        if not self._is_twin and options != self.get_params():
+        if self._is_twin:
+            return is_new
+        options, calibration = options_of(self._file.store), calibration_of(self._file.store)
+        if options != self.get_params():
             super().set_params(**options)
-            return True
+            is_new = True
+        if calibration != self.calibration:
+            self.calibration = calibration
+            is_new = True
         return is_new
 
     def _current_reader(self) -> Reader:
         if self._file.is_torn:
             raise StoreError(f"what is in memory is not what {self.path} has: call refresh, or open it anew")
         return super()._current_reader()
+
+    def _train(self) -> None:
+        check_keeps(self.model, self.keep, self.path)
+        if self._is_trained():
+            return
+        with self._file.at_rest():
+            self._train_from(LogSource(self._file.store))
 
     # Learning
 
@@ -165,6 +184,14 @@ class StoredClassifier(TextClassifier):
             check_all()
         return transaction.n_docs
 
+    def relabel_each(self, changes: Iterable[tuple[str, Sequence[str], Sequence[str]]]) -> int:
+        """Give documents other labels, each its own, all or none; how many have changed.
+
+        A change is the digest of a document, the labels that it has, and those that it gets.
+        """
+        self._need_log()
+        return lifecycle.relabel_each(self, changes)
+
     def forget(self, *, before: datetime | None = None, source: str | None = None) -> int:
         """Unlearn the documents that were learned before a time, or came from a source; how many there were."""
         choices = []
@@ -223,7 +250,7 @@ class StoredClassifier(TextClassifier):
             yield session
             session.finish()
 
-    def merge(self, *others: TextClassifier, unique: bool = False) -> StoredClassifier:
+    def merge(self, *others: Learner, unique: bool = False) -> StoredClassifier:
         """Add what other classifiers with the same analyzer have learned, and what their files keep, all or none.
 
         One in memory knows nothing of its documents: it merges into a file with `keep="nothing"`.  With `unique`, files
@@ -238,7 +265,7 @@ class StoredClassifier(TextClassifier):
         As long as the file has it apart from the others: `compact` joins all, and many changes are joined on the way.
         """
         kind, n_docs = self._file.undo()
-        if kind == "set":
+        if kind in ("set", "calibrate"):
             self.refresh()
         return kind, n_docs
 
@@ -279,9 +306,23 @@ class StoredClassifier(TextClassifier):
             if name not in known:
                 raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
         checked = TextClassifier(**(known | without_alpha(options)))
+        check_keeps(checked.model, self.keep, self.path)
         self._file.configure(settings_of(checked))
         super().set_params(**checked.get_params())
         return self
+
+    def set_calibration(self, calibration: Calibration | None) -> None:
+        """Take on a calibration, also in the file."""
+        if not self._is_twin:
+            known = None if calibration is None else calibration.to_dict()
+            self._file.configure({"calibration": known}, "calibrate")
+        super().set_calibration(calibration)
+
+    @property
+    def last_change(self) -> int:
+        """The number of the last transaction of the file."""
+        with self._file.use():
+            return self._file.store.state().tx
 
     def info(self) -> dict[str, Any]:
         """What is in the file, for people and as JSON."""
@@ -296,6 +337,7 @@ class StoredClassifier(TextClassifier):
                 "features": counts.n_features,
                 **settings_of(self),
                 "alpha": self._alpha(),
+                "calibration": None if self.calibration is None else summary_of(self, self.calibration, history),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,
                 "keep": store.keep,
@@ -321,6 +363,7 @@ class StoredClassifier(TextClassifier):
         if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
             raise OptionError(f"min_df should be a whole number above 0, not {min_df!r}")
         name = os.fspath(path)
+        check_keeps(self.model, "nothing", name)
         self._file.catch_up()
         with self._memory.lock.read():
             counts = self.counts.pruned(min_df)
@@ -331,6 +374,9 @@ class StoredClassifier(TextClassifier):
                 transaction.snapshot(counts, transaction.number)
                 transaction.n_docs = counts.n_docs
                 transaction.finish()
+                if self.calibration is not None and min_df <= self.min_df:  # else the copy is another model
+                    known = replace(self.calibration, tx=transaction.number).to_dict()
+                    store.save_settings(store.settings() | {"calibration": known})
 
     # As a scikit-learn estimator
 

@@ -68,6 +68,15 @@ class File:
             return self._catch_up()
 
     @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """A block in which the memory is what the file has, and neither changes."""
+        with self.use():
+            self.store.reconnect()
+            with self.store.reading():
+                self._catch_up()
+                yield
+
+    @contextmanager
     def use(self) -> Iterator[None]:
         """The store for this thread alone; not inside a session of its own."""
         with self.lock:
@@ -172,15 +181,15 @@ class File:
                 self._catch_up()
                 last, deltas = undo(self.store)
                 state = self.store.state()
-            if last.kind in ("rename", "set"):
+            if last.kind in ("rename", "set", "calibrate"):
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
         return last.kind, last.n_docs
 
-    def configure(self, settings: dict[str, Any]) -> None:
+    def configure(self, settings: dict[str, Any], kind: str = "set") -> None:
         """Change how the counts are read."""
-        self.check_not_read_only("configure")
+        self.check_not_read_only("configure" if kind == "set" else kind)
         with self.use():
             with self._session():
                 self._catch_up()
@@ -189,8 +198,8 @@ class File:
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
                 if not changed:
                     return
-                transaction = self.store.transaction("set", **changed, before=before)
-                self.store.save_settings(settings)
+                transaction = self.store.transaction(kind, **changed, before=before)
+                self.store.save_settings(before | settings)
                 transaction.finish()
             assert self._state is not None
             self._state = State(self._state.generation, transaction.number)

@@ -7,21 +7,22 @@ moved as long as no document has several.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bunrui.engines.labels import label_sets
-from bunrui.errors import LabelError, MismatchError, StoreError
+from bunrui.errors import LabelError, MismatchError, StoreError, UnlearnError
 from bunrui.store import Block, Row, Transaction
-from bunrui.stored.documents import Choice, by_labels, pick
+from bunrui.stored.documents import Choice, by_digests, by_labels, pick
 from bunrui.stored.sessions import Sum
 
 if TYPE_CHECKING:
     from bunrui.stored.classifier import StoredClassifier
 
-__all__ = ["change", "check_labels", "drop_label", "move_label", "rename_label"]
+__all__ = ["change", "check_labels", "drop_label", "move_label", "relabel_each", "rename_label"]
 
 # The labels of a document after a change, from those before; empty when it is unlearned.
 Change = Callable[[list[str]], Sequence[str]]
@@ -61,6 +62,38 @@ def change(
     for sign, total in ((-1, taken.total), (1, added.total)):
         if total is not None:
             transaction.changes.append((sign, total))
+
+
+def relabel_each(
+    classifier: StoredClassifier, changes: Iterable[tuple[str, str | Sequence[str], str | Sequence[str]]]
+) -> int:
+    """Give documents other labels, by digest and the labels that they have."""
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
+    had, given = set(), set()
+    for digest, *both in changes:
+        has, gets = (tuple(sorted({labels} if isinstance(labels, str) else set(labels))) for labels in both)
+        check_labels(gets)
+        if has != gets:
+            groups[has, gets].append(digest)
+            had.add((digest, has))
+            given.add((digest, gets))
+    if had & given:
+        # One after the other would give both of them the same label.
+        raise LabelError("a text that was learned twice should not swap its labels: leave both as they are")
+    names = sorted({name for _, gets in groups for name in gets})
+    with classifier._file.writing("relabel", labels=names) as transaction:
+        for (has, gets), digests in groups.items():
+            before = transaction.n_docs
+            choice, check_all = by_digests(digests)
+            change(classifier, transaction, choice, _if_it_has(has, gets))
+            check_all()
+            if transaction.n_docs - before < len(set(digests)):
+                raise UnlearnError(f"some documents do not have the label {', '.join(has)!r} (any more)")
+    return transaction.n_docs
+
+
+def _if_it_has(has: Sequence[str], gets: Sequence[str]) -> Change:
+    return lambda labels: gets if labels == list(has) else labels
 
 
 def check_labels(names: Sequence[str]) -> None:

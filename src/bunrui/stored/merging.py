@@ -1,26 +1,40 @@
-"""One classifier out of several."""
+"""One classifier out of several.
+
+A file that was counted from shards, or merged from such, knows their ids (`shards.py`): what the target holds already
+is left out.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bunrui.classifier import TextClassifier
+from bunrui.counts import Counts
 from bunrui.errors import DuplicateError, MismatchError, OptionError, StoreError
+from bunrui.learner import Learner
 from bunrui.store import KEEPS, Row, Store, Transaction, key_words
 from bunrui.stored.duplicates import Seen
 from bunrui.stored.file import File
+from bunrui.stored.shards import Holding, holding, is_new
 
 if TYPE_CHECKING:
     from bunrui.stored.classifier import StoredClassifier
 
 __all__ = ["merge"]
 
+_log = logging.getLogger("bunrui")
 
-def merge(target: StoredClassifier, others: Sequence[TextClassifier], *, unique: bool) -> None:
-    """Add what others have learned, all or none."""
+
+def merge(
+    target: StoredClassifier, others: Sequence[Learner], *, unique: bool, kind: str = "merge", **note: Any
+) -> list[str]:
+    """Add what others have learned, all or none; the files among them that were left out, which is logged, too.
+
+    `kind` and `note` are what the list of changes says of it.
+    """
     for other in others:
         _check(target, other)
     files = [file for file in map(_file_of, others) if file is not None]
@@ -31,22 +45,68 @@ def merge(target: StoredClassifier, others: Sequence[TextClassifier], *, unique:
         for file in files:
             file.catch_up()
             stack.enter_context(file.store.reading())
-        with target._file.writing("merge") as transaction:
+        with target._file.writing(kind, **note) as transaction:
             seen = target._file.seen(needed=unique)
-            n_duplicates = sum(_add(transaction, other, seen, target.keep) for other in others)
+            new, skipped, shards = _chosen(target, others)
+            n_duplicates = 0
+            if seen is not None:
+                coming = [file for file in map(_file_of, new) if file is not None]
+                n_duplicates = sum(_add_log(transaction, file.store, seen, target.keep) for file in coming)
+            if new:
+                counts = _sum(new)
+                transaction.changes.append((1, counts))
+                transaction.n_docs = counts.n_docs
+                transaction.note.update(shards.note())
             if unique and n_duplicates:
                 raise DuplicateError(
                     f"texts that were learned before, or come twice: {n_duplicates:,}. Without unique, each time counts"
                 )
             if n_duplicates:
                 transaction.note["duplicates"] = n_duplicates
+    for name in skipped:
+        _log.warning("left out %s: %s has its shards already", name, target.path)
+    return skipped
 
 
-def _file_of(classifier: TextClassifier) -> File | None:
+def _chosen(target: StoredClassifier, others: Sequence[Learner]) -> tuple[list[Learner], list[str], Holding]:
+    """What is to be added, the files that are there already, and the shards that come."""
+    mine = holding(target._file.store)
+    new: list[Learner] = []
+    skipped: list[str] = []
+    coming = Holding()
+    for other in others:
+        file = _file_of(other)
+        if file is None:
+            new.append(other)
+            coming = coming.joined(Holding(n_more=other.counts.n_docs))
+            continue
+        theirs = holding(file.store)
+        if is_new(mine.joined(coming), theirs, target.path, file.store.path):
+            new.append(other)
+            coming = coming.joined(theirs)
+        else:
+            skipped.append(file.store.path)
+    return new, skipped, coming
+
+
+def _sum(others: Sequence[Learner]) -> Counts:
+    """The counts of all of them; one sum takes less room than a copy of each."""
+    total: Counts | None = None
+    for other in others:
+        with other._memory.lock.read():
+            if total is None:
+                total = other.counts.copy()
+            else:
+                total.add(other.counts)
+    assert total is not None
+    return total
+
+
+def _file_of(classifier: Learner) -> File | None:
     return getattr(classifier, "_file", None)
 
 
-def _check(target: StoredClassifier, other: TextClassifier) -> None:
+def _check(target: StoredClassifier, other: Learner) -> None:
     """Refuse what does not fit, before anything is written."""
     target._file.check_writable("merge")
     other._check_strings()
@@ -76,19 +136,8 @@ def _check(target: StoredClassifier, other: TextClassifier) -> None:
         )
 
 
-def _add(transaction: Transaction, other: TextClassifier, seen: Seen | None, keep: str) -> int:
-    """Add what another classifier knows; how many of its texts were there."""
-    file = _file_of(other)
-    n_duplicates = 0 if file is None or seen is None else _add_log(transaction, file.store, seen, keep)
-    with other._memory.lock.read():
-        theirs = other.counts.copy()
-    transaction.changes.append((1, theirs))
-    transaction.n_docs += theirs.n_docs
-    return n_duplicates
-
-
 def _add_log(transaction: Transaction, source: Store, seen: Seen, keep: str) -> int:
-    """Copy the documents that another file keeps."""
+    """Copy the documents that another file keeps; how many of their texts were there."""
     names = source.labels()
     n_duplicates = 0
     for _, block in source.log.blocks():

@@ -6,19 +6,23 @@ from dataclasses import asdict
 from typing import Any
 
 from bunrui.analysis import AnalyzerSpec
+from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier
 from bunrui.errors import BunruiError, OptionError
-from bunrui.store import Store
+from bunrui.learner import SETTINGS
+from bunrui.store import Entry, Store
 
-__all__ = ["SETTINGS", "new_store", "options_of", "settings_of"]
+__all__ = ["calibration_of", "new_store", "options_of", "settings_of", "summary_of"]
 
-# How the counts are read: may change at any time, unlike the analyzer.
-SETTINGS = ("model", "smoothing", "alpha", "prior", "unseen", "min_df", "max_features")
+# Transactions that leave the documents as they are.
+_NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
+
+_NEW = {"class_norm": False, "against_rest": False}  # which files from before do not have
 
 
 def settings_of(classifier: TextClassifier) -> dict[str, Any]:
     """What the file keeps of the options, besides the analyzer."""
-    return {name: getattr(classifier, name) for name in SETTINGS}
+    return classifier.settings
 
 
 def new_store(path: str, like: TextClassifier, keep: str, pruned: int = 1, name: str | None = None) -> Store:
@@ -39,13 +43,33 @@ def new_store(path: str, like: TextClassifier, keep: str, pruned: int = 1, name:
 
 def options_of(store: Store) -> dict[str, Any]:
     """The options of the classifier in a file."""
-    settings = store.settings()
+    settings = _NEW | store.settings()
     if isinstance(settings.get("max_features"), list):
         settings["max_features"] = tuple(settings["max_features"])
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in store.analyzer.items()}
     if not isinstance(fields.get("stop_words"), tuple):
         raise store.unpacker().damaged("its stop words are no list")  # a string would be the path of a file
     try:
-        return {"analyzer": AnalyzerSpec(**fields), **{name: settings[name] for name in SETTINGS}}
+        return {"analyzer": AnalyzerSpec(**fields), **{name: settings[name] for name in ("model", *SETTINGS)}}
     except (KeyError, TypeError, ValueError, AttributeError, BunruiError) as error:
         raise store.unpacker().damaged(f"its options cannot be read ({error})") from error
+
+
+def calibration_of(store: Store) -> Calibration | None:
+    """The calibration of the classifier in a file, if it has one."""
+    known = store.settings().get("calibration")
+    try:
+        return None if known is None else Calibration.from_dict(known)
+    except BunruiError as error:
+        raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
+
+
+def summary_of(classifier: TextClassifier, calibration: Calibration, history: list[Entry]) -> dict[str, Any]:
+    """What a calibration is worth, and how many documents were learned or unlearned since."""
+    names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
+    since = [entry for entry in history if entry.number > calibration.tx and not entry.undone]
+    return {
+        **{name: getattr(calibration, name) for name in names},
+        "applies": classifier.is_calibrated,
+        "changed_since": sum(entry.n_docs for entry in since if entry.kind not in _NO_DOCUMENTS),
+    }
