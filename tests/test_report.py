@@ -1,4 +1,4 @@
-"""Metrics in the terminal: the text word for word, whatever the labels are, at any width."""
+"""Metrics and evaluations in the terminal: the text word for word, whatever the labels are, at any width."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.segment import Segment
 
-from bunrui.evaluation import Metrics, measure
-from bunrui.report import metrics_tables
+from bunrui.evaluation import Evaluation, Metrics, measure
+from bunrui.report import evaluation_tables, metrics_tables
 
 SMALL = measure(
     ["ham"] * 12 + ["spam"] * 4 + ["[red]ニュース"] * 4,
@@ -22,9 +22,10 @@ SMALL = measure(
 )
 
 
-def shown(metrics: Metrics, width: int = 80) -> str:
+def shown(result: Metrics | Evaluation, width: int = 80) -> str:
     file = io.StringIO()
-    Console(width=width, file=file, color_system=None).print(metrics_tables(metrics))
+    tables = metrics_tables(result) if isinstance(result, Metrics) else evaluation_tables(result)
+    Console(width=width, file=file, color_system=None).print(tables)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
@@ -104,6 +105,73 @@ true, columns predicted
 
 def test_one_document() -> None:
     assert shown(measure(["a"], ["a"])).splitlines()[0] == "accuracy 1.000 of 1 document"
+
+
+# --- evaluations
+
+SPAM: dict[str, Any] = {
+    "true": ["ham"] * 12 + ["spam"] * 8,
+    "predictions": ["ham"] * 11 + ["spam"] * 9,
+    "probabilities": [[0.9, 0.1]] * 11 + [[0.2, 0.8]] * 9,
+    "classes": ["ham", "spam"],
+}
+
+
+def test_evaluation() -> None:
+    assert shown(Evaluation(**SPAM, positive="spam")) == EVALUATION_AT_80
+    lines = shown(Evaluation(**SPAM)).splitlines()
+    assert lines[:4] == EVALUATION_AT_80.splitlines()[:4]
+    assert lines[4:6] == ["ROC AUC 0.958 · average precision 0.928", ""]
+
+
+EVALUATION_AT_80 = """\
+accuracy 0.950 (95 % interval 0.850–1.000) of 20 documents
+micro F1 0.950 · macro F1 0.949
+labels one against the rest: mean accuracy 0.950
+log loss 0.228 · Brier score 0.107 · calibration error 0.095
+ROC AUC 0.958 · average precision 0.889
+spam: 1 − ROCA 4.1667 % · recall 0.000 at 0.1 % false positives · recall 0.000
+at 1 % false positives
+
+label       precision  recall     F1            accuracy  support
+─────────────────────────────────────────────────────────────────
+ham             1.000   0.917  0.957  ███████▋     0.950       12
+spam            0.889   1.000  0.941  ███████▌     0.950        8
+─────────────────────────────────────────────────────────────────
+micro           0.950   0.950  0.950  ███████▌                 20
+macro           0.944   0.958  0.949  ███████▌     0.950       20
+F of means                     0.951  ███████▌
+
+confusion matrix · documents · rows true, columns predicted
+        1 2
+1 ham  11 1
+2 spam  · 8"""
+
+
+def test_evaluation_of_one_label() -> None:
+    """There is nothing to rank it against."""
+    found = Evaluation(true=["a"], predictions=["a"], probabilities=[[1.0]], classes=["a"], positive="a")
+    assert shown(found).splitlines()[:5] == [
+        "accuracy 1.000 (95 % interval 1.000–1.000) of 1 document",
+        "micro F1 1.000 · macro F1 1.000",
+        "labels one against the rest: mean accuracy 1.000",
+        "log loss 0.000 · Brier score 0.000 · calibration error 0.000",
+        "average precision 1.000",
+    ]
+
+
+def test_a_hostile_positive_label() -> None:
+    label = "[red]\x1b[2J\n" + "x" * 100
+    names = {"ham": "ham", "spam": label}
+    options = {
+        name: [names.get(one, one) if isinstance(one, str) else one for one in values] for name, values in SPAM.items()
+    }
+    found = Evaluation(**options, positive=label)
+    for width in (40, 80):
+        text = shown(found, width)
+        assert "\x1b" not in text
+        assert "[red]␛[2J␊xx…" in text
+        assert max(map(cell_len, text.split("\n"))) <= width
 
 
 # --- what is taken for what
@@ -193,8 +261,8 @@ def test_markup_is_text() -> None:
 
 
 def test_controls_are_pictures() -> None:
-    text = shown(measure(["a\x1b[2J\nb\tc"], ["a\x1b[2J\nb\tc"]))
-    assert text.count("a␛[2J␊b␉c") == 2
+    text = shown(measure(["a\x1b[2J\nb\tc\u2028"], ["a\x1b[2J\nb\tc\u2028"]))
+    assert text.count("a␛[2J␊b␉c‹U+2028›") == 2
     assert "\x1b" not in text
 
 

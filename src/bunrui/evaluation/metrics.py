@@ -159,7 +159,7 @@ class Metrics:
     def confusion(self) -> Integers:
         # Made when asked for: of thousands of labels, all else needs only the cells that are not zero.
         matrix = np.zeros((len(self.labels), len(self.labels)), np.int64)
-        rows, columns, doc_counts = self._cells
+        rows, columns, doc_counts = self.cells
         matrix[rows, columns] = doc_counts
         return matrix
 
@@ -176,7 +176,7 @@ class Metrics:
         }
 
     @cached_property
-    def _cells(self) -> tuple[Integers, Integers, Integers]:
+    def cells(self) -> tuple[Integers, Integers, Integers]:
         """Row, column and documents of each pair."""
         place = {label: k for k, label in enumerate(self.labels)}
         cells = [(place[pair.true], place[pair.predicted], pair.doc_count) for pair in self.pairs]
@@ -185,7 +185,7 @@ class Metrics:
 
     @cached_property
     def _sums(self) -> _Sums:
-        rows, columns, doc_counts = self._cells
+        rows, columns, doc_counts = self.cells
         sums = _Sums(*np.zeros((3, len(self.labels)), np.int64))
         np.add.at(sums.right, rows[rows == columns], doc_counts[rows == columns])
         np.add.at(sums.true, rows, doc_counts)
@@ -235,7 +235,7 @@ class Tally:
     """
 
     def __init__(self, labels: Iterable[str] = ()) -> None:
-        self._known = _encoded(labels if isinstance(labels, str) else list(labels), "known").labels
+        self._known = encoded(labels if isinstance(labels, str) else list(labels), "known").labels
         self._doc_counts: Counter[tuple[str, str]] = Counter()
 
     def add(self, true: Any, predicted: Any) -> None:
@@ -248,21 +248,15 @@ class Tally:
         predicted : sequence of str
             The label that each of them is predicted to have.
         """
-        own, answers = _encoded(true, "true"), _encoded(predicted, "predicted")
-        if len(own.groups) != len(answers.groups):
-            raise DataError(
-                f"there are {len(own.groups)} true labels and {len(answers.groups)} predicted ones: give one of each "
-                "for each document"
-            )
-        several = np.diff(answers.members)[answers.groups] > 1
-        if several.any():
-            raise LabelError(f"predicted labels: text {int(several.argmax())} has several labels: give the best one")
+        own = encoded(true, "true")
+        answers, columns = single(predicted, "predicted")
+        check_lengths(len(own.groups), len(columns))
         names = [[own.labels[k] for k in own.indices[a:b].tolist()] for a, b in pairwise(own.members.tolist())]
-        width = len(answers.labels)
-        pairs, doc_counts = np.unique(own.groups * width + answers.indices[answers.groups], return_counts=True)
+        width = len(answers)
+        pairs, doc_counts = np.unique(own.groups * width + columns, return_counts=True)
         for pair, doc_count in zip(pairs.tolist(), doc_counts.tolist(), strict=True):
             group, column = divmod(pair, width)
-            answer = answers.labels[column]
+            answer = answers[column]
             self._doc_counts[answer if answer in names[group] else names[group][0], answer] += doc_count
 
     def metrics(self) -> Metrics:
@@ -273,7 +267,8 @@ class Tally:
         return Metrics(tuple(labels), tuple(Pair(*pair, n) for pair, n in sorted(self._doc_counts.items())))
 
 
-def _encoded(labels: Any, which: str) -> LabelSets:
+def encoded(labels: Any, which: str) -> LabelSets:
+    """Labels of documents by their sets; `which` of them ("true", "predicted") is told in errors."""
     from bunrui.engines.labels import label_sets  # imports pyarrow, which those who only read metrics do without
 
     if isinstance(labels, Iterator):
@@ -282,6 +277,23 @@ def _encoded(labels: Any, which: str) -> LabelSets:
         return label_sets(labels, len(labels) if hasattr(labels, "__len__") else 0, {})
     except LabelError as error:
         raise LabelError(f"{which} labels: {error}") from error
+
+
+def single(labels: Any, which: str) -> tuple[list[str], Integers]:
+    """Labels where documents have one each: the distinct ones, and which of them each document has."""
+    sets = encoded(labels, which)
+    several = np.diff(sets.members)[sets.groups] > 1
+    if several.any():
+        raise LabelError(f"{which} labels: text {int(several.argmax())} has several labels: give the best one")
+    return sets.labels, sets.indices[sets.groups]
+
+
+def check_lengths(n_true: int, n_predicted: int) -> None:
+    """As many true labels as predicted ones."""
+    if n_true != n_predicted:
+        raise DataError(
+            f"there are {n_true} true labels and {n_predicted} predicted ones: give one of each for each document"
+        )
 
 
 def measure(true: Any, predicted: Any, *, labels: Iterable[str] = ()) -> Metrics:

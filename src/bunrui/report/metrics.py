@@ -1,4 +1,4 @@
-"""Metrics → tables in the terminal.
+"""Metrics and evaluations → tables in the terminal.
 
 Tables fit the width they are given: labels are cut first, then names of columns, then the bars go.  Labels are shown,
 never obeyed: brackets are no markup, and characters that would move the cursor are replaced by a picture or a name.
@@ -18,10 +18,11 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from bunrui.evaluation import Metrics
+from bunrui.evaluation import Evaluation, Interval, Metrics
+from bunrui.evaluation.result import FALSE_POSITIVE_RATES
 from bunrui.rendering import visible
 
-__all__ = ["metrics_tables"]
+__all__ = ["LINES", "evaluation_tables", "label_text", "metrics_tables"]
 
 _LONGEST_LABEL = 24
 _SHORTEST_LABEL = 4
@@ -34,8 +35,11 @@ _NARROW = 72  # below it, columns have short names and there are no bars
 _FEW = (160, 165, 170)
 _MANY = (240, 90, 80)
 
+# What begins a new line, or jumps on in it.
+_ONE_LINE = str.maketrans({"\n": "␊", "\t": "␉", "\u2028": "‹U+2028›", "\u2029": "‹U+2029›"})
+
 # Lines under the header and between sections alone.
-_LINES = Box("    \n    \n ── \n    \n ── \n ── \n    \n    \n")
+LINES = Box("    \n    \n ── \n    \n ── \n ── \n    \n    \n")
 
 
 def metrics_tables(metrics: Metrics) -> Group:
@@ -54,13 +58,60 @@ def metrics_tables(metrics: Metrics) -> Group:
     return Group(_headline(metrics), Text(), _Classes(metrics), Text(), _Confusion(metrics))
 
 
-def _headline(metrics: Metrics) -> Text:
+def evaluation_tables(evaluation: Evaluation) -> Group:
+    """The same with how sure the accuracy is, and what the probabilities are worth.
+
+    Examples
+    --------
+    >>> from rich.console import Console, Group
+    >>> from bunrui.evaluation import Evaluation
+    >>> tables = evaluation_tables(
+    ...     Evaluation(
+    ...         true=["ham", "ham", "spam"],
+    ...         predictions=["ham", "spam", "spam"],
+    ...         probabilities=[[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]],
+    ...         classes=["ham", "spam"],
+    ...     )
+    ... )
+    >>> Console(width=60, color_system=None).print(Group(*tables.renderables[:2]))
+    accuracy 0.667 (95 % interval 0.000–1.000) of 3 documents
+    micro F1 0.667 · macro F1 0.667
+    labels one against the rest: mean accuracy 0.667
+    log loss 0.459 · Brier score 0.307 · calibration error 0.333
+    ROC AUC 1.000 · average precision 1.000
+    """
+    metrics = evaluation.metrics
+    headline = _headline(metrics, evaluation.interval("accuracy"))
+    return Group(headline, _probabilities(evaluation), *metrics_tables(metrics).renderables[1:])
+
+
+def _headline(metrics: Metrics, interval: Interval | None = None) -> Text:
     documents = "1 document" if metrics.n == 1 else f"{metrics.n:,} documents"
+    sure = f" ({100 * interval.level:g} % interval {interval.low:.3f}–{interval.high:.3f})" if interval else ""
     return Text.assemble(
         (f"accuracy {metrics.accuracy:.3f}", "bold"),
-        f" of {documents}\nmicro F1 {metrics.micro.f1:.3f} · macro F1 {metrics.macro.f1:.3f}",
+        f"{sure} of {documents}\nmicro F1 {metrics.micro.f1:.3f} · macro F1 {metrics.macro.f1:.3f}",
         f"\nlabels one against the rest: mean accuracy {metrics.overall_accuracy:.3f}",
     )
+
+
+def _probabilities(evaluation: Evaluation) -> Text:
+    text = Text.assemble(
+        (f"log loss {evaluation.log_loss:.3f}", "bold"),
+        f" · Brier score {evaluation.brier:.3f} · ",
+        (f"calibration error {evaluation.ece:.3f}", "bold"),
+    )
+    rankings = (("ROC AUC", evaluation.roc_auc), ("average precision", evaluation.average_precision))
+    # Where all documents have one label there is nothing to rank.
+    defined = [f"{name} {value:.3f}" for name, value in rankings if not math.isnan(value)]
+    if defined:
+        text.append("\n" + " · ".join(defined))
+    if evaluation.positive is not None and len(defined) == len(rankings):
+        found = [f"1 − ROCA {evaluation.one_minus_roca_percent:.4f} %"]
+        for fpr in FALSE_POSITIVE_RATES:
+            found.append(f"recall {evaluation.recall_at_fpr(fpr):.3f} at {100 * fpr:g} % false positives")
+        text.append("\n").append_text(label_text(evaluation.positive, _LONGEST_LABEL)).append(": " + " · ".join(found))
+    return text
 
 
 class _Classes(NamedTuple):
@@ -77,7 +128,7 @@ class _Classes(NamedTuple):
         rest = sum(numbers) + gap * len(numbers) + (gap + _BAR) * wide
         label = _label_width((*metrics.labels, "F of means"), options.max_width - rest)
 
-        table = Table(box=_LINES, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0), border_style="dim")
+        table = Table(box=LINES, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0), border_style="dim")
         table.add_column("label", width=label, no_wrap=True, overflow="ellipsis")
         for name, width in zip(names, numbers, strict=True):
             table.add_column(name, width=width, justify="right", no_wrap=True)
@@ -93,7 +144,7 @@ class _Classes(NamedTuple):
         occurring = {name for pair in metrics.pairs for name in pair[:2]}
         for c in metrics.per_class:
             style = "" if c.label in occurring else "dim"
-            add(_label(c.label, label), [c.precision, c.recall, c.f1, c.accuracy], c.support, style)
+            add(label_text(c.label, label), [c.precision, c.recall, c.f1, c.accuracy], c.support, style)
         table.add_section()
         add(Text("micro"), [*metrics.micro, None], metrics.n)
         add(Text("macro"), [*metrics.macro[:3], metrics.overall_accuracy], metrics.n)
@@ -130,7 +181,7 @@ def _matrix(labels: tuple[str, ...], cells: list[list[str]], shares: list[list[f
     for k, column in enumerate(widths, 1):
         text.append(f" {k:>{column}}", "dim")
     for row, label in enumerate(labels):
-        text.append(f"\n{row + 1:>{number}} ", "dim").append_text(_label(label, width, pad=True))
+        text.append(f"\n{row + 1:>{number}} ", "dim").append_text(label_text(label, width, pad=True))
         for column, cell in enumerate(cells[row]):
             style = _shade(shares[row][column], row == column)
             text.append(" ").append(f"{cell:>{widths[column]}}", style)
@@ -176,20 +227,22 @@ def _confusions(metrics: Metrics, max_width: int) -> RenderResult:
     number = max(len("n"), len(f"{shown[0].doc_count:,}"))
     names = [name for pair in shown for name in pair[:2]]
     label = _label_width((*names, "predicted"), (max_width - number - len("of true") - 6) // 2)
-    table = Table(box=_LINES, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), border_style="dim")
+    table = Table(box=LINES, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), border_style="dim")
     table.add_column("true", width=label, no_wrap=True, overflow="ellipsis")
     table.add_column("predicted", width=label, no_wrap=True, overflow="ellipsis")
     table.add_column("n", width=number, justify="right", no_wrap=True)
     table.add_column("of true", justify="right", no_wrap=True)
     for pair in shown:
         share = Text(f"{pair.doc_count / support[pair.true]:.1%}")
-        table.add_row(_label(pair.true, label), _label(pair.predicted, label), Text(f"{pair.doc_count:,}"), share)
+        table.add_row(
+            label_text(pair.true, label), label_text(pair.predicted, label), Text(f"{pair.doc_count:,}"), share
+        )
     yield table
     if len(wrong) > len(shown):
         yield Text(f"and {len(wrong) - len(shown):,} more", "dim")
 
 
-def _label(label: str, width: int, *, pad: bool = False) -> Text:
+def label_text(label: str, width: int, *, pad: bool = False) -> Text:
     """One line, cut in the middle: labels of one family differ at their ends."""
     line = _one_line(label)
     if cell_len(line) > width:
@@ -208,4 +261,4 @@ def _label_width(labels: tuple[str, ...], room: int) -> int:
 
 
 def _one_line(label: str) -> str:
-    return visible(label).replace("\n", "␊").replace("\t", "␉")
+    return visible(label).translate(_ONE_LINE)

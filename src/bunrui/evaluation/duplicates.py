@@ -1,0 +1,169 @@
+"""Texts → groups of duplicates.
+
+Where a text is in a corpus twice, leaving one of the two out does not hide it: leave-one-out, and folds that know
+nothing of it, flatter.
+
+    exact    the same text, byte for byte (by its SHA-256)
+    near     texts that share at least SIMILAR of their distinct shingles (Jaccard; `shingles` says what they are)
+
+A group is what such pairs join, so its ends may share less.  No pair is joined that is not similar: signatures say who
+is compared, the shingles decide.
+
+What may be missed: signatures are cut into N_BANDS bands; texts that are equal in one are sorted side by side, and each
+is compared with the one before it and with the first.  A pair that shares .8 is equal in no band once in about 5,000
+times, one that shares .9 practically never; among many texts that are half alike, a pair may not come side by side.
+Counted against all pairs, none of 63 was missed in 20 Newsgroups, none of 669 in SMS spam, 2 of 2,365 in 10,000 mails
+of Enron, both at .801.  And some things are no near duplicates by the definition: texts of a line that differ in a word
+(another word of 6 letters changes 17 shingles), a text quoted in a longer one, translations, paraphrases.
+
+The time is linear in the text, but for sorting: a second for the 22 MB of 20 Newsgroups on one core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import texts as inputs
+from bunrui.evaluation.shingles import N_BINS, distinct_shingles, mixed, signatures
+
+__all__ = ["DuplicateGroup", "Duplicates", "find_duplicates"]
+
+Integers = npt.NDArray[np.int64]
+
+SIMILAR = 0.8
+N_BANDS = 16
+_CLOSE = 0.6  # share of equal bins: four standard deviations below SIMILAR
+
+
+class DuplicateGroup(NamedTuple):
+    """Rows of texts that are duplicates of each other, ascending; `exact` if all of them are the same text."""
+
+    kind: Literal["exact", "near"]
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Duplicates:
+    """Groups of duplicates, by their first rows.
+
+    Attributes
+    ----------
+    n_docs : int
+        All texts, those without duplicates too.
+    groups : tuple of DuplicateGroup
+        Of two rows and more; no row is in two groups.
+    """
+
+    n_docs: int
+    groups: tuple[DuplicateGroup, ...]
+
+    def __repr__(self) -> str:
+        exact, near = (sum(group.kind == kind for group in self.groups) for kind in ("exact", "near"))
+        return f"<Duplicates: {self.n_docs} documents, {exact} exact groups, {near} near groups, {self.n_extra} extra>"
+
+    @property
+    def n_extra(self) -> int:
+        """Texts that would go if one of each group stayed."""
+        return sum(len(group.rows) - 1 for group in self.groups)
+
+    @property
+    def keys(self) -> Integers:
+        """The first row of the group of every text, its own where it has no duplicate, (n_docs,): for grouped folds."""
+        keys = np.arange(self.n_docs)
+        for group in self.groups:
+            keys[list(group.rows)] = group.rows[0]
+        return keys
+
+
+def find_duplicates(texts: Any) -> Duplicates:
+    """Exact and near duplicates among texts; the top of this module says which are found.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Lists, NumPy, pandas, polars and Arrow arrays.
+
+    Examples
+    --------
+    >>> text = "The quick brown fox jumps over the lazy dog, and nobody knows why it does so every single day."
+    >>> found = find_duplicates([text, "Something else.", text.upper(), text + " Really!", "Something else."])
+    >>> found
+    <Duplicates: 5 documents, 1 exact groups, 1 near groups, 3 extra>
+    >>> found.groups
+    (DuplicateGroup(kind='near', rows=(0, 2, 3)), DuplicateGroup(kind='exact', rows=(1, 4)))
+    >>> found.keys.tolist()
+    [0, 1, 0, 0, 1]
+    """
+    from bunrui.store import document_digests  # imports SQLite
+
+    strings = inputs.strings(texts)
+    if not len(strings):
+        return Duplicates(0, ())
+    _, firsts, copies = np.unique(document_digests(strings), return_index=True, return_inverse=True)
+    first_rows: Integers = firsts[copies]  # of the same text
+    distinct = np.unique(first_rows)
+    roots = _near(inputs.pick(strings, distinct))
+    keys = distinct[roots[np.searchsorted(distinct, first_rows)]]
+    order = np.argsort(keys, kind="stable")
+    borders = np.flatnonzero(np.diff(keys[order])) + 1
+    groups = []
+    for rows in np.split(order, borders):
+        if len(rows) > 1:
+            same = len(np.unique(first_rows[rows])) == 1
+            groups.append(DuplicateGroup("exact" if same else "near", tuple(rows.tolist())))
+    return Duplicates(len(strings), tuple(groups))
+
+
+def _near(texts: list[str]) -> Integers:
+    """The first row of the group of every text, (n_docs,)."""
+    signed = signatures(texts)
+    roots = list(range(len(texts)))
+    shingles: dict[int, npt.NDArray[np.uint64]] = {}
+    compared = set()
+
+    def root(row: int) -> int:
+        while roots[row] != row:
+            roots[row] = row = roots[roots[row]]
+        return row
+
+    for pairs in _candidates(signed):
+        close = (signed[pairs[:, 0]] == signed[pairs[:, 1]]).mean(axis=1) >= _CLOSE
+        for one, other in pairs[close].tolist():
+            low, high = sorted((root(one), root(other)))
+            if low == high or (one, other) in compared:
+                continue
+            compared.add((one, other))
+            for row in (one, other):
+                if row not in shingles:
+                    shingles[row] = distinct_shingles(texts[row])
+            if _jaccard(shingles[one], shingles[other]) >= SIMILAR:
+                roots[high] = low
+    return np.array([root(row) for row in range(len(texts))], np.int64)
+
+
+def _candidates(signed: npt.NDArray[np.uint32]) -> Iterator[Integers]:
+    """Pairs of rows that are equal in a band, band after band, (n_pairs, 2)."""
+    bands = signed.reshape(len(signed), N_BANDS, N_BINS // N_BANDS)
+    keys = np.zeros((N_BANDS, len(signed)), np.uint64)
+    for k in range(bands.shape[2]):
+        keys = mixed(keys ^ bands[:, :, k].T)
+    for band in range(N_BANDS):
+        # Those that are equal in the next band too stand together.
+        order = np.lexsort((keys[(band + 1) % N_BANDS], keys[band]))
+        begins = np.concatenate([[True], np.diff(keys[band][order]) != 0])
+        firsts = order[np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))]
+        before = np.roll(order, 1)
+        pairs = np.concatenate([np.column_stack([before, order])[~begins], np.column_stack([firsts, order])[~begins]])
+        yield np.unique(np.sort(pairs, axis=1), axis=0)
+
+
+def _jaccard(one: npt.NDArray[np.uint64], other: npt.NDArray[np.uint64]) -> float:
+    # Two sorted runs one after the other: a stable sort merges them, ten times as quick as np.intersect1d.
+    every = np.sort(np.concatenate([one, other]), kind="stable")
+    n_both = int(np.count_nonzero(every[1:] == every[:-1]))
+    return n_both / (len(one) + len(other) - n_both)

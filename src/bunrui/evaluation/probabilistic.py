@@ -1,0 +1,116 @@
+"""Probabilities of the classes → how much to believe them.
+
+    p[d, c]        probability of class c for document d                                     (n_docs, n_classes)
+    own[d, c]      whether document d has class c                                            (n_docs, n_classes)
+    P[d]           sum of p[d, c] over the classes that d has: the probability of being right
+
+    log loss       mean of -log P[d], P clipped to [eps, 1 - eps] as scikit-learn does: 36.04 at most
+    Brier score    mean of (1 - P[d])² + sum of p[d, c]² over the classes that d does not have           0 … 2
+    two classes    mean of (p[d] - y[d])², p and y of the positive class: half of the above              0 … 1
+    ECE            sum over the bins of n[b] / n · |accuracy[b] - confidence[b]|
+
+The classes of a document with several count as one class, since any of them is right; for a document with one these are
+the usual formulas.  A document whose class has no column has P = 0.
+
+The expected calibration error is of the top label: the confidence of a document is the probability of its predicted
+label.  Bins are 15 of equal width, each without its lower border and with its upper one: Guo, Pleiss, Sun, Weinberger
+(2017), "On calibration of modern neural networks".  Brier (1950) has the sum over the classes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["N_BINS", "Bin", "brier_score", "brier_score_two", "calibration_error", "log_loss", "reliability"]
+
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+N_BINS = 15
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Bin(NamedTuple):
+    """Documents with low < confidence <= high: their mean confidence, and the share of them that are right."""
+
+    low: float
+    high: float
+    confidence: float
+    accuracy: float
+    doc_count: int
+
+
+def log_loss(own: Booleans, probabilities: Floats) -> float:
+    """Mean of -log of the probability of being right.
+
+    >>> own = np.array([[True, False], [False, True]])
+    >>> round(log_loss(own, np.array([[0.5, 0.5], [0.75, 0.25]])), 4)
+    1.0397
+    """
+    return float(-np.log(np.clip(_right(own, probabilities), _EPS, 1 - _EPS)).mean())
+
+
+def brier_score(own: Booleans, probabilities: Floats) -> float:
+    """Brier's score as the sum over the classes, 0 … 2: twice what is usual for two classes.
+
+    >>> own = np.array([[True, False], [False, True]])
+    >>> brier_score(own, np.array([[0.5, 0.5], [0.75, 0.25]]))
+    0.8125
+    """
+    others = np.where(own, 0, probabilities)
+    return float(((1 - _right(own, probabilities)) ** 2 + (others**2).sum(axis=1)).mean())
+
+
+def brier_score_two(positive: Booleans, probabilities: Floats) -> float:
+    """Brier's score as it is usual for two classes, 0 … 1: of the probability of the positive one, both (n_docs,).
+
+    >>> brier_score_two(np.array([False, True]), np.array([0.5, 0.25]))
+    0.40625
+    """
+    return float(((probabilities - positive) ** 2).mean())
+
+
+def reliability(right: Booleans, confidence: Floats, n_bins: int = N_BINS) -> tuple[Bin, ...]:
+    """The bins that have documents, from unsure to sure: a reliability diagram is accuracy over confidence.
+
+    Parameters
+    ----------
+    right : (n_docs,) bool
+        Whether the predicted label is right.
+    confidence : (n_docs,)
+        Its probability.
+    n_bins : int
+        Bins of equal width.
+
+    Examples
+    --------
+    >>> unsure, sure = reliability(np.array([True, False, True]), np.array([0.5, 0.75, 1.0]), n_bins=2)
+    >>> unsure
+    Bin(low=0.0, high=0.5, confidence=0.5, accuracy=1.0, doc_count=1)
+    >>> sure
+    Bin(low=0.5, high=1.0, confidence=0.875, accuracy=0.5, doc_count=2)
+    """
+    edges = np.arange(n_bins + 1) / n_bins
+    bins = np.searchsorted(edges[1:-1], confidence, side="left")
+    doc_counts = np.bincount(bins, minlength=n_bins)
+    sums = (np.bincount(bins, weights, n_bins) for weights in (confidence, right))
+    filled = np.flatnonzero(doc_counts)
+    columns = (edges[:-1], edges[1:], *(total / np.maximum(doc_counts, 1) for total in sums), doc_counts)
+    return tuple(map(Bin, *(column[filled].tolist() for column in columns)))
+
+
+def calibration_error(bins: tuple[Bin, ...]) -> float:
+    """The expected calibration error (ECE): how far accuracy is from confidence, on the average of the documents.
+
+    >>> calibration_error(reliability(np.array([True, False]), np.array([0.75, 0.75])))
+    0.25
+    """
+    n = sum(one.doc_count for one in bins)
+    return sum(one.doc_count * abs(one.accuracy - one.confidence) for one in bins) / n
+
+
+def _right(own: Booleans, probabilities: Floats) -> Floats:
+    return np.asarray(np.where(own, probabilities, 0).sum(axis=1))

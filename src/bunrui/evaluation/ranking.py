@@ -1,0 +1,177 @@
+"""Scores → how well one class is ranked before the rest.
+
+    positive[d]    whether document d has the class          (n_docs,)
+    scores[d]      the higher, the more likely               (n_docs,)
+
+    at a threshold, documents with scores[d] >= threshold are taken for positive:
+    fpr            share of the negative documents taken for positive
+    tpr, recall    share of the positive documents taken for positive
+    precision      share of the positive ones among those taken
+
+    ROC AUC        area under tpr over fpr: a positive document scores higher than a negative one with this probability,
+                   equal scores count half
+    average precision    sum of (recall - recall before) · precision, from the highest threshold down; no interpolation
+    1 - ROCA %     100 · (1 - ROC AUC), the measure of the TREC spam tracks: Cormack and Lynam (2005)
+
+Documents with equal scores are taken together.  All of it agrees with scikit-learn, except that what is not defined is
+NaN without a warning, and counts in no mean: an area without positive or without negative documents, an average
+precision without positive ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "PrecisionRecall",
+    "Roc",
+    "average_precision",
+    "macro",
+    "precision_recall_curve",
+    "recall_at_fpr",
+    "roc_auc",
+    "roc_curve",
+    "sharpened",
+]
+
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+class Roc(NamedTuple):
+    """Points of the ROC curve from (0, 0) to (1, 1); the first threshold is infinite: nothing is taken."""
+
+    fpr: Floats
+    tpr: Floats
+    thresholds: Floats
+
+
+class PrecisionRecall(NamedTuple):
+    """Points from the lowest threshold to the highest, then precision 1 and recall 0, which have no threshold."""
+
+    precision: Floats
+    recall: Floats
+    thresholds: Floats
+
+
+class _Taken(NamedTuple):
+    """Documents taken for positive that are none, and that are; at each distinct score, from the highest down."""
+
+    false: Integers
+    true: Integers
+    thresholds: Floats
+
+
+def sharpened(probabilities: Floats) -> Floats:
+    """Probabilities as scores, (n_docs, n_classes): where one has rounded to 1, the odds of its class take its place.
+
+    Naive Bayes is so sure that most probabilities of long texts are 1.0 in float64, and cannot be ranked.  What the
+    other classes have left is far from 0: 1e-20 and 1e-200 are told apart.
+
+    >>> sharpened(np.array([[1.0, 2.0**-70], [1.0, 2.0**-80], [0.75, 0.25]]))[:, 0].tolist()
+    [1.1805916207174113e+21, 1.2089258196146292e+24, 0.75]
+    """
+    scores = probabilities.copy()
+    rows, columns = np.nonzero(probabilities == 1)
+    others = probabilities[rows]
+    others[np.arange(len(rows)), columns] = 0
+    with np.errstate(divide="ignore", over="ignore"):
+        scores[rows, columns] = 1 / others.sum(axis=1)
+    return scores
+
+
+def roc_auc(positive: Booleans, scores: Floats) -> float:
+    """The area under the ROC curve.
+
+    >>> roc_auc(np.array([False, True, False, True]), np.array([0.1, 0.35, 0.4, 0.8]))
+    0.75
+    """
+    taken = _taken(positive, scores)
+    before = np.concatenate([[0], taken.true[:-1]])
+    twice = int((np.diff(taken.false, prepend=0) * (taken.true + before)).sum())
+    all_pairs = int(taken.false[-1]) * int(taken.true[-1])
+    return twice / (2 * all_pairs) if all_pairs else float("nan")
+
+
+def average_precision(positive: Booleans, scores: Floats) -> float:
+    """The area under the steps of precision over recall.
+
+    >>> round(average_precision(np.array([False, True, False, True]), np.array([0.1, 0.35, 0.4, 0.8])), 4)
+    0.8333
+    """
+    taken = _taken(positive, scores)
+    if not taken.true[-1]:
+        return float("nan")
+    precision = taken.true / (taken.true + taken.false)
+    return float((np.diff(taken.true, prepend=0) * precision).sum() / taken.true[-1])
+
+
+def recall_at_fpr(positive: Booleans, scores: Floats, fpr: float) -> float:
+    """The highest recall of a threshold whose false-positive rate is at most `fpr`; no interpolation.
+
+    >>> recall_at_fpr(np.array([True, False, True, False]), np.array([0.9, 0.8, 0.7, 0.1]), 0.01)
+    0.5
+    """
+    taken = _taken(positive, scores)
+    if not taken.true[-1] or not taken.false[-1]:
+        return float("nan")
+    allowed = taken.false / taken.false[-1] <= fpr
+    return float(taken.true[allowed].max(initial=0) / taken.true[-1])
+
+
+def macro(measure: Callable[[Booleans, Floats], float], own: Booleans, scores: Floats) -> float:
+    """The mean of a measure over the classes, each against the rest, where it is defined; (n_docs, n_classes) both.
+
+    >>> own, scores = np.array([[True, False], [False, True]]), np.array([[0.7, 0.3], [0.6, 0.4]])
+    >>> macro(roc_auc, own, scores)
+    1.0
+    """
+    occurs = np.flatnonzero(own.any(axis=0)).tolist()
+    values = np.array([measure(own[:, c], scores[:, c]) for c in occurs])
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
+
+
+def roc_curve(positive: Booleans, scores: Floats) -> Roc:
+    """The corners of the ROC curve: points on a line between two others are left out.
+
+    >>> curve = roc_curve(np.array([False, True, False, True]), np.array([0.1, 0.35, 0.4, 0.8]))
+    >>> curve.fpr.tolist(), curve.tpr.tolist()
+    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
+    """
+    false, true, thresholds = _taken(positive, scores)
+    if len(false) > 2:
+        corners = np.flatnonzero(np.concatenate([[True], (np.diff(false, 2) != 0) | (np.diff(true, 2) != 0), [True]]))
+        false, true, thresholds = false[corners], true[corners], thresholds[corners]
+    fpr, tpr = (_shares(np.concatenate([[0], count])) for count in (false, true))
+    return Roc(fpr, tpr, np.concatenate([[np.inf], thresholds]))
+
+
+def precision_recall_curve(positive: Booleans, scores: Floats) -> PrecisionRecall:
+    """Precision and recall at each threshold, from the lowest to the highest.
+
+    >>> curve = precision_recall_curve(np.array([False, True, True]), np.array([0.5, 0.25, 0.75]))
+    >>> curve.recall.tolist(), curve.thresholds.tolist()
+    ([1.0, 0.5, 0.5, 0.0], [0.25, 0.5, 0.75])
+    """
+    false, true, thresholds = _taken(positive, scores)
+    precision = np.concatenate([(true / (true + false))[::-1], [1]])
+    return PrecisionRecall(precision, np.concatenate([_shares(true)[::-1], [0]]), thresholds[::-1])
+
+
+def _taken(positive: Booleans, scores: Floats) -> _Taken:
+    order = np.argsort(scores, kind="stable")[::-1]
+    sorted_scores = scores[order]
+    lasts = np.flatnonzero(np.append(sorted_scores[1:] != sorted_scores[:-1], True))
+    true = np.cumsum(positive[order], dtype=np.int64)[lasts]
+    return _Taken(lasts + 1 - true, true, sorted_scores[lasts])
+
+
+def _shares(counts: Integers) -> Floats:
+    """Of the last; NaN where that is 0."""
+    return counts / counts[-1] if counts[-1] else np.full(len(counts), np.nan)

@@ -1,0 +1,256 @@
+"""`Evaluation`: predictions of documents whose labels are known, and all that is measured on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.errors import DataError, LabelError, OptionError
+from bunrui.evaluation import probabilistic, ranking
+from bunrui.evaluation.membership import membership
+from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, single
+from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
+
+__all__ = ["FALSE_POSITIVE_RATES", "Evaluation"]
+
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+FALSE_POSITIVE_RATES = (0.001, 0.01)  # that recall is reported at
+_INTERVALS = ("accuracy", "micro_f1", "macro_f1")
+_ROUNDING = 1e-5  # what the probabilities of a document, in float32 too, may miss 1 by
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Evaluation:
+    """What a classifier predicted for documents, beside their true labels.
+
+    A document may have several true labels.  Then any of them is right: for `metrics` and `right`, and for the
+    probabilistic measures, where their probabilities are added up; in a ranking it is a positive document of each of
+    them.  A true label that is no class, because it was never learned, has probability 0: its documents are wrong, cost
+    36.04 (-log of the smallest ε) in `log_loss`, and its ranking is that of equal scores.
+
+    Parameters
+    ----------
+    true : sequence of (str or collection of str)
+        The labels that documents have.
+    predictions : (n_docs,) sequence of str
+        The label that each is predicted to have, one of `classes`.
+    probabilities : (n_docs, n_classes)
+        P(class | document); rows add up to 1.
+    classes : (n_classes,) sequence of str
+        The columns of `probabilities`.
+    positive : str, optional
+        The label that is looked for, such as spam: rankings are then of this label against the rest, else means over
+        all labels that occur.  `dataclasses.replace(evaluation, positive="spam")` names one later.
+
+    Attributes
+    ----------
+    metrics : Metrics
+        Accuracy, precision, recall, F1, the confusion.
+    log_loss, brier, ece : float
+        The module `probabilistic` has the formulas.  `brier` is the sum over the classes, 0 … 2, also for two of them.
+    roc_auc, average_precision : float
+        The module `ranking` has the formulas; NaN where there is nothing to rank.
+
+    Examples
+    --------
+    >>> evaluation = Evaluation(
+    ...     true=["ham", "ham", "spam", "spam"],
+    ...     predictions=["ham", "spam", "ham", "spam"],
+    ...     probabilities=[[0.9, 0.1], [0.4, 0.6], [0.8, 0.2], [0.2, 0.8]],
+    ...     classes=["ham", "spam"],
+    ...     positive="spam",
+    ... )
+    >>> evaluation
+    <Evaluation: 4 documents, 2 labels, accuracy 0.500, log loss 0.714>
+    >>> evaluation.roc_auc, evaluation.recall_at_fpr(0.01)
+    (0.75, 0.5)
+    >>> evaluation.interval("accuracy")
+    Interval(low=0.0, high=1.0, level=0.95)
+    """
+
+    true: Any
+    predictions: Any
+    probabilities: Any
+    classes: Any
+    positive: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("true", "predictions", "classes"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, list(given) if isinstance(given, Iterator) else given)
+        object.__setattr__(self, "classes", _array(self.classes, "known"))
+        object.__setattr__(self, "predictions", _array(self.predictions, "predicted"))
+        object.__setattr__(self, "probabilities", _checked(self.probabilities, len(self.predictions), self.classes))
+        known = set(self.classes.tolist())
+        if len(known) < len(self.classes):
+            raise LabelError("a label is among the classes twice: name each column of the probabilities once")
+        unknown = sorted(set(self.predictions.tolist()) - known)
+        if unknown:
+            raise LabelError(f"the predicted label {unknown[0]!r} is not among the classes: give a column for it")
+        check_lengths(len(self._own), len(self.predictions))
+        if self.positive is not None:
+            self._column(self.positive)
+
+    def __repr__(self) -> str:
+        return f"{repr(self.metrics).replace('Metrics', 'Evaluation').removesuffix('>')}, log loss {self.log_loss:.3f}>"
+
+    @property
+    def n(self) -> int:
+        """Documents."""
+        return len(self.predictions)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        return measure(self.true, self.predictions, labels=self.classes)
+
+    @cached_property
+    def right(self) -> Booleans:
+        """Whether the predicted label is one that the document has, (n_docs,)."""
+        return np.asarray(self._own[np.arange(self.n), self._predicted])
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """The probability of the predicted label, (n_docs,)."""
+        return np.asarray(self._filled[np.arange(self.n), self._predicted])
+
+    @cached_property
+    def log_loss(self) -> float:
+        return probabilistic.log_loss(self._own, self._filled)
+
+    @cached_property
+    def brier(self) -> float:
+        return probabilistic.brier_score(self._own, self._filled)
+
+    @cached_property
+    def reliability(self) -> tuple[probabilistic.Bin, ...]:
+        """Accuracy by confidence, in 15 bins of equal width."""
+        return probabilistic.reliability(self.right, self.confidence)
+
+    @property
+    def ece(self) -> float:
+        return probabilistic.calibration_error(self.reliability)
+
+    @cached_property
+    def roc_auc(self) -> float:
+        if self.positive is None:
+            return ranking.macro(ranking.roc_auc, self._own, self._scores)
+        return ranking.roc_auc(*self._against_rest(self.positive))
+
+    @cached_property
+    def average_precision(self) -> float:
+        if self.positive is None:
+            return ranking.macro(ranking.average_precision, self._own, self._scores)
+        return ranking.average_precision(*self._against_rest(self.positive))
+
+    @property
+    def one_minus_roca_percent(self) -> float:
+        """100 (1 - ROC AUC) of the positive label: lower is better."""
+        return 100 * (1 - ranking.roc_auc(*self._against_rest(None)))
+
+    def recall_at_fpr(self, fpr: float) -> float:
+        """Recall of the positive label where at most `fpr` of the other documents are taken for it."""
+        return ranking.recall_at_fpr(*self._against_rest(None), fpr)
+
+    def roc_curve(self, label: str | None = None) -> ranking.Roc:
+        """The ROC curve of a label (by default the positive one); a threshold above 1 is odds, see `sharpened`."""
+        return ranking.roc_curve(*self._against_rest(label))
+
+    def precision_recall_curve(self, label: str | None = None) -> ranking.PrecisionRecall:
+        """Precision over recall of a label (by default the positive one); thresholds as for `roc_curve`."""
+        return ranking.precision_recall_curve(*self._against_rest(label))
+
+    def interval(
+        self,
+        metric: str | OfConfusion = "accuracy",
+        *,
+        n_resamples: int = 1000,
+        level: float = 0.95,
+        seed: int = 0,
+    ) -> Interval:
+        """Bootstrap of `accuracy`, `micro_f1`, `macro_f1` or a function of the confusion: `uncertainty.bootstrap`."""
+        return bootstrap(self.metrics, metric, n_resamples=n_resamples, level=level, seed=seed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The metrics and the rest, in the types of JSON; what is not defined is null."""
+        found = self.metrics.to_dict()
+        for name in ("log_loss", "brier", "ece", "roc_auc", "average_precision"):
+            found[name] = _defined(getattr(self, name))
+        found["intervals"] = {name: self.interval(name)._asdict() for name in _INTERVALS}
+        if self.positive is not None:
+            found["one_minus_roca_percent"] = _defined(self.one_minus_roca_percent)
+            found["recall_at_fpr"] = {str(fpr): _defined(self.recall_at_fpr(fpr)) for fpr in FALSE_POSITIVE_RATES}
+        return found
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        """The classes, then the true labels that are none."""
+        known = self.classes.tolist()
+        return [*known, *sorted(set(encoded(self.true, "true").labels) - set(known))]
+
+    @cached_property
+    def _own(self) -> Booleans:
+        return membership(self.true, self._labels)
+
+    @cached_property
+    def _filled(self) -> Floats:
+        """The probabilities of all labels: 0 for those that were never learned."""
+        missing = len(self._labels) - len(self.classes)
+        return np.pad(self.probabilities, ((0, 0), (0, missing))) if missing else self.probabilities
+
+    @cached_property
+    def _scores(self) -> Floats:
+        return ranking.sharpened(self._filled)
+
+    @cached_property
+    def _predicted(self) -> npt.NDArray[np.int64]:
+        """The column of every prediction."""
+        order = np.argsort(self.classes)
+        return np.asarray(order[np.searchsorted(self.classes, self.predictions, sorter=order)])
+
+    def _against_rest(self, label: str | None) -> tuple[Booleans, Floats]:
+        label = self.positive if label is None else label
+        if label is None:
+            raise OptionError('name the label that is looked for: Evaluation(..., positive="spam")')
+        column = self._column(label)
+        return self._own[:, column], self._scores[:, column]
+
+    def _column(self, label: str) -> int:
+        if label not in self._labels:
+            raise LabelError(f"there is no label {label!r}: the labels are {', '.join(self._labels[:20])}")
+        return self._labels.index(label)
+
+
+def _array(labels: Any, which: str) -> npt.NDArray[Any]:
+    names, codes = single(labels, which)
+    return np.array(names, str)[codes]
+
+
+def _checked(probabilities: Any, n_docs: int, classes: npt.NDArray[Any]) -> Floats:
+    array = np.asarray(probabilities, np.float64)
+    if array.shape != (n_docs, len(classes)):
+        raise DataError(
+            f"probabilities have the shape {array.shape}: give a row for each of {n_docs} documents, a column for each "
+            f"of {len(classes)} classes"
+        )
+    if not n_docs:
+        raise DataError("there are no documents to measure: give true labels, predictions and probabilities")
+    wrong = ~((array >= 0).all(axis=1) & (np.abs(array.sum(axis=1) - 1) <= _ROUNDING))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise DataError(
+            f"the probabilities of document {row} add up to {array[row].sum():.6g}, and the least is "
+            f"{array[row].min():.6g}: give numbers from 0 to 1 that add up to 1"
+        )
+    return np.minimum(array, 1)
+
+
+def _defined(value: float) -> float | None:
+    return None if math.isnan(value) else value

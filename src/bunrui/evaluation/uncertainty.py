@@ -1,0 +1,214 @@
+"""How far a number can be trusted: bootstrap intervals, and tests between two classifiers.
+
+Bootstrap (Efron and Tibshirani 1993, ch. 13, percentile intervals): draw as many documents as there are, with
+replacement, measure, and do it again.  What a metric reads is the confusion, so its cells are drawn, not the documents:
+the counts of n draws are multinomial.  The interval says how the number varies with the documents that are tested, not
+with those that were learned.
+
+    McNemar        b, c      documents that only the first, only the second classifier labels rightly
+                   b + c < 25    p = P(at most min(b, c), or at least max(b, c), heads in b + c tosses)
+                   else      chi² = max(|b - c| - 1, 0)² / (b + c), one degree of freedom
+
+    corrected t    t = mean of d / sqrt((1 / k + n_test / n_train) · variance of d),   k - 1 degrees of freedom
+
+d are the k differences between the scores of two classifiers, fold by fold.  Folds share what they train on, which
+makes the plain t-test see differences where there are none; the term n_test / n_train makes up for that.
+
+McNemar (1947); Edwards (1948) for the 1; Dietterich (1998), "Approximate statistical tests for comparing supervised
+classification learning algorithms"; Nadeau and Bengio (2003), "Inference for the generalization error", section 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.errors import DataError, OptionError
+from bunrui.evaluation.metrics import Metrics
+
+__all__ = ["CorrectedT", "Interval", "McNemar", "bootstrap", "corrected_t_test", "mcnemar"]
+
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+OfConfusion = Callable[[Integers], float]
+
+_FEW_DISCORDANT = 25
+_ROOM = 1 << 22  # numbers that are drawn at a time
+
+
+class Interval(NamedTuple):
+    """Where a number lies in `level` of all resamples."""
+
+    low: float
+    high: float
+    level: float
+
+
+class McNemar(NamedTuple):
+    """Documents that one of two classifiers alone labels rightly, and how likely so uneven a split is by chance.
+
+    `chi2` is None where the test is exact.
+    """
+
+    only_first: int
+    only_second: int
+    chi2: float | None
+    p: float
+
+
+class CorrectedT(NamedTuple):
+    """The mean difference (first - second), and how likely one so large is by chance, to either side."""
+
+    difference: float
+    t: float
+    degrees: int
+    p: float
+
+
+def bootstrap(
+    metrics: Metrics,
+    metric: str | OfConfusion = "accuracy",
+    *,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """A percentile interval of a metric; the same seed gives the same one.
+
+    Parameters
+    ----------
+    metrics : Metrics
+        What was measured.
+    metric : {"accuracy", "micro_f1", "macro_f1"} or function
+        A function gets the confusion matrix of a resample, (n_labels, n_labels) int64 in the order of `metrics.labels`.
+    n_resamples : int
+    level : float
+        Between 0 and 1.
+    seed : int
+
+    Examples
+    --------
+    >>> from bunrui.evaluation import measure
+    >>> metrics = measure(["ham"] * 60 + ["spam"] * 40, ["ham"] * 50 + ["spam"] * 50)
+    >>> bootstrap(metrics)
+    Interval(low=0.84, high=0.95, level=0.95)
+    >>> recall_of_spam = bootstrap(metrics, lambda confusion: confusion[1, 1] / confusion[1].sum())
+    >>> recall_of_spam.low, recall_of_spam.high
+    (1.0, 1.0)
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"level should lie between 0 and 1, not {level!r}: 0.95 is usual")
+    if n_resamples < 1:
+        raise OptionError(f"n_resamples should be 1 or more, not {n_resamples!r}: 1000 is usual")
+    if isinstance(metric, str) and metric not in _VECTORISED:
+        raise OptionError(f"there is no interval of {metric!r}: choose {', '.join(_VECTORISED)}, or give a function")
+    rows, columns, doc_counts = metrics.cells
+    rng = np.random.default_rng(seed)
+    values = []
+    step = max(1, _ROOM // max(len(doc_counts), len(metrics.labels)))
+    for start in range(0, n_resamples, step):
+        drawn = rng.multinomial(metrics.n, doc_counts / metrics.n, size=min(step, n_resamples - start))
+        if isinstance(metric, str):
+            values.append(_VECTORISED[metric](rows, columns, drawn))
+        else:
+            values.append(_one_by_one(metric, len(metrics.labels), rows, columns, drawn))
+    low, high = np.quantile(np.concatenate(values), [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), level)
+
+
+def _accuracy(rows: Integers, columns: Integers, drawn: Integers) -> Floats:
+    return np.asarray(drawn[:, rows == columns].sum(axis=1) / drawn.sum(axis=1))
+
+
+def _macro_f1(rows: Integers, columns: Integers, drawn: Integers) -> Floats:
+    """The mean over the classes that occur in the resample, as `Metrics` has it."""
+    labels, codes = np.unique(np.concatenate([rows, columns]), return_inverse=True)
+    true, predicted = np.split(codes, 2)
+    both = _by_label(true, drawn, len(labels)) + _by_label(predicted, drawn, len(labels))
+    right = _by_label(true[true == predicted], drawn[:, true == predicted], len(labels))
+    f1 = np.divide(2 * right, both, out=np.zeros(both.shape), where=both > 0)
+    return np.asarray(f1.sum(axis=1) / (both > 0).sum(axis=1))
+
+
+def _by_label(codes: Integers, drawn: Integers, n_labels: int) -> Integers:
+    """Sums over the cells of each label, (n_resamples, n_labels)."""
+    sums = np.zeros((len(drawn), n_labels), np.int64)
+    if len(codes):
+        order = np.argsort(codes, kind="stable")
+        found, starts = np.unique(codes[order], return_index=True)
+        sums[:, found] = np.add.reduceat(drawn[:, order], starts, axis=1)
+    return sums
+
+
+def _one_by_one(metric: OfConfusion, n_labels: int, rows: Integers, columns: Integers, drawn: Integers) -> Floats:
+    values = []
+    for doc_counts in drawn:
+        confusion = np.zeros((n_labels, n_labels), np.int64)
+        confusion[rows, columns] = doc_counts
+        values.append(float(metric(confusion)))
+    return np.array(values)
+
+
+# The micro F of one label a document is its accuracy.
+_VECTORISED = {"accuracy": _accuracy, "micro_f1": _accuracy, "macro_f1": _macro_f1}
+
+
+def mcnemar(first: Any, second: Any) -> McNemar:
+    """McNemar's test of two classifiers on the same documents; small p: one of them is better.
+
+    Parameters
+    ----------
+    first, second : (n_docs,) bool
+        Whether each of the two labels a document rightly, such as `Evaluation.right`.
+
+    Examples
+    --------
+    >>> mcnemar([True] * 5 + [False] * 2, [True, False, False, False, False, False, False])
+    McNemar(only_first=4, only_second=0, chi2=None, p=0.125)
+    """
+    one, other = np.asarray(first), np.asarray(second)
+    if one.dtype != bool or other.dtype != bool or one.ndim != 1 or one.shape != other.shape:
+        raise DataError("give two lists of True and False, one of each for each document: whether its label is right")
+    b, c = int((one & ~other).sum()), int((other & ~one).sum())
+    if b + c < _FEW_DISCORDANT:
+        tail = sum(math.comb(b + c, k) for k in range(min(b, c) + 1)) / 2 ** (b + c)
+        return McNemar(b, c, None, min(1.0, 2 * tail))
+    chi2 = max(abs(b - c) - 1, 0) ** 2 / (b + c)
+    return McNemar(b, c, chi2, math.erfc(math.sqrt(chi2 / 2)))
+
+
+def corrected_t_test(first: Any, second: Any, *, test_over_train: float) -> CorrectedT:
+    """The corrected resampled t-test of two classifiers on the same folds.
+
+    Parameters
+    ----------
+    first, second : (n_folds,)
+        The scores of the two, fold by fold.
+    test_over_train : float
+        Tested documents by learned ones: 1/9 for ten folds.
+
+    Examples
+    --------
+    >>> result = corrected_t_test([0.91, 0.92, 0.93], [0.90, 0.90, 0.90], test_over_train=1 / 2)
+    >>> round(result.t, 4), result.degrees, round(result.p, 4)
+    (2.1909, 2, 0.1598)
+    """
+    from scipy.special import stdtr
+
+    one, other = np.asarray(first, float), np.asarray(second, float)
+    if one.ndim != 1 or one.shape != other.shape or len(one) < 2 or not np.isfinite([one, other]).all():
+        raise DataError("give the scores of both classifiers for the same folds, two folds or more")
+    if not 0 < test_over_train < math.inf:
+        raise OptionError(f"test_over_train should be more than 0, not {test_over_train!r}: 1/9 for ten folds")
+    differences = one - other
+    mean, variance = float(differences.mean()), float(differences.var(ddof=1))
+    if not variance:
+        t = math.copysign(math.inf, mean) if mean else 0.0
+    else:
+        t = mean / math.sqrt((1 / len(one) + test_over_train) * variance)
+    return CorrectedT(mean, t, len(one) - 1, float(2 * stdtr(len(one) - 1, -abs(t))))

@@ -1,0 +1,349 @@
+"""Leave-one-out against its definition: learn all the other documents, and score the one that was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bunrui
+from bunrui import AnalyzerSpec, TextClassifier
+from bunrui.errors import DataError, LabelError, OptionError
+from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
+from bunrui.models import MODELS
+from tests.kernel.test_analyze import forced
+
+Floats = npt.NDArray[np.float64]
+
+every = pytest.mark.parametrize("model", MODELS)
+
+TEXTS = [["p", "p", "both"], ["q", "both"], ["q", "q", "r"], [], ["r"], ["alone", "alone"], ["p", "q", "both", "p"]]
+LABELS = ["P", "Q", "Q", "P", "R", "P", "P"]
+
+
+@pytest.fixture(params=["plain", "compiled"], autouse=True)
+def mode(request: pytest.FixtureRequest) -> Iterator[None]:
+    with forced(request.param):
+        yield
+
+
+def names_of(labels: Sequence[Any]) -> list[str]:
+    return sorted({name for label in labels for name in ([label] if isinstance(label, str) else label)})
+
+
+def refitted(
+    texts: Sequence[Any], labels: Sequence[Any], *, score: Any = TextClassifier.scores, **options: Any
+) -> tuple[list[str], Floats]:
+    """The definition."""
+    classes = names_of(labels)
+    out = np.full((len(texts), len(classes)), -np.inf)
+    for d in range(len(texts)):
+        others = [k for k in range(len(texts)) if k != d]
+        clf = TextClassifier(**options).learn([texts[k] for k in others], [labels[k] for k in others])
+        out[d, [classes.index(name) for name in clf.classes_.tolist()]] = score(clf, [texts[d]])[0]
+    return classes, out
+
+
+def check(texts: Sequence[Any], labels: Sequence[Any], **options: Any) -> None:
+    clf = TextClassifier(**options)
+    classes, scores = loo_scores(clf, texts, labels)
+    expected_classes, expected = refitted(texts, labels, **options)
+    assert classes.tolist() == expected_classes
+    np.testing.assert_array_equal(scores, expected)
+    found = leave_one_out(clf, texts, labels)
+    assert found.classes.tolist() == expected_classes
+    assert found.predictions.tolist() == [expected_classes[k] for k in expected.argmax(axis=1)]
+    np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, rtol=1e-12)
+    assert (found.probabilities[np.isneginf(expected)] == 0).all()
+    assert clf.counts.n_docs == 0
+
+
+# --- the definition, on whatever Hypothesis draws
+
+words = st.sampled_from([*"abcdefgh", "long-enough-to-need-its-bytes-compared"])
+token_lists = st.lists(words, max_size=8)
+documents = st.one_of(
+    st.lists(token_lists, min_size=2, max_size=9),
+    st.lists(st.dictionaries(words, st.integers(0, 4), max_size=5), min_size=2, max_size=7),
+    st.lists(token_lists.map(" ".join), min_size=2, max_size=7),
+)
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
+    texts = draw(documents)
+    # With 16 classes and more, lists of cells are no longer filled up.
+    names = [f"c{k:02}" for k in range(draw(st.sampled_from([1, 2, 3, 20])))]
+    label: st.SearchStrategy[Any] = st.sampled_from(names)
+    if draw(st.booleans()):
+        label = st.sets(st.sampled_from(names), min_size=1, max_size=3)
+    return texts, draw(st.lists(label, min_size=len(texts), max_size=len(texts)))
+
+
+def smoothings(model: str) -> st.SearchStrategy[dict[str, Any]]:
+    by_word = st.dictionaries(words, st.floats(1.01, 3), min_size=1)
+    alphas = st.one_of(st.none(), st.floats(1.001, 4))
+    if model != "bernoulli":
+        alphas = st.one_of(alphas, by_word)
+    smooth = st.fixed_dictionaries({"smoothing": st.sampled_from(["eap", "map"]), "alpha": alphas})
+    return st.one_of(smooth, st.just({"smoothing": "mle"}))
+
+
+priors = st.one_of(
+    st.sampled_from(["empirical", "uniform", "smoothed"]),
+    st.lists(st.floats(0.01, 1), min_size=20, max_size=20).map(lambda p: {f"c{k:02}": p[k] for k in range(20)}),
+)
+
+
+GIVEN = {f"c{k:02}": (k + 1) / 30 for k in range(20)}
+
+
+@every
+@given(data=st.data())
+@settings(max_examples=60)
+def test_equals_learning_the_other_documents(model: str, data: st.DataObject) -> None:
+    texts, labels = data.draw(corpora())
+    options = {
+        "analyzer": data.draw(st.sampled_from(["words", "universal"])),
+        "prior": data.draw(priors),
+        "unseen": data.draw(st.sampled_from(["ignore", "smooth"])),
+        "min_df": data.draw(st.sampled_from([1, 1, 2, 3])),
+        **data.draw(smoothings(model)),
+    }
+    check(texts, labels, model=model, **options)
+
+
+@every
+@given(corpus=corpora(), most=st.integers(1, 6), method=st.sampled_from(["mi", "chi2"]))
+@settings(max_examples=5)
+def test_selection_is_that_of_the_other_documents(
+    model: str, corpus: tuple[list[Any], list[Any]], most: int, method: str
+) -> None:
+    check(*corpus, model=model, max_features=(method, most))
+
+
+@every
+@given(data=st.data())
+@settings(max_examples=20)
+def test_log_odds_equal_those_of_the_other_documents(model: str, data: st.DataObject) -> None:
+    texts, labels = data.draw(corpora())
+    options = {
+        "model": model,
+        "prior": data.draw(st.one_of(priors.filter(lambda prior: not isinstance(prior, dict)), st.just(GIVEN))),
+        "unseen": data.draw(st.sampled_from(["ignore", "smooth"])),
+        "min_df": data.draw(st.sampled_from([1, 2])),
+        **data.draw(smoothings(model)),
+    }
+    if model == "wcnb":
+        with pytest.raises(OptionError, match="wcnb tells labels from each other"):
+            loo_log_odds(TextClassifier(**options), texts, labels)
+        return
+    found, odds = loo_log_odds(TextClassifier(**options), texts, labels)
+    classes, expected = refitted(texts, labels, score=TextClassifier.label_odds, **options)
+    assert found.tolist() == classes
+    np.testing.assert_allclose(odds, expected, rtol=1e-9, atol=1e-9)
+
+
+@every
+@given(corpus=corpora())
+@settings(max_examples=4)
+def test_log_odds_where_features_are_chosen(model: str, corpus: tuple[list[Any], list[Any]]) -> None:
+    if model == "wcnb":
+        return
+    odds = loo_log_odds(TextClassifier(model, max_features=3), *corpus)[1]
+    expected = refitted(*corpus, score=TextClassifier.label_odds, model=model, max_features=3)[1]
+    np.testing.assert_array_equal(odds, expected)
+
+
+@pytest.mark.parametrize("options", [{"class_norm": True}, {"against_rest": True}])
+def test_options_that_fit_anew(options: dict[str, bool]) -> None:
+    for model in ("multinomial", "binary", "mixed"):
+        check(TEXTS, LABELS, model=model, **options)
+
+
+# --- what is special
+
+
+@every
+@pytest.mark.parametrize("unseen", ["ignore", "smooth"])
+@pytest.mark.parametrize(
+    ("texts", "labels"),
+    [
+        ([[], [], []], ["x", "y", "y"]),
+        ([["a"], []], ["x", "y"]),
+        ([["a", "b"], ["c", "c"], ["d"]], ["x", "y", "x"]),
+        ([["a"], ["a"]], ["x", "x"]),
+        ([["a", "b"], ["b"], ["a", "a"]], ["x", "x", "x"]),
+        ([["a", "b"], ["b", "c"], ["c"]], ["x", "y", "z"]),
+        ([["a", "b"], ["b", "c"], ["c"]], [{"x", "y"}, {"z"}, {"y", "z"}]),
+        (TEXTS, LABELS),
+    ],
+    ids=["no words", "an empty one", "unique words", "twins", "one class", "classes of one", "label sets", "mixed"],
+)
+def test_special_corpora(model: str, unseen: str, texts: list[Any], labels: list[Any]) -> None:
+    for smoothing in ("eap", "map", "mle"):
+        for min_df in (1, 2):
+            check(texts, labels, model=model, smoothing=smoothing, unseen=unseen, min_df=min_df)
+
+
+@every
+def test_a_class_with_one_document_is_never_predicted_for_it(model: str) -> None:
+    found = leave_one_out(TextClassifier(model), TEXTS, LABELS)
+    assert LABELS[4] == "R"
+    assert found.predictions[4] != "R"
+    assert found.probabilities[4, found.classes.tolist().index("R")] == 0
+
+
+def test_any_of_several_labels_is_right() -> None:
+    texts = [["a", "b"], ["a"], ["a"], ["c"], ["c"]]
+    found = leave_one_out(TextClassifier("multinomial"), texts, [{"x", "y"}, {"x"}, {"x"}, {"z"}, {"z"}])
+    assert found.predictions.tolist() == ["x", "x", "x", "z", "z"]
+    assert found.metrics.accuracy == 1.0
+
+
+@every
+@pytest.mark.parametrize("n_classes", [3, 20])
+def test_documents_that_repeat_their_words(model: str, n_classes: int) -> None:
+    """Lists of cells that are short and full; many words that a document has more than once."""
+    rng = np.random.default_rng(0)
+    texts = [[f"w{k}" for k in rng.zipf(1.3, 40) % 50] for _ in range(24)]
+    check(texts, [f"c{k % n_classes}" for k in range(24)], model=model)
+
+
+@every
+def test_words_of_a_few_of_many_classes(model: str) -> None:
+    """A cell is found among those of a list that is not filled up."""
+    texts = [[f"five{k // 10}"] * (k % 3 + 1) + [f"two{k // 4}", f"two{k // 4}", "all"] for k in range(80)]
+    check(texts, [f"c{k // 2:02}" for k in range(80)], model=model)
+
+
+@every
+def test_many_occurrences(model: str) -> None:
+    """More than weights are kept for."""
+    texts = [{"a": 70_000, "b": 1}, {"a": 9_000, "b": 5_000}, {"a": 4_200, "c": 2}]
+    check(texts, ["x", "x", "y"], model=model)
+
+
+@pytest.mark.parametrize("analyzer", ["universal", "words", AnalyzerSpec(urls=True, words=3), str.split])
+def test_analyzers(analyzer: Any) -> None:
+    # Decomposed Hangul, a final sigma and İ only Python folds.
+    texts = ["ΟΔΟΣ ΟΔΟΣ Ὀδυσσεύς", "한글 글자", "İstanbul ΟΔΟΣ http://x.y/z", "無料です 無料", "plain words", ""]
+    for model in ("multinomial", "binary-complement"):
+        for unseen in ("ignore", "smooth"):
+            check(texts, ["a", "b", "a", "b", "a", "b"], model=model, analyzer=analyzer, unseen=unseen)
+
+
+def test_many_documents_on_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    texts = [" ".join(f"word{k}" for k in rng.zipf(1.2, 3000) % 5000) for _ in range(150)]
+    labels = [f"c{k}" for k in rng.integers(0, 5, 150)]
+    alone = {}
+    with forced("compiled"):
+        for n in ("1", "4"):
+            monkeypatch.setenv("BUNRUI_THREADS", n)
+            corpus = Corpus(TextClassifier(analyzer="words"), texts, labels)
+            for model in MODELS:
+                scores = corpus.scores(model)
+                assert np.array_equal(alone.setdefault(model, scores), scores)
+        # Unlearning and scoring a few of them gives the same.
+        clf = TextClassifier(analyzer="words").learn(texts, labels)
+        for d in (0, 75, 149):
+            clf.unlearn([texts[d]], [labels[d]])
+            for model, scores in alone.items():
+                np.testing.assert_array_equal(clf.with_model(model).scores([texts[d]])[0], scores[d])
+            clf.learn([texts[d]], [labels[d]])
+
+
+# --- the corpus
+
+
+def test_a_corpus_answers_as_any_model() -> None:
+    corpus = Corpus(TextClassifier("wcnb", alpha=2.0), TEXTS, LABELS)
+    assert repr(corpus) == "Corpus(7 documents, 3 classes, 5 features)"
+    for model in MODELS:
+        for options in ({}, {"alpha": 0.7}, {"smoothing": "mle"}, {"min_df": 2, "alpha": None}, {"unseen": "smooth"}):
+            expected = refitted(TEXTS, LABELS, **({"model": model, "alpha": 2.0} | {"alpha": None, **options}))[1]
+            given_options = {"alpha": None, **options}
+            np.testing.assert_array_equal(corpus.scores(model, **given_options), expected)
+    np.testing.assert_array_equal(corpus.scores(), refitted(TEXTS, LABELS, model="wcnb", alpha=2.0)[1])
+    assert corpus.evaluate("binary").metrics.n == 7
+
+
+def test_mle_forgets_the_alpha_of_the_corpus() -> None:
+    corpus = Corpus(TextClassifier("binary", alpha=2.0), TEXTS, LABELS)
+    np.testing.assert_array_equal(
+        corpus.scores(smoothing="mle"), refitted(TEXTS, LABELS, model="binary", smoothing="mle")[1]
+    )
+
+
+def test_texts_of_any_kind() -> None:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    texts = [" ".join(text) for text in TEXTS]
+    expected = refitted(texts, LABELS)[1]
+    for kind in (tuple, np.array, pd.Series, pl.Series, pa.array, iter):
+        np.testing.assert_array_equal(loo_scores(TextClassifier(), kind(texts), kind(LABELS))[1], expected)
+    np.testing.assert_array_equal(
+        loo_scores(TextClassifier(max_features=3), pa.array(texts), LABELS)[1],
+        refitted(texts, LABELS, max_features=3)[1],
+    )
+
+
+def test_a_classifier_in_a_file_knows_its_documents(tmp_path: Path) -> None:
+    texts = ["cheap pills now", "meeting at noon", "pills pills", "noon", "lunch"]
+    labels = [["spam"], ["ham"], ["spam", "ads"], ["ham"], ["ham"]]
+    with bunrui.create(tmp_path / "a.bunrui", keep="text", model="multinomial") as clf:
+        clf.learn(texts[:3], labels[:3])
+        clf.learn([["noon"]], labels[3:4])
+        clf.learn(texts[4:], labels[4:])
+        found = leave_one_out(clf)
+        scores, odds = loo_scores(clf)[1], loo_log_odds(clf)[1]
+        counts = clf.counts.copy()
+        assert clf.counts == counts
+    np.testing.assert_array_equal(scores, refitted(texts, labels, model="multinomial")[1])
+    assert odds.shape == (5, 3)
+    assert found.classes.tolist() == ["ads", "ham", "spam"]
+    with bunrui.create(tmp_path / "b.bunrui", keep="nothing") as clf:
+        clf.learn(texts, labels)
+        with pytest.raises(OptionError, match="keeps no texts: give the texts and their labels"):
+            leave_one_out(clf)
+        assert leave_one_out(clf, texts, labels).metrics.n == 5
+
+
+# --- what is refused
+
+
+def test_errors() -> None:
+    clf = TextClassifier()
+    with pytest.raises(OptionError, match="keeps no texts"):
+        leave_one_out(clf)
+    with pytest.raises(OptionError, match="needs the labels of the texts too"):
+        leave_one_out(clf, ["a", "b"])
+    for texts in ([], ["a"]):
+        with pytest.raises(DataError, match=f"^{len(texts)} documents without one leave nothing to learn from"):
+            leave_one_out(clf, texts, ["x"] * len(texts))
+    with pytest.raises(DataError, match="there are 2 texts and 1 labels"):
+        leave_one_out(clf, ["a", "b"], ["x"])
+    with pytest.raises(LabelError):
+        leave_one_out(clf, ["a", "b"], ["x", ""])
+    corpus = Corpus(clf, ["a", "b"], ["x", "y"])
+    with pytest.raises(OptionError, match="make a new corpus of the texts"):
+        corpus.scores(analyzer="words")
+    with pytest.raises(OptionError, match="there is no model 'bayes'"):
+        corpus.scores("bayes")
+    with pytest.raises(OptionError, match="would be trained 2 times: use cross_validate"):
+        corpus.scores("nbsvm")
+    with pytest.raises(OptionError, match="takes one alpha for all words"):
+        corpus.scores("bernoulli", alpha={"a": 1.0})
+    with pytest.raises(OptionError, match="the prior of 'y' should be above 0"):
+        corpus.scores("binary", prior={"x": 0.5})
+    with pytest.raises(OptionError, match="the prior of the label 'y' by itself should be above 0 and below 1"):
+        corpus.log_odds("binary", prior={"x": 0.5, "y": 1.0})

@@ -1,0 +1,173 @@
+"""Rankings: scikit-learn's numbers with and without ties, and what it leaves undefined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import sklearn.metrics
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from bunrui.evaluation.ranking import (
+    average_precision,
+    macro,
+    precision_recall_curve,
+    recall_at_fpr,
+    roc_auc,
+    roc_curve,
+    sharpened,
+)
+
+# Few scores give ties, floats none; huge and tiny ones do not add up, and infinite ones have no difference.
+scores = st.sampled_from([0.0, 0.1, 0.5, 1.0]) | st.floats(-1e300, 1e300) | st.sampled_from([math.inf, -math.inf])
+documents = st.lists(st.tuples(st.booleans(), scores), min_size=1, max_size=60)
+finite = documents.map(lambda drawn: [(positive, float(np.clip(score, -10, 10))) for positive, score in drawn])
+
+
+def columns(drawn: list[tuple[bool, float]]) -> tuple[np.ndarray, np.ndarray]:
+    positive, score = zip(*drawn, strict=True)
+    return np.array(positive), np.array(score)
+
+
+def has_both(drawn: list[tuple[bool, float]]) -> bool:
+    return len({positive for positive, _ in drawn}) == 2
+
+
+# --- scikit-learn
+
+
+@given(finite.filter(has_both))
+def test_areas_as_sklearn(drawn: list[tuple[bool, float]]) -> None:
+    positive, score = columns(drawn)
+    assert roc_auc(positive, score) == pytest.approx(sklearn.metrics.roc_auc_score(positive, score), rel=1e-12)
+    expected = sklearn.metrics.average_precision_score(positive, score)
+    assert average_precision(positive, score) == pytest.approx(expected, rel=1e-12)
+
+
+@given(finite.filter(has_both))
+@example([(True, 0.5), (False, 0.5)])
+@example([(True, 0.1), (False, 0.5), (True, 0.9)])
+def test_curves_as_sklearn(drawn: list[tuple[bool, float]]) -> None:
+    positive, score = columns(drawn)
+    for ours, theirs in (
+        (roc_curve(positive, score), sklearn.metrics.roc_curve(positive, score)),
+        (precision_recall_curve(positive, score), sklearn.metrics.precision_recall_curve(positive, score)),
+    ):
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@given(finite.filter(has_both), st.sampled_from([0, 0.001, 0.01, 0.1, 0.29, 0.5, 1]))
+def test_recall_as_sklearn(drawn: list[tuple[bool, float]], fpr: float) -> None:
+    positive, score = columns(drawn)
+    theirs, recall, _ = sklearn.metrics.roc_curve(positive, score, drop_intermediate=False)
+    assert recall_at_fpr(positive, score, fpr) == pytest.approx(recall[theirs <= fpr].max(), rel=1e-12)
+
+
+@pytest.mark.parametrize("decimals", [1, 3, 17])
+def test_many_documents_as_sklearn(decimals: int) -> None:
+    rng = np.random.default_rng(decimals)
+    p = rng.dirichlet(np.full(7, 0.3), 4000)
+    labels = np.array([rng.choice(7, p=0.5 * row + 0.5 / 7) for row in p])
+    rounded = np.round(p, decimals)
+    own = np.eye(7, dtype=bool)[labels]
+    by_class = [sklearn.metrics.roc_auc_score(own[:, c], rounded[:, c]) for c in range(7)]
+    assert macro(roc_auc, own, rounded) == pytest.approx(np.mean(by_class), rel=1e-12)
+    expected = sklearn.metrics.average_precision_score(own, rounded, average="macro")
+    assert macro(average_precision, own, rounded) == pytest.approx(expected, rel=1e-12)
+    expected = sklearn.metrics.roc_auc_score(labels, p, multi_class="ovr", average="macro")
+    assert macro(roc_auc, own, p) == pytest.approx(expected, rel=1e-12)
+
+
+# --- worked by hand
+
+
+@given(documents)
+def test_area_is_the_share_of_pairs_in_order(drawn: list[tuple[bool, float]]) -> None:
+    spam = [score for positive, score in drawn if positive]
+    ham = [score for positive, score in drawn if not positive]
+    points = [1.0 if s > h else 0.5 if s == h else 0.0 for s in spam for h in ham]
+    found = roc_auc(*columns(drawn))
+    assert found == pytest.approx(sum(points) / len(points), rel=1e-12) if points else math.isnan(found)
+
+
+def test_recall_at_a_rate() -> None:
+    """1,000 hams: one above .9 is allowed at a rate of .001, the second at .5 is not."""
+    positive = np.array([True] * 4 + [False] * 1000)
+    score = np.array([0.95, 0.9, 0.6, 0.4, 0.97, 0.5] + [0.1] * 998)
+    assert recall_at_fpr(positive, score, 0.0009) == 0
+    assert recall_at_fpr(positive, score, 0.001) == 0.75
+    assert recall_at_fpr(positive, score, 0.002) == 1
+
+
+def test_equal_scores_are_taken_together() -> None:
+    """At the threshold .5 there is no taking the spam alone."""
+    positive, score = np.array([True, False]), np.array([0.5, 0.5])
+    assert roc_auc(positive, score) == 0.5
+    assert average_precision(positive, score) == 0.5
+    assert recall_at_fpr(positive, score, 0.5) == 0
+    assert roc_curve(positive, score).tpr.tolist() == [0, 1]
+
+
+# --- what is not defined
+
+
+@pytest.mark.parametrize("positive", [True, False])
+def test_documents_of_one_kind(positive: bool) -> None:
+    own, score = np.full(3, positive), np.array([0.1, 0.5, 0.5])
+    assert math.isnan(roc_auc(own, score))
+    assert math.isnan(recall_at_fpr(own, score, 0.1))
+    found = average_precision(own, score)
+    assert found == 1 if positive else math.isnan(found)
+    curve = roc_curve(own, score)
+    assert np.isnan(curve.fpr).all() == positive
+    assert np.isnan(curve.tpr).all() != positive
+    assert np.isnan(precision_recall_curve(own, score).recall[:-1]).all() != positive
+
+
+@pytest.mark.parametrize("measure", [roc_auc, average_precision])
+def test_classes_without_documents_count_in_no_mean(measure: Callable[[np.ndarray, np.ndarray], float]) -> None:
+    own = np.array([[True, False, False], [False, True, False], [True, False, False]])
+    score = np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6], [0.1, 0.5, 0.4]])
+    with_it, without = macro(measure, own, score), macro(measure, own[:, :2], score[:, :2])
+    assert with_it == without == (measure(own[:, 0], score[:, 0]) + measure(own[:, 1], score[:, 1])) / 2
+    assert math.isnan(macro(measure, np.zeros((2, 2), bool), np.zeros((2, 2))))
+
+
+# --- probabilities that have rounded to 1
+
+
+def test_probabilities_of_1_are_ranked() -> None:
+    """The log-odds of the documents are 100, 50, 40 and 0: as float64, three of the probabilities are 1."""
+    log_odds = np.array([50.0, 0.0, 100.0, 40.0])
+    p = np.column_stack([1 / (1 + np.exp(-log_odds)), 1 / (1 + np.exp(log_odds))])
+    assert (p[:, 0] == 1).sum() == 3
+    first = np.array([False, False, True, False])
+    assert roc_auc(first, p[:, 0]) == pytest.approx(2 / 3)
+    assert roc_auc(first, sharpened(p)[:, 0]) == 1
+
+
+@given(st.lists(st.floats(-2000, 2000), min_size=2, max_size=30))
+def test_sharpened_keeps_the_order_of_log_odds(log_odds: list[float]) -> None:
+    odds = np.array(log_odds)
+    log_p = np.column_stack([-np.logaddexp(0, -odds), -np.logaddexp(0, odds)])
+    scores = sharpened(np.exp(log_p))
+    for one, other in zip(np.argsort(odds, kind="stable")[:-1], np.argsort(odds, kind="stable")[1:], strict=True):
+        assert scores[one, 0] <= scores[other, 0]
+        if abs(odds[one]) < 700 and odds[other] - odds[one] > 0.1 and not 30 < odds[other] < 40:
+            assert scores[one, 0] < scores[other, 0]
+        assert scores[one, 1] >= scores[other, 1]
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3).filter(any), min_size=1))
+def test_sharpened_leaves_ties(weights: list[list[int]]) -> None:
+    p = np.array(weights, float)
+    p /= p.sum(axis=1, keepdims=True)
+    before, found = p.copy(), sharpened(p)
+    assert (p == before).all()
+    for column, sharp in zip(p.T, found.T, strict=True):
+        assert (np.equal.outer(column, column) == np.equal.outer(sharp, sharp)).all()
+        assert (np.less.outer(column, column) == np.less.outer(sharp, sharp)).all()
