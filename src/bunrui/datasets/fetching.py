@@ -1,0 +1,285 @@
+"""Get a corpus, check it, and write it as Parquet.
+
+cache/NAME/
+    FILE                  as the publisher has it, unless the user brought a copy
+    FILE.sha256           its hash: the official one, or that of the first download
+    FILE.part             a download that is not complete
+    SPLIT.parquet         label and text, or the columns of a table
+    SPLIT-unlabelled.parquet   documents without a label, where the split has some
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from bunrui.datasets import cache
+from bunrui.datasets.archives import Member, members
+from bunrui.datasets.catalogue import CORPORA
+from bunrui.datasets.download import Report, UnreachableError, download, forget
+from bunrui.datasets.registry import Corpus, File, named
+from bunrui.documents.reading import Progress
+from bunrui.errors import DataError, OptionError
+
+__all__ = ["fetch", "load", "path"]
+
+_MOST_BYTES = 1 << 30
+"""Of a file whose size is not known."""
+
+_UNLABELLED = "-unlabelled"
+_STEP = 500  # members between two reports
+
+
+def fetch(
+    name: str,
+    source: str | os.PathLike[str] | None = None,
+    *,
+    report: Report | None = None,
+    notice: Callable[[str], None] | None = None,
+) -> Path:
+    """Download a corpus, or take a copy of it, and write its splits as Parquet.
+
+    Read `CORPORA[name].terms` before.  What is there already is checked and left as it is; `source` replaces it.
+
+    Parameters
+    ----------
+    name : str
+        One of `CORPORA`.
+    source : path, optional
+        A copy to be read in place of a download: the publisher's file, or a folder with it, or with what it unpacks to.
+    report : callable, optional
+        Called with what is being done, and how many bytes of how many are done.
+    notice : callable, optional
+        Called with what else there is to know, such as a number of documents that is not the expected one.
+
+    Returns
+    -------
+    Path
+        The folder with a file `SPLIT.parquet` for each split.
+    """
+    corpus = named(CORPORA, name)
+    home = cache.folder() / corpus.name
+    notice = notice or (lambda message: None)
+    if source is not None:
+        with cache.locked(home):
+            given = _given(corpus, Path(source), notice)
+            _write(corpus, _read(corpus, given, report, notice), home)
+        return home
+    if _is_ready(corpus, home) and not any(_came(home / file.name) for file in corpus.files):
+        return home  # read from a copy that the user brought
+    if not corpus.has_address:
+        names = ", ".join(file.name for file in corpus.files)
+        raise DataError(
+            f"no official address of {names} could be verified: get it yourself (see {corpus.home}), and give it with "
+            f"'bunrui datasets fetch {corpus.name} --from PATH'"
+        )
+    with cache.locked(home):
+        files = [_obtain(corpus, file, home, report) for file in corpus.files]
+        if not _is_ready(corpus, home):
+            try:
+                tables = _read(corpus, files, report, notice)
+            except DataError as error:
+                raise _useless(corpus, home, error) from error
+            _write(corpus, tables, home)
+        with cache.writing(home):
+            for each in files:
+                if cache.remembered(each) is None:  # placed here by the user
+                    cache.remember(each, cache.digest(each))
+    return home
+
+
+def path(name: str) -> Path:
+    """The folder of a corpus that was fetched; in it lies a file `SPLIT.parquet` for each split.
+
+    Raises
+    ------
+    DataError
+        Where it is not there.
+    """
+    corpus = named(CORPORA, name)
+    home = cache.folder() / corpus.name
+    if not _is_ready(corpus, home):
+        raise DataError(f"{name} is not in {home}: get it with 'bunrui datasets fetch {name}'")
+    return home
+
+
+def load(name: str, split: str = "all") -> pa.Table:
+    """A corpus that was fetched, or a split of it.
+
+    Parameters
+    ----------
+    name : str
+        One of `CORPORA`.
+    split : str
+        One of the corpus' `splits`, such as "train" or "test"; "all" for all of them together.
+
+    Returns
+    -------
+    pyarrow.Table
+        `label`, a string or a list of strings, and `text`; of tables, `label` and a column for each attribute.
+        Documents without a label, which Reuters has, come last.
+    """
+    import pyarrow.parquet as pq
+
+    corpus, home = named(CORPORA, name), path(name)
+    if split != "all" and split not in corpus.splits:
+        known = "it has no official split" if corpus.splits == ("all",) else f"it has {', '.join(corpus.splits)}"
+        raise OptionError(f"{name} has no split {split!r}: {known}; 'all' is all of it")
+    splits = corpus.splits if split == "all" else (split,)
+    files = [home / f"{each}{suffix}.parquet" for suffix in ("", _UNLABELLED) for each in splits]
+    return pa.concat_tables(pq.read_table(file) for file in files if file.is_file())
+
+
+def _is_ready(corpus: Corpus, home: Path) -> bool:
+    return all((home / f"{split}.parquet").is_file() for split in corpus.splits)
+
+
+# --- the publisher's files
+
+
+def _came(target: Path) -> bool:
+    """Whether a file was downloaded or placed here, also if it is gone."""
+    return target.exists() or cache.remembered(target) is not None
+
+
+def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Path:
+    """A file in its place, checked; downloaded if it is not there."""
+    target = home / file.name
+    if target.is_file():
+        _check(corpus, file, target)
+        return target
+    try:
+        part = download(str(file.url), target, limit=file.n_bytes or _MOST_BYTES, report=report)
+    except UnreachableError as error:
+        raise DataError(
+            f"{error}. Download {file.name} by other means (see {corpus.home}), and place it as {target}, "
+            f"or give it with 'bunrui datasets fetch {corpus.name} --from PATH'"
+        ) from error
+    found, expected = cache.digest(part), file.sha256 or cache.remembered(target)
+    if expected not in (None, found):
+        forget(target)
+        raise DataError(
+            f"{file.url} is not the file that is expected: its SHA-256 is {found}, not {expected}. It was removed: try "
+            f"again later, or see {corpus.home}" + ("" if file.sha256 else f"; to take it, delete {target}.sha256")
+        )
+    with cache.writing(home):
+        cache.remember(target, found)
+        os.replace(part, target)
+        forget(target)
+    return target
+
+
+def _check(corpus: Corpus, file: File, target: Path) -> None:
+    """Compare a file with the hash that is known; one that we brought and that is damaged is removed."""
+    found, before = cache.digest(target), cache.remembered(target)
+    expected = file.sha256 or before
+    if expected in (None, found):
+        return
+    if before is None:
+        raise DataError(
+            f"{target} is not the official file: its SHA-256 is {found}, not {expected}. Replace it, or give your copy "
+            f"with 'bunrui datasets fetch {corpus.name} --from PATH', which takes it as it is"
+        )
+    target.unlink()
+    raise DataError(
+        f"{target} has changed since it came (SHA-256 {found}, not {expected}): it was removed, fetch again"
+    )
+
+
+def _useless(corpus: Corpus, home: Path, error: DataError) -> DataError:
+    """The error of files that cannot be read; those that we brought, and that no hash vouches for, are removed."""
+    removed = []
+    for file in corpus.files:
+        target = home / file.name
+        if file.sha256 is None and cache.remembered(target) is not None:
+            target.unlink(missing_ok=True)
+            cache.forget(target)
+            removed.append(file.name)
+    hint = f". What was downloaded is removed ({', '.join(removed)}): fetch again, or see {corpus.home}"
+    return DataError(f"{error}{hint if removed else ''}")
+
+
+def _given(corpus: Corpus, source: Path, notice: Callable[[str], None]) -> list[Path]:
+    """What to read of a copy that the user has."""
+    if not source.exists():
+        raise DataError(f"there is no file or folder {str(source)!r}: check the path")
+    if not source.is_dir():
+        files = [source]
+    else:
+        files = [source / file.name for file in corpus.files]
+        there = [file for file in files if file.is_file()]
+        files = files if len(there) == len(files) else [source]
+    for known in corpus.files:
+        for given in files:
+            if given.is_file() and given.name == known.name and known.sha256 not in (None, cache.digest(given)):
+                notice(f"{given} is not the official file (its SHA-256 differs); it is taken as it is")
+    return files
+
+
+# --- splits
+
+
+def _read(
+    corpus: Corpus, files: list[Path], report: Report | None, notice: Callable[[str], None]
+) -> Mapping[str, pa.Table]:
+    tables = corpus.read(_all(files, report))
+    where = ", ".join(map(str, files))
+    if missing := [split for split in corpus.splits if split not in tables]:
+        names = ", ".join(file.name for file in corpus.files)
+        parts = "documents" if corpus.splits == ("all",) else f"documents of {', '.join(missing)}"
+        raise DataError(f"there are no {parts} in {where}: {names} is expected, or what it unpacks to")
+    for split in corpus.splits:
+        found, expected = tables[split].num_rows, corpus.rows.get(split, tables[split].num_rows)
+        if found != expected:
+            notice(f"{corpus.name}, {split}: {found:,} documents, where the official corpus has {expected:,}")
+    return {split: tables[split] for split in corpus.splits}
+
+
+def _all(files: list[Path], report: Report | None) -> Iterator[Member]:
+    progress = Progress()
+    total = sum(file.stat().st_size for file in files if file.is_file()) or None
+    n_members = 0
+    for file in files:
+        for member in members(file, progress):
+            yield member
+            n_members += 1
+            if report is not None and n_members % _STEP == 0:
+                report("reading", progress.bytes_read, total)
+
+
+def _write(corpus: Corpus, tables: Mapping[str, pa.Table], home: Path) -> None:
+    """All splits under other names, and only then under their own."""
+    import pyarrow.parquet as pq
+
+    written: dict[Path, Path] = {}
+    try:
+        with cache.writing(home):
+            for name, table in _parts(tables):
+                final = home / f"{name}.parquet"
+                written[final] = home / f".{final.name}.{os.getpid()}"
+                pq.write_table(table, written[final], compression="zstd")
+            for split in corpus.splits:
+                (home / f"{split}{_UNLABELLED}.parquet").unlink(missing_ok=True)
+            for final, temporary in written.items():
+                os.replace(temporary, final)
+    finally:
+        for temporary in written.values():
+            temporary.unlink(missing_ok=True)
+
+
+def _parts(tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, Any]]:
+    """Tables by the names of their files; documents without a label, which no classifier takes, have their own."""
+    import pyarrow.compute as pc
+
+    for split, table in tables.items():
+        if pa.types.is_list(table["label"].type):
+            is_labelled = pc.greater(pc.list_value_length(table["label"]), 0)
+            unlabelled = table.filter(pc.invert(is_labelled))
+            if unlabelled.num_rows:
+                yield f"{split}{_UNLABELLED}", unlabelled
+            table = table.filter(is_labelled)
+        yield split, table
