@@ -1,0 +1,295 @@
+"""Counting and predicting on the machines of a Ray cluster.
+
+    blocks ──► counts in parts, by feature ──► parts of the same number added up, as a tree ──► one classifier
+    blocks, and the classifier sent once to each machine ──► a folder of tables
+
+Whatever runs elsewhere is a pure function of its block: a block whose machine is lost is done again on another one, and
+gives the same.  This process takes the result of each block once.  Integers add up in any order, so that the counts are
+the same bits for any number of blocks, parts and workers.  docs/decisions/008
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from bunrui.documents import read
+from bunrui.engines import tasks
+from bunrui.engines.blocks import Block, split
+from bunrui.engines.outputs import Folder
+from bunrui.engines.partitions import add_part
+from bunrui.engines.tasks import Answers, Done, Labels, blank
+from bunrui.engines.tree import Tree
+from bunrui.errors import BunruiError, DataError, OptionError
+from bunrui.models import MODELS
+
+__all__ = ["Counted", "Done", "connect", "count", "learn", "predict", "predict_blocks"]
+
+_RETRIES = 5  # of a block whose worker or machine is lost; an error in the data is final
+_MOST_PARTS = 64
+_AHEAD = 2  # blocks under way for each worker
+_PATIENCE = 10.0  # seconds
+
+Tell = Callable[[Done], None]
+
+
+class Counted(NamedTuple):
+    """What was counted, and by how many."""
+
+    n_docs: int
+    n_blocks: int
+    n_workers: int
+
+    def note(self) -> dict[str, Any]:
+        """For the list of changes of a file."""
+        return {"engine": "ray", "workers": self.n_workers, "blocks": self.n_blocks}
+
+
+def connect(address: str | None = None) -> Any:
+    """Ray, connected to the cluster at an address.
+
+    Without an address: to that of RAY_ADDRESS, or one that runs on this machine, else to one that is started for this
+    process.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise OptionError("the engine 'ray' needs ray, which is not installed: pip install 'bunrui[ray]'") from error
+    if ray.is_initialized():
+        return ray
+    shown = address or os.environ.get("RAY_ADDRESS", "")
+    try:
+        _knock(shown)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+    except (OSError, ValueError) as error:
+        raise OptionError(
+            f"there is no Ray cluster at {shown!r} ({_line(error)}): start one with 'ray start --head', or leave the "
+            "address out to use this machine alone"
+        ) from error
+    return ray
+
+
+def _knock(address: str) -> None:
+    """Raise what a port answers that nobody listens to: Ray itself asks it for many minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_PATIENCE).close()
+
+
+def _n_workers(ray: Any) -> int:
+    n_workers = int(ray.cluster_resources().get("CPU", 0))
+    if not n_workers:
+        raise OptionError("the Ray cluster has no CPUs: add machines to it")
+    return n_workers
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+# --- learning
+
+
+def learn(classifier: Any, data: Any, *, address: str | None = None, **reading: Any) -> Any:
+    """Learn documents on a cluster, all or none of them.
+
+    Parameters
+    ----------
+    classifier : TextClassifier or StoredClassifier
+        What learns.  A file must be one that keeps nothing of its documents.
+    data : ray.data.Dataset, or what `bunrui.documents.read` takes
+        A data set with the columns text and label; or files, such as `"s3://bucket/*.parquet"`, that all machines of
+        the cluster see.
+    address : str, optional
+        Of the cluster; by default the one on this machine, which is started if there is none.
+    **reading
+        Options of `bunrui.documents.read`, for files.
+
+    Returns
+    -------
+    TextClassifier or StoredClassifier
+        The classifier, which is now the one that learned the documents by itself, to the last bit of every score.
+    """
+    counted = _new(classifier)
+    count(counted, data if _is_dataset(data) else read(data, **reading), address=address)
+    return classifier.merge(counted)
+
+
+def count(
+    into: Any, data: Any, *, address: str | None = None, tell: Tell | None = None, block_bytes: int = 64 << 20
+) -> Counted:
+    """Count documents on a cluster, and add the counts to those of a new classifier in memory.
+
+    Parameters
+    ----------
+    into : TextClassifier
+    data : ray.data.Dataset or bunrui.documents.Reader
+    address : str, optional
+    tell : callable, optional
+        Called with `Done` for every block that is done.
+    block_bytes : int
+        About the size of a block, of files.
+    """
+    blocks = iter(()) if _is_dataset(data) else iter(split(data, block_bytes))  # its errors come before the cluster
+    ray = connect(address)
+    n_workers = _n_workers(ray)
+    n_parts = min(n_workers, _MOST_PARTS)
+    remote = ray.remote(num_cpus=1, max_retries=_RETRIES, num_returns=1 + n_parts)
+    task = remote(tasks.count_block)
+    if _is_dataset(data):
+        task, blocks = remote(tasks.count_table), _block_refs(data)
+    shared = [ray.put(into)]
+    tree = Tree(ray.remote(num_cpus=1, max_retries=_RETRIES)(tasks.add_parts).remote)
+    n_docs = n_blocks = 0
+    for refs in _completed(ray, (task.remote(shared, block, n_parts) for block in blocks), _AHEAD * n_workers):
+        done: Done = _got(ray, refs[0])
+        tree.add(refs[1:])
+        n_docs, n_blocks = n_docs + done.n_docs, n_blocks + 1
+        if tell is not None:
+            tell(done)
+    if not n_docs:
+        raise DataError("there are no documents to be read: nothing was changed")
+    parts = tree.total()
+    while parts:  # one after the other: they are large
+        add_part(into.counts, _got(ray, parts.pop()))
+    return Counted(n_docs, n_blocks, n_workers)
+
+
+# --- predicting
+
+
+def predict(
+    classifier: Any, data: Any, output: str | None = None, *, address: str | None = None, **reading: Any
+) -> Any:
+    """Predict the labels of documents on a cluster.
+
+    Parameters
+    ----------
+    classifier : TextClassifier or StoredClassifier
+    data : ray.data.Dataset, or what `bunrui.documents.read` takes
+        A data set with the column text, or files that all machines of the cluster see.
+    output : str, optional
+        For files: a folder, or its address, that all machines see; it is made.
+    address : str, optional
+        Of the cluster; by default the one on this machine, which is started if there is none.
+    **reading
+        Options of `bunrui.documents.read`, for files.
+
+    Returns
+    -------
+    ray.data.Dataset or None
+        The data set with the columns predicted and probability.  For files nothing: the folder has Parquet files in the
+        order of the documents, with the columns source, line, id, label and probability.
+    """
+    if _is_dataset(data):
+        shared = [connect(address).put((_in_memory(classifier), Labels))]
+        return data.map_batches(tasks.predict_table, batch_format="pyarrow", fn_kwargs={"shared": shared})
+    if output is None:
+        raise OptionError("predict needs output=, a folder for the labels of files")
+    predict_blocks(classifier, split(read(data, labelled=False, **reading)), output, address=address)
+    return None
+
+
+def predict_blocks(
+    classifier: Any,
+    blocks: Iterable[Block],
+    output: str,
+    answers: Callable[[Any], Answers] = Labels,
+    *,
+    address: str | None = None,
+    tell: Tell | None = None,
+) -> int:
+    """Predict blocks into the Parquet files of a folder; how many documents there were.
+
+    `answers` makes of a classifier the function that writes them; it runs on the workers.
+    """
+    sent = _in_memory(classifier)
+    folder = Folder.new(output)
+    ray = connect(address)
+    shared = [ray.put((sent, answers))]
+    task = ray.remote(num_cpus=1, max_retries=_RETRIES)(tasks.predict_block)
+    begun = ([task.remote(shared, block, folder, number)] for number, block in enumerate(blocks))
+    n_docs = 0
+    for (ref,) in _completed(ray, begun, _AHEAD * _n_workers(ray)):
+        done: Done = _got(ray, ref)
+        n_docs += done.n_docs
+        if tell is not None:
+            tell(done)
+    folder.finish()
+    if not n_docs:
+        raise DataError("there are no documents to be read: nothing was predicted")
+    return n_docs
+
+
+# --- the cluster
+
+
+def _new(classifier: Any) -> Any:
+    """A classifier in memory with the same options, if that can be sent."""
+    if classifier.model not in MODELS:
+        raise OptionError(
+            f"{classifier.model} is trained from documents, which are not kept where they are counted: choose one of "
+            f"{', '.join(MODELS)}"
+        )
+    return blank(classifier)
+
+
+def _in_memory(classifier: Any) -> Any:
+    """The classifier as it can be sent; one in a file cannot."""
+    new = _new(classifier)
+    return classifier if type(classifier) is type(new) else new.merge(classifier)
+
+
+def _completed(ray: Any, begun: Iterator[list[Any]], most: int) -> Iterator[list[Any]]:
+    """The results of tasks as they are done, at most so many of them under way; `begun` begins one at each step."""
+    pending: dict[Any, list[Any]] = {}
+    try:
+        for refs in begun:
+            pending[refs[0]] = refs
+            if len(pending) >= most:
+                yield pending.pop(_first(ray, pending))
+        while pending:
+            yield pending.pop(_first(ray, pending))
+    finally:
+        for ref in pending:
+            with suppress(Exception):  # whoever stops has a better reason
+                ray.cancel(ref)
+
+
+def _first(ray: Any, pending: dict[Any, Any]) -> Any:
+    ready, _ = ray.wait(list(pending), num_returns=1)
+    return ready[0]
+
+
+def _got(ray: Any, ref: Any) -> Any:
+    """A result; an error that a worker met is raised."""
+    try:
+        result = ray.get(ref)
+    except ray.exceptions.RayError as error:
+        cause = getattr(error, "cause", None)
+        if isinstance(error, ray.exceptions.RayTaskError) and not isinstance(cause, ray.exceptions.RayError):
+            raise  # a mistake in the code, whose traceback is in it
+        raise BunruiError(
+            f"the cluster could not do a block, however often it tried: {_line(error)}. Look for what ended its "
+            "workers, often a lack of memory"
+        ) from error
+    if isinstance(result, BunruiError):
+        raise result
+    return result
+
+
+def _is_dataset(data: Any) -> bool:
+    """Whether this is a data set of Ray; if nobody has imported those, it is not."""
+    module = sys.modules.get("ray.data")
+    return module is not None and isinstance(data, module.Dataset)
+
+
+def _block_refs(data: Any) -> Iterator[Any]:
+    """The blocks of a data set, as they are made."""
+    for bundle in data.iter_internal_ref_bundles():
+        yield from bundle.block_refs

@@ -1,0 +1,114 @@
+"""Shards: pieces of a corpus, each counted by itself, and known by an id so that none is counted twice.
+
+By default the id of a file is a digest of its bytes and of how they are read (columns, format, label).  The name, the
+folder and the time of a file do not matter: it may be copied to another machine before it is counted, and a job that is
+run again finds that it was done.  The price is that a file is read twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from bunrui.documents import Reader
+from bunrui.documents.folders import folder_files
+from bunrui.documents.mailboxes import maildir_files
+from bunrui.documents.reading import Options, Progress, Source
+from bunrui.documents.streams import Stream
+from bunrui.errors import DataError, OptionError
+
+__all__ = ["reading_id", "shard_ids"]
+
+_DIGITS = 32
+_READ = 1 << 20
+_IRRELEVANT = ("batch_bytes", "id")  # to what is counted
+
+
+def shard_ids(reader: Reader) -> list[str]:
+    """An id for each source.
+
+    Raises
+    ------
+    DataError
+        If two sources are the same.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from bunrui.documents import read
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name, text in (("a", "x"), ("b", "y"), ("copy", "x")):
+    ...     _ = (folder / f"{name}.csv").write_text(f"text,label\\n{text},1\\n")
+    >>> a, b = shard_ids(read([folder / "a.csv", folder / "b.csv"]))
+    >>> a == b, shard_ids(read(folder / "copy.csv")) == [a], shard_ids(read({"ham": folder / "a.csv"})) == [a]
+    (False, True, False)
+    """
+    seen: dict[str, str] = {}
+    for source in reader._sources:
+        shard = _shard_id(source, reader._options)
+        if shard in seen:
+            raise DataError(
+                f"{source.name} and {seen[shard]} hold the same: leave one out, or give all together an id of your own"
+            )
+        seen[shard] = source.name
+    return list(seen)
+
+
+def reading_id(reader: Reader) -> str:
+    """A digest of how files are read, whatever they hold."""
+    labels = sorted({source.label or "" for source in reader._sources})
+    formats = sorted({source.format for source in reader._sources})
+    return _digest([labels, formats, _wishes(reader._options)]).hexdigest()[:_DIGITS]
+
+
+def _wishes(options: Options) -> dict[str, object]:
+    return {name: value for name, value in asdict(options).items() if name not in _IRRELEVANT}
+
+
+def _digest(how: object) -> hashlib._Hash:
+    return hashlib.sha256(json.dumps(how, sort_keys=True).encode())
+
+
+def _shard_id(source: Source, options: Options) -> str:
+    if source.path is None:
+        raise OptionError(f"{source.name} is a stream, which is read once: give it an id of your own")
+    label = source.label if source.label is not None else _label_of_name(source)
+    digest = _digest([label, source.format, source.compression, _wishes(options)])
+    for name, file in _files(source, options):
+        head = f"{name}\0".encode("utf-8", "surrogateescape")
+        digest.update(len(head).to_bytes(8, "little") + head)
+        with Stream(replace(file, compression=""), Progress()) as stream:
+            while data := stream.read(_READ):
+                digest.update(data)
+    return digest.hexdigest()[:_DIGITS]
+
+
+def _files(source: Source, options: Options) -> Iterator[tuple[str, Source]]:
+    """The files of a source, each with what counts of its name: nothing of one file, all of those in a folder."""
+    assert source.path is not None
+    if not os.path.isdir(source.path):
+        yield "", source
+    elif source.format == "maildir":
+        for path, folder in maildir_files(source.path):
+            yield folder, Source(path, path)
+    else:
+        for inner in folder_files(source.path, options):
+            path = os.path.join(source.path, inner)
+            yield inner, Source(path, path)
+
+
+def _label_of_name(source: Source) -> str | None:
+    """Where a name gives the label, it is part of what is counted."""
+    assert source.path is not None
+    path = Path(source.path).resolve()
+    match source.format:
+        case "eml":
+            return path.parent.name
+        case "mbox" | "maildir" | "":  # what has no suffix may be a mailbox
+            return path.name.split(".")[0]
+        case _:
+            return None
