@@ -14,7 +14,7 @@ BENCH_STAMP := $(BENCH_VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all check bench clean
+.PHONY: help demo test test-all browser check bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,11 +22,22 @@ help: ## show this list
 demo: $(STAMP) ## a tour of what bunrui does, on news in four languages
 	$(VENV)/bin/bunrui demo
 
-test: $(STAMP) ## the tests, without the slow ones
+test: $(STAMP) browser ## the tests, without the slow ones
 	$(RUN) -m pytest -m "not slow"
 
-test-all: $(STAMP) ## all the tests
+test-all: $(STAMP) browser ## all the tests
 	$(RUN) -m pytest
+
+# For the tests of the page: Debian's chromium, installed where that can be done without asking.
+browser:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing chromium for the tests of the page."; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		{ apt-get install -y -qq --no-install-recommends chromium || { apt-get update -qq && \
+			apt-get install -y -qq --no-install-recommends chromium; }; } >/dev/null 2>&1 && exit 0; \
+	fi; \
+	echo "There is no chromium here: the tests of the page are skipped."
 
 check: $(STAMP) ## style, types and the direction of imports
 	$(RUN) -m ruff check .
@@ -46,7 +57,7 @@ clean: ## remove caches and built files; the environments stay
 $(STAMP): pyproject.toml
 	@$(call make_venv,$(VENV))
 	@echo "Installing bunrui and its tools into $(VENV); the first time this takes minutes."
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[ja,zh,ko,dev]'
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[ja,zh,ko,serve,ray,dev]'
 	@touch $@
 
 $(BENCH_STAMP): pyproject.toml benchmarks/requirements.txt

@@ -23,7 +23,7 @@ EXTRAS = {
     "ja": {"fugashi", "unidic-lite"},
     "zh": {"rjieba"},
     "ko": {"kiwipiepy"},
-    "serve": {"fastapi", "uvicorn"},
+    "serve": {"fastapi", "httptools", "pydantic", "uvicorn"},
     "plots": {"matplotlib"},
     "ray": {"ray"},
 }

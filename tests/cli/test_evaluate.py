@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -11,7 +12,7 @@ TEST = "text,label\npills,spam\nnoon,ham\nteam,ham\nlunch,spam\n"
 def test_tables(run, mail: Path) -> None:
     Path("test.csv").write_text(TEST)
     code, out, err = run("evaluate", "mail.bunrui", "test.csv")
-    assert (code, err) == (0, "") and out.startswith("accuracy 0.750 of 4 documents\n")
+    assert (code, err) == (0, "") and out.startswith("accuracy 0.750 (95 % interval 0.250–1.000) of 4 ")
     assert [line.split()[:5] for line in out.splitlines() if line.startswith(("ham", "spam"))] == [
         ["ham", "0.667", "1.000", "0.800", "██████▍"],
         ["spam", "1.000", "0.500", "0.667", "█████▎"],
@@ -73,3 +74,119 @@ def test_data_that_cannot_be_read(run, mail: Path, name: str, content: str | Non
     if content is not None:
         Path(name).write_text(content)
     assert run("evaluate", "mail.bunrui", name) == (1, "", err)
+
+
+# --- several labels
+
+
+TOPICS = "text,label\nrice and tea,grain;drink\ntea,drink\nrice,grain\noil,oil\ncrude oil,oil\n"
+
+
+def test_label_sets(run, tmp_path: Path) -> None:
+    Path("topics.csv").write_text(TOPICS)
+    assert run("learn", "t.bunrui", "topics.csv", "--separator", ";", "--analyzer", "words").code == 0
+    assert list(json.loads(run("info", "t.bunrui", "--json").out)["labels"]) == ["drink", "grain", "oil"]
+    lines = run("predict", "t.bunrui", "--labels", "--line", "tea with rice", "--line", "oil").out.splitlines()
+    assert [line.split("\t")[::2] for line in lines] == [["drink", "grain"], ["oil"]]
+    nothing = run("predict", "t.bunrui", "--labels", "--threshold", "99", "--line", "oil", "--json")
+    assert json.loads(nothing.out) == {"labels": [], "probabilities": {}}
+    code, out, err = run("evaluate", "t.bunrui", "topics.csv", "--separator", ";", "--labels", "--json")
+    found = json.loads(out)
+    assert (code, found["subset_accuracy"], found["hamming_loss"], found["micro"]["f1"]) == (0, 1.0, 0.0, 1.0)
+    out = run("evaluate", "t.bunrui", "topics.csv", "--separator", ";", "--labels").out
+    assert out.startswith("micro F1 1.000 · macro F1 1.000 · example F1 1.000\n5 documents · all labels right 1.000")
+    best = run("evaluate", "t.bunrui", "topics.csv", "--separator", ";", "--labels", "--threshold", "best", "--json")
+    assert best.code == 0 and json.loads(best.out)["n"] == 5
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl", "arrow"])
+def test_label_sets_in_files(run, suffix: str, tmp_path: Path) -> None:
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    Path("topics.csv").write_text(TOPICS)
+    run("learn", "t.bunrui", "topics.csv", "--separator", ";", "--analyzer", "words")
+    assert run("predict", "t.bunrui", "topics.csv", "--labels", "-o", f"out.{suffix}").code == 0
+    if suffix == "parquet":
+        rows = pyarrow.parquet.read_table("out.parquet").to_pylist()
+    elif suffix == "arrow":
+        rows = pyarrow.feather.read_table("out.arrow").to_pylist()
+    elif suffix == "jsonl":
+        rows = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    else:
+        rows = [{"labels": json.loads(row["labels"])} for row in csv.DictReader(Path("out.csv").open())]
+    assert [sorted(row["labels"]) for row in rows] == [["drink", "grain"], ["drink"], ["grain"], ["oil"], ["oil"]]
+
+
+def test_label_sets_that_make_no_sense(run, mail: Path) -> None:
+    assert "--threshold goes with --labels" in run("predict", "mail.bunrui", "--line", "a", "--threshold", "1").err
+    assert "neither a number" in run("predict", "mail.bunrui", "--line", "a", "--labels", "--threshold", "x").err
+    assert "--labels goes without --top" in run("predict", "mail.bunrui", "--line", "a", "--labels", "--top", "2").err
+    code, out, err = run("predict", "mail.bunrui", "--line", "a", "--labels", "--model", "nbsvm")
+    assert (code, out) == (1, "") and "tells labels from each other" in err
+
+
+# --- documents that predict each other
+
+
+DATA = (
+    "text,label,who\n"
+    + "".join(f"cheap pills {k},spam,a{k % 2}\n" for k in range(6))
+    + "".join(f"lunch at noon {k},ham,b{k % 2}\n" for k in range(6))
+)
+
+
+def test_leave_one_out(run, tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA)
+    code, out, err = run("evaluate", "data.csv", "--loo", "--json", "--analyzer", "words", "--model", "multinomial")
+    found = json.loads(out)
+    assert (code, found["accuracy"], found["n"]) == (0, 1.0, 12)
+    assert run("learn", "d.bunrui", "data.csv", "--analyzer", "words", "--model", "multinomial").code == 0
+    assert json.loads(run("evaluate", "d.bunrui", "--loo", "--json").out) == found
+    # The same keys as with a classifier and test documents.
+    assert json.loads(run("evaluate", "d.bunrui", "data.csv", "--json").out).keys() == found.keys()
+    assert "1 − ROCA" in run("evaluate", "data.csv", "--loo", "--positive", "spam").out
+
+
+@pytest.mark.parametrize("by", ["label", "id", "order"])
+@pytest.mark.parametrize("model", ["multinomial", "nbsvm"])
+def test_folds(run, by: str, model: str, tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA)
+    options = ["--folds", "2", "--by", by, "--model", model, "--id", "who", "--json"]
+    code, out, err = run("evaluate", "data.csv", *options)
+    assert code == 0, err
+    # In order, each part is predicted by those before it: the first is not.
+    assert json.loads(out)["n"] == (12 if by != "order" else json.loads(out)["n"]) and json.loads(out)["n"] >= 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["data.csv", "--loo", "--folds", "2"], "not both"),
+        (["data.csv", "--by", "id"], "give --folds K"),
+        (["data.csv", "--loo", "--model", "nbsvm"], "give --folds K in place of --loo"),
+        (["data.csv", "--folds", "2", "--by", "id"], "a document has no id"),
+        (["data.csv", "--loo", "--labels"], "--labels goes with a classifier"),
+        (["mail.bunrui"], "give DATA, or --loo or --folds"),
+        (["mail.bunrui", "data.csv", "--loo"], "is a classifier"),
+        (["mail.bunrui", "--loo", "--text", "body"], "as they were learned"),
+        (["mail.bunrui", "data.csv", "--analyzer", "words"], "has its analyzer"),
+        (["mail.bunrui", "data.csv", "--labels", "--positive", "spam"], "leave --labels out"),
+    ],
+)
+def test_wrong_usage(run, mail: Path, options: list[str], message: str) -> None:
+    Path("data.csv").write_text(DATA)
+    code, out, err = run("evaluate", *options)
+    assert (code, out) == (2, "") and message in err
+
+
+def test_documents_that_are_not_kept_cannot_predict_each_other(run, tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA)
+    run("learn", "d.bunrui", "data.csv", "--keep", "digests")
+    code, out, err = run("evaluate", "d.bunrui", "--loo")
+    assert (code, out) == (1, "") and "keeps digests" in err
+
+
+def test_copies_are_counted(run, tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA + "cheap pills 1,spam,a\n")
+    assert "(7.7%) are copies" in run("evaluate", "data.csv", "--loo").err

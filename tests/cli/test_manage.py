@@ -180,6 +180,7 @@ def test_info(run, mail: Path) -> None:
         "unseen        ignore\n"
         "min-df        1\n"
         "max-features  all\n"
+        "calibrated    no\n"
         "keeps         text\n"
         "size          SIZE\n"
         "changes       1\n"

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["labels_in", "texts_of"]
-
-
-def texts_of(batch: pa.RecordBatch) -> Any:
-    """The documents: an array of strings, or lists of tokens, or mappings from word to count.
-
-    >>> import pyarrow as pa
-    >>> texts_of(pa.record_batch({"text": pa.array([["a", "b"], []])}))
-    [['a', 'b'], []]
-    >>> texts_of(pa.record_batch({"text": pa.array([[("a", 2)]], pa.map_(pa.string(), pa.int64()))}))
-    [{'a': 2}]
-    """
-    import pyarrow as pa
-
-    texts = batch["text"]
-    if pa.types.is_map(texts.type):
-        return [dict(pairs) for pairs in texts.to_pylist()]
-    if pa.types.is_list(texts.type) or pa.types.is_large_list(texts.type):
-        return texts.to_pylist()
-    return texts
+__all__ = ["labels_in", "place", "placed"]
 
 
 def labels_in(batch: pa.RecordBatch) -> set[str]:
@@ -44,3 +27,23 @@ def labels_in(batch: pa.RecordBatch) -> set[str]:
     if pa.types.is_list(labels.type) or pa.types.is_large_list(labels.type):
         labels = labels.flatten()
     return set(labels.unique().to_pylist())
+
+
+def place(batch: pa.RecordBatch, row: int | None) -> str:
+    """Where a document comes from, in front of a message."""
+    if row is None:
+        return ""
+    source, line = batch["source"][row].as_py(), batch["line"][row].as_py()
+    return f"{source}: " if line is None else f"{source}, line {line}: "
+
+
+@contextmanager
+def placed(batch: pa.RecordBatch | None) -> Iterator[None]:
+    """A block in which errors about a row of a table say where it comes from."""
+    from bunrui.errors import TableError
+
+    try:
+        yield
+    except TableError as error:
+        where = "" if batch is None else place(batch, error.row)
+        raise TableError(f"{where}{error.what}") from error

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
-from contextlib import closing
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Annotated
 
-from bunrui.cli.console import interrupts, stdout_console
+import typer
+
+from bunrui.cli.console import interrupts, say, stdout_console
+from bunrui.cli.options import UsageError
+from bunrui.cli.serve import check_packages
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,11 +27,19 @@ __all__ = ["demo"]
 
 _FOLDS = 5
 _WIDTH = 100
+_HOST = "127.0.0.1"
 
 Rows = list[dict[str, str]]
 
 
-def demo() -> None:
+def demo(
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Open a page in the browser, on the same sentences, until Ctrl-C.")
+    ] = False,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="With --serve: print the address of the page, and open nothing.")
+    ] = False,
+) -> None:
     """Show what bunrui does, on 400 short sentences of news in four languages.
 
     Learns, evaluates, predicts, explains, corrects a mistake and takes the
@@ -35,23 +50,56 @@ def demo() -> None:
 
       bunrui demo
       bunrui demo | less
+      bunrui demo --serve
     """
-    from bunrui import stored
     from bunrui.data import read
 
+    if no_browser and not serve:
+        raise UsageError("--no-browser is for --serve: give both, or none.")
+    if serve:
+        _serve(read("demo"), open_browser=not no_browser)
+        return
     console = stdout_console(min(_WIDTH, stdout_console().width))
     corpus, queries = read("demo"), read("queries")
-    with (
-        interrupts("interrupted"),
-        tempfile.TemporaryDirectory(prefix="bunrui-demo-") as folder,
-        closing(stored.create(os.path.join(folder, "news.bunrui"))) as classifier,
-    ):
+    with interrupts("interrupted"), _temporary() as classifier:
         _learn(console, classifier, corpus)
         _evaluate(console, classifier, corpus)
         _predict(console, classifier, queries)
         _explain(console, classifier, queries)
         _correct(console, classifier, queries)
     _heading(console, "Now yours", "bunrui learn mine.bunrui train.csv", "bunrui --help")
+
+
+@contextmanager
+def _temporary() -> Iterator[StoredClassifier]:
+    """A classifier in a folder that is gone afterwards."""
+    from bunrui import stored
+
+    with (
+        tempfile.TemporaryDirectory(prefix="bunrui-demo-") as folder,
+        closing(stored.create(os.path.join(folder, "news.bunrui"))) as classifier,
+    ):
+        yield classifier
+
+
+def _serve(corpus: Rows, *, open_browser: bool) -> None:
+    check_packages()
+    import webbrowser
+
+    from bunrui.service.server import listen, run
+    from bunrui.service.settings import Settings, host_names, link
+
+    token = secrets.token_urlsafe(24)
+    with _temporary() as classifier, closing(listen(_HOST, 0)) as opened:
+        classifier.learn([row["text"] for row in corpus], [row["label"] for row in corpus])
+        port = opened.getsockname()[1]
+        address = link(_HOST, port, token)
+        say(f"the page is at {address}")
+        say("Ctrl-C stops it; what it has learned is gone then")
+        if open_browser:
+            # Beside the service: a browser in the terminal comes back when it is closed.
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        run(classifier, Settings(token, host_names(_HOST, port)), opened)
 
 
 def _heading(console: Console, title: str, *commands: str) -> None:

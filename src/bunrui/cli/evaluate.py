@@ -1,64 +1,219 @@
-"""`bunrui evaluate`."""
+"""`bunrui evaluate`: a classifier on documents with labels, or documents with labels by themselves."""
 
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bunrui.cli.batches import labels_in, texts_of
-from bunrui.cli.console import Bar, interrupts, plain, say, say_skipped, show, to_json
-from bunrui.cli.options import Classifier, LabelledDocuments, Model
+from bunrui.cli.batches import labels_in, placed
+from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, show, to_json
+from bunrui.cli.options import Analysis, LabelledDocuments, LabelSets, Model, UsageError, file_argument
+from bunrui.cli.tables import reads_tables
+from bunrui.engines.batches import texts_of
+
+if TYPE_CHECKING:
+    from bunrui.classifier import TextClassifier
+    from bunrui.documents import Reader
+    from bunrui.evaluation import MultilabelMetrics
 
 __all__ = ["evaluate"]
 
+# Probabilities of so many documents and labels are kept, to be measured at the end: 400 MB.
+_MOST_PROBABILITIES = 50_000_000
+
+_ALONE = "Without a classifier"
+
 
 def evaluate(
-    file: Classifier,
-    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Documents with labels that were not learned.")],
+    file: Annotated[
+        str, file_argument("FILE", "The classifier; with --loo or --folds, DATA, or a classifier that keeps texts.")
+    ],
     documents: LabelledDocuments,
     model: Model,
+    analysis: Analysis,
+    several: LabelSets,
+    data: Annotated[
+        list[str] | None, typer.Argument(metavar="DATA", help="Documents with labels that were not learned.")
+    ] = None,
+    loo: Annotated[
+        bool, typer.Option("--loo", rich_help_panel=_ALONE, help="Predict each document by all the others.")
+    ] = False,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds",
+            metavar="K",
+            min=2,
+            rich_help_panel=_ALONE,
+            show_default=False,
+            help="Predict each of K parts by all the others.",
+        ),
+    ] = None,
+    by: Annotated[
+        Literal["label", "source", "id", "order"] | None,
+        typer.Option(
+            "--by",
+            metavar="WHAT",
+            rich_help_panel=_ALONE,
+            show_default=False,
+            help="How parts are made: label (the default: each has the same share of every label), source or id "
+            "(documents of one file, or one id, stay together), order (each part by those before it).",
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None,
+        typer.Option(
+            "--positive",
+            metavar="LABEL",
+            show_default=False,
+            help="The label that is looked for, such as spam: adds 1-ROCA% and recall at few false positives.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="All metrics, as JSON.")] = False,
 ) -> None:
-    """Measure how well a classifier predicts documents whose labels are known.
+    """Measure how well documents whose labels are known are predicted.
 
-    Accuracy, precision, recall and F1 of each label and on the average, and
-    which labels are taken for which. FILE is not changed. Labels that FILE
-    has never learned are counted as mistakes.
+    Accuracy, precision, recall and F1 of each label and on the average, how
+    sure the accuracy is, what the probabilities are worth, and which labels
+    are taken for which. FILE is not changed. Labels that FILE has never
+    learned are counted as mistakes.
+
+    With --loo or --folds no test documents are needed: the documents predict
+    each other, exactly as if each had been left out of learning. Copies of a
+    document flatter that: they are counted, and named if there are many.
+
+    With --labels, documents may have any number of labels: micro, macro and
+    example F1, the Hamming loss, and the share of documents whose labels are
+    all right and no others. Without it, a document with several labels is
+    right if it gets one of them.
 
     [bold]Examples[/]
 
       bunrui evaluate mail.bunrui test.csv
       bunrui evaluate mail.bunrui test.csv --model multinomial --alpha 1
-      bunrui evaluate mail.bunrui test.parquet --json | jq .macro.f1
+      bunrui evaluate train.csv --loo
+      bunrui evaluate mail.bunrui --loo --positive spam
+      bunrui evaluate train.csv --folds 5 --model nbsvm
+      bunrui evaluate train.parquet --folds 5 --by source --json | jq .macro.f1
+      bunrui evaluate topics.bunrui test.csv --separator ';' --labels --threshold best
     """
+    several.check()
+    if several.labels and positive is not None:
+        raise UsageError("--positive goes with one label for each document: leave --labels out.")
+    if loo or folds is not None or by is not None:
+        from bunrui.cli.crossing import evaluate_alone
+
+        if loo and folds is not None:
+            raise UsageError("--loo or --folds, not both.")
+        if not loo and folds is None:
+            raise UsageError("--by says how --folds are made: give --folds K, too.")
+        if several.labels:
+            raise UsageError("--labels goes with a classifier and DATA.")
+        with interrupts("interrupted"):
+            found: Any = evaluate_alone([file, *(data or [])], documents, model, analysis, folds, by or "label")
+        _report(found, positive, json=json)
+        return
+    if not data:
+        raise UsageError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
+    if analysis.given():
+        raise UsageError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
     from bunrui import stored
-    from bunrui.engines.stream import ahead
-    from bunrui.errors import DataError
-    from bunrui.evaluation import Tally
 
     with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
-        reader = documents.read(data, labelled=True)
+        reader = documents.read(data, labelled=True, columns=reads_tables(opened))
         classifier = model.of(opened)
-        known = classifier.classes_.tolist()
-        tally, labels = Tally(known), set()
-        with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
-            for batch in batches:
-                tally.add(batch["label"], classifier.predict(texts_of(batch)))
-                labels |= labels_in(batch)
-                bar.add(batch.num_rows)
+        found = _of_sets(classifier, reader, several) if several.labels else _of_labels(classifier, reader)
+    _report(found, positive, json=json)
+
+
+def _report(found: Any, positive: str | None, *, json: bool) -> None:
+    """Show what was measured."""
+    import dataclasses
+
+    from bunrui.evaluation import Evaluation, Metrics, MultilabelMetrics
+
+    if isinstance(found, Evaluation) and positive is not None:
+        found = dataclasses.replace(found, positive=positive)
+    elif positive is not None:
+        raise UsageError("--positive goes with one label for each document, and with fewer documents.")
+    if json:
+        print(to_json(found.to_dict()))
+        return
+    from bunrui import report
+
+    if isinstance(found, MultilabelMetrics):
+        show(report.multilabel_tables(found))
+    elif isinstance(found, Metrics):
+        show(report.metrics_tables(found))
+    else:
+        show(report.evaluation_tables(found))
+
+
+def _of_labels(classifier: TextClassifier, reader: Reader) -> Any:
+    """An Evaluation; of too many documents, Metrics."""
+    import numpy as np
+
+    from bunrui.engines.stream import ahead
+    from bunrui.evaluation import Evaluation, Tally
+
+    known = classifier.classes_.tolist()
+    names = np.array(known)
+    tally, labels = Tally(known), set()
+    true, found, shares, n_kept = [], [], [], 0
+    with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
+        for batch in batches:
+            texts = texts_of(batch)
+            with placed(batch):
+                scores = classifier.scores(texts)
+            predicted = names[scores.argmax(axis=1)]
+            tally.add(batch["label"], predicted)
+            labels |= labels_in(batch)
+            bar.add(batch.num_rows)
+            n_kept += scores.size
+            if n_kept <= _MOST_PROBABILITIES:
+                true += batch["label"].to_pylist()
+                found.append(predicted)
+                shares.append(classifier.probabilities_of(scores, texts))
+    _check_read(reader, bar)
+    _say_unknown(labels, known)
+    if n_kept > _MOST_PROBABILITIES:
+        say(f"{counted(bar.n_docs, 'document')} are too many to measure their probabilities")
+        return tally.metrics()
+    predictions, probabilities = np.concatenate(found), np.concatenate(shares)
+    return Evaluation(true=true, predictions=predictions, probabilities=probabilities, classes=known)
+
+
+def _of_sets(classifier: TextClassifier, reader: Reader, several: LabelSets) -> MultilabelMetrics:
+    from bunrui.engines.stream import ahead
+    from bunrui.evaluation import measure_labels
+
+    known = classifier.classes_.tolist()
+    thresholds = several.thresholds(classifier)
+    true: list[Any] = []
+    found: list[set[str]] = []
+    with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
+        for batch in batches:
+            with placed(batch):
+                found += classifier.predict_labels(texts_of(batch), threshold=thresholds)
+            true += [{row} if isinstance(row, str) else set(row) for row in batch["label"].to_pylist()]
+            bar.add(batch.num_rows)
+    _check_read(reader, bar)
+    _say_unknown(set().union(*true), known)
+    return measure_labels(true, found, labels=known)
+
+
+def _check_read(reader: Reader, bar: Bar) -> None:
+    from bunrui.errors import DataError
+
     say_skipped(reader)
     if not bar.n_docs:
         raise DataError("there are no documents to be read: nothing was evaluated")
+
+
+def _say_unknown(labels: set[str], known: list[str]) -> None:
     unknown = sorted(labels - set(known))
     if unknown:
         some = ", ".join(plain(name) for name in unknown[:10]) + (" …" if len(unknown) > 10 else "")
         say(f"warning: never learned, so always mistaken: {some}")
-    metrics = tally.metrics()
-    if json:
-        print(to_json(metrics.to_dict()))
-        return
-    from bunrui.report import metrics_tables
-
-    show(metrics_tables(metrics))

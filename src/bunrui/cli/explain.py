@@ -28,7 +28,10 @@ def explain(
     file: Classifier,
     model: Model,
     text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="The text; the standard input if there is none.")
+        str | None,
+        typer.Argument(
+            metavar="TEXT", help="The text, or a row of a table in JSON; the standard input if there is none."
+        ),
     ] = None,
     label: Annotated[
         str | None,
@@ -46,7 +49,7 @@ def explain(
         typer.Option("--html", metavar="PATH", show_default=False, help="Write a page in colours in place of stdout."),
     ] = None,
 ) -> None:
-    """Explain a prediction: what each word adds to the score of a label.
+    """Explain a prediction: what each word, or column of a table, adds to the score of a label.
 
     Blue speaks for the label and orange (underlined) against it. The values
     add up to the difference of the two scores: nothing is estimated.
@@ -56,6 +59,7 @@ def explain(
       bunrui explain mail.bunrui "free pills, see you at noon"
       bunrui explain mail.bunrui --label ham --against spam < letter.txt
       bunrui explain mail.bunrui "free pills" --html why.html
+      bunrui explain t.bunrui '{"age": 39, "job": "clerk"}'
     """
     from bunrui import stored
 

@@ -10,9 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bunrui.cli.batches import labels_in, texts_of
+from bunrui.cli.batches import labels_in, place, placed
+from bunrui.cli.cluster import Engine, learn_on_ray
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, uninterrupted
-from bunrui.cli.options import Analysis, Chosen, Classifier, LabelledDocuments, Model, file_argument, written
+from bunrui.cli.options import (
+    Analysis,
+    Chosen,
+    Classifier,
+    LabelledDocuments,
+    Model,
+    UsageError,
+    file_argument,
+    written,
+)
+from bunrui.cli.tables import Tables, known_columns, reads_tables, warn_of_columns
+from bunrui.engines.batches import texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +45,8 @@ def learn(
     documents: LabelledDocuments,
     model: Model,
     analysis: Analysis,
+    tables: Tables,
+    engine: Engine,
     keep: Annotated[
         Keep | None,
         typer.Option(
@@ -45,6 +59,9 @@ def learn(
     unique: Annotated[
         bool, typer.Option("--unique", help="Refuse a text that was learned before, or comes twice.")
     ] = False,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Calibrate FILE afterwards, as 'bunrui calibrate' does.")
+    ] = False,
 ) -> None:
     """Learn documents with their labels.
 
@@ -56,6 +73,15 @@ def learn(
     (bunrui set); the analyzer and --keep are chosen once, when FILE is made.
     --unique needs a FILE that keeps texts or digests.
 
+    With --engine ray, the machines of a cluster count DATA, which all of them
+    must see; FILE keeps nothing of the documents, and is the same to the last
+    bit. Without a cluster, 'bunrui count' makes parts that merge.
+
+    With --columns, DATA are tables, and FILE reads tables ever after: each
+    column has a likelihood of its own. Numbers are normal (gaussian) or cut
+    into bins (binned); strings are categories where they repeat, else text;
+    2026-01-31 is a date. A column with numbers and strings has strings.
+
     [bold]Examples[/]
 
       bunrui learn mail.bunrui train.csv
@@ -64,23 +90,53 @@ def learn(
       bunrui learn news.bunrui corpus/ --include '*.txt' --encoding cp932
       bunrui learn small.bunrui train.parquet --keep nothing --analyzer words --words 2
       zcat labels.txt.gz | bunrui learn tags.bunrui - --format fasttext
+      bunrui learn t.bunrui adult.csv --columns --label income --kind age=binned
+      bunrui learn mail.bunrui train.csv --calibrate
+      bunrui learn web.bunrui 's3://bucket/*.parquet' --engine ray --address 10.0.0.1:6379
     """
+    if engine.is_ray:
+        engine.refuse(columns=tables.columns, unique=unique, calibrate=calibrate)
+        keep = engine.keep(keep, is_new=not os.path.lexists(file))
+    tables.check(documents, analysis)
+    analyzer = analysis.given() | tables.given()
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
-        classifier = None
+        classifier, columns = None, []
         if os.path.lexists(file):
-            classifier = stack.enter_context(_old(file, model, analysis, keep))
-        reader = documents.read(data, labelled=True)
+            classifier = stack.enter_context(_old(file, model, analyzer, keep))
+        is_table = tables.columns if classifier is None else reads_tables(classifier)
+        reader = documents.read(data, labelled=True, columns=is_table)
+        if calibrate and (keep or "text" if classifier is None else classifier.keep) != "text":
+            raise UsageError("--calibrate leaves each document out in turn: it needs a FILE that keeps texts.")
         if classifier is None:
-            classifier = stack.enter_context(_new(file, model, analysis, keep))
-        done = _pour(reader, partial(classifier.learning, unique=unique), _names)
+            classifier = stack.enter_context(_new(file, model, analyzer, keep))
+        elif is_table:
+            columns = known_columns(classifier)
+        if engine.is_ray:
+            say_done = learn_on_ray(engine.address, file, classifier, reader)
+            with uninterrupted():
+                stack.close()
+            say_done()
+            return
+        done = _pour(reader, partial(classifier.learning, unique=unique), _names, tables.check_kinds)
         with uninterrupted():
             stack.close()  # a new file gets its name
+    warn_of_columns(columns, reader)
     say(f"learned {done} into {file} in {done.time}")
     if reader.names_labels:
         say(f"labels after the names of mailboxes or folders: {done.labels}; --as gives another")
     if done.n_duplicates:
         say(f"{done.n_duplicates:,} of them: a text that came before, in this run or an earlier one; each time counts")
     say_skipped(reader)
+    if calibrate:
+        _calibrate(file)
+
+
+def _calibrate(file: str) -> None:
+    from bunrui import stored
+    from bunrui.cli.calibrate import calibrate_file
+
+    with interrupts("interrupted; the documents were learned"), closing(stored.open(file)) as classifier:
+        calibrate_file(classifier)
 
 
 def unlearn(
@@ -112,7 +168,7 @@ def unlearn(
             n_docs = _unlearn_named(classifier, chosen)
             say(f"unlearned {counted(n_docs, 'document')} from {file}")
             return
-        reader = documents.read(data, labelled=True)
+        reader = documents.read(data, labelled=True, columns=reads_tables(classifier))
         done = _pour(reader, classifier.unlearning)
     say(f"unlearned {done} from {file} in {done.time}")
     say_skipped(reader)
@@ -153,8 +209,9 @@ def _pour(
     reader: Reader,
     change: Callable[[], AbstractContextManager[Any]],
     named: Callable[[pa.RecordBatch], dict[str, Any]] = lambda batch: {},
+    check: Callable[[Reader], None] = lambda reader: None,
 ) -> _Done:
-    """All documents of a reader, with their names, into one change of a classifier."""
+    """All documents of a reader, with their names, into one change of a classifier, unless `check` refuses them."""
     from bunrui.engines.stream import ahead
     from bunrui.errors import DataError, DuplicateError, UnlearnError
 
@@ -163,25 +220,19 @@ def _pour(
         step = stack.enter_context(change())
         for batch in stack.enter_context(closing(ahead(reader))):  # type: ignore[type-var]
             try:
-                step.add(texts_of(batch), batch["label"], **named(batch))
+                with placed(batch):
+                    step.add(texts_of(batch), batch["label"], **named(batch))
             except (DuplicateError, UnlearnError) as error:
-                raise type(error)(f"{_place(batch, error.row)}{error}") from error
+                raise type(error)(f"{place(batch, error.row)}{error}") from error
             labels |= labels_in(batch)
             bar.add(batch.num_rows)
         if not bar.n_docs:
             say_skipped(reader)
             raise DataError("there are no documents to be read: nothing was changed")
+        check(reader)
         with uninterrupted():
             stack.close()
         return _Done(bar.n_docs, labels, bar.speed(), getattr(step, "n_duplicates", None) or 0)
-
-
-def _place(batch: pa.RecordBatch, row: int | None) -> str:
-    """Where a document comes from, in front of a message."""
-    if row is None:
-        return ""
-    source, line = batch["source"][row].as_py(), batch["line"][row].as_py()
-    return f"{source}: " if line is None else f"{source}, line {line}: "
 
 
 def _names(batch: pa.RecordBatch) -> dict[str, Any]:
@@ -197,25 +248,30 @@ def _names(batch: pa.RecordBatch) -> dict[str, Any]:
 
 
 @contextmanager
-def _old(file: str, model: Model, analysis: Analysis, keep: str | None) -> Iterator[StoredClassifier]:
+def _old(file: str, model: Model, analyzer: dict[str, Any], keep: str | None) -> Iterator[StoredClassifier]:
     """The classifier in a file, if the options do not contradict it."""
     from bunrui import stored
 
     with closing(stored.open(file)) as classifier:
-        _refuse_contradictions(classifier, model, analysis, keep)
+        _refuse_contradictions(classifier, model, analyzer, keep)
         yield classifier
 
 
-def _new(file: str, model: Model, analysis: Analysis, keep: str | None) -> AbstractContextManager[StoredClassifier]:
+def _new(
+    file: str, model: Model, analyzer: dict[str, Any], keep: str | None
+) -> AbstractContextManager[StoredClassifier]:
     """A new classifier, which is not there if something goes wrong."""
     from bunrui import stored
     from bunrui.analysis import AnalyzerSpec
 
-    options = model.given() | {"analyzer": AnalyzerSpec(**analysis.given())}
+    spec = AnalyzerSpec(**analyzer)
+    options = ({"model": "columns"} if spec.name == "columns" else {}) | model.given() | {"analyzer": spec}
     return stored.creating(file, keep=keep or "text", **options)
 
 
-def _refuse_contradictions(classifier: StoredClassifier, model: Model, analysis: Analysis, keep: str | None) -> None:
+def _refuse_contradictions(
+    classifier: StoredClassifier, model: Model, analyzer: dict[str, Any], keep: str | None
+) -> None:
     from bunrui.analysis import AnalyzerSpec
     from bunrui.errors import OptionError
 
@@ -226,13 +282,16 @@ def _refuse_contradictions(classifier: StoredClassifier, model: Model, analysis:
             has = known["alpha"] if wanted is not None else None  # what the default comes to
         if wanted != has:
             option = f"--{name.replace('_', '-')} {written(name, wanted)}"
+            if isinstance(wanted, bool):
+                option = f"--{'' if wanted else 'no-'}{name.replace('_', '-')}"
             raise OptionError(
                 f"{file} has another {name} ({written(name, has)}): change it with 'bunrui set {file} {option}', "
                 "or learn into another file"
             )
-    if analysis.given():
+    if analyzer:
         spec = AnalyzerSpec(**known["analyzer"])
-        if AnalyzerSpec(**(known["analyzer"] | analysis.given())) != spec:
+        is_other = analyzer.get("name", spec.name) != spec.name
+        if is_other or AnalyzerSpec(**(known["analyzer"] | analyzer)) != spec:
             raise OptionError(
                 f"{file} was made with another analyzer ({spec.describe()}): leave the options of the analyzer out, "
                 "or learn into another file"

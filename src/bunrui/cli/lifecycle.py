@@ -9,6 +9,7 @@ import typer
 
 from bunrui.cli.console import counted, interrupts, plain, say, say_skipped, uninterrupted
 from bunrui.cli.options import Chosen, Classifier, Documents, UsageError, written
+from bunrui.cli.tables import reads_tables
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -40,6 +41,9 @@ def undo(file: Classifier) -> None:
         if kind == "set":
             say(f"took back the set: {file} has {_settings_again(classifier)} again")
             return
+        if kind == "calibrate":
+            say(f"took back the calibration: {file} has {'the one before' if classifier.calibration else 'none'} now")
+            return
         what = _LABEL_CHANGES.get(kind, f"{kind} of")
         say(f"took back the {what} {counted(n_docs, 'document')}: {_now(classifier)}")
 
@@ -70,6 +74,10 @@ def relabel(
         list[str] | None,
         typer.Argument(metavar="DATA", help="Files with the texts, or - for the standard input. Labels are not read."),
     ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="COLUMN", show_default=False, help="Of a table, the column that is not read."),
+    ] = None,
 ) -> None:
     """Give documents that were learned another label.
 
@@ -97,7 +105,10 @@ def relabel(
         need(classifier, "digests", "unlearn them with their old labels, and learn them with the new ones")
         reader, texts = None, _Texts()
         if data:
-            reader = documents.read(data, labelled=False)
+            is_table = reads_tables(classifier)
+            if label is not None and not is_table:
+                raise UsageError(f"--label is for tables, and {file} reads text, and no labels: leave it out.")
+            reader = documents.read(data, labelled=False, columns=is_table, without=label)
             texts.read(reader)
         else:
             need(classifier, "text", "give the texts as DATA")
@@ -124,7 +135,7 @@ class _Texts:
 
     def read(self, reader: Reader) -> None:
         """All documents of a reader."""
-        from bunrui.cli.batches import texts_of
+        from bunrui.engines.batches import texts_of
         from bunrui.errors import DataError
 
         for batch in reader:

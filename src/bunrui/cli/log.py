@@ -26,6 +26,8 @@ _MOST_ROWS = 300  # of a table, which has to be in memory; more are lines
 _DIGITS = 12  # of a digest in a table
 _NARROW, _WIDE = 60, 100  # terminals: below the one there is no table, from the other on there is room for times
 
+_MOST_NAMES = 8  # of a list in a note
+
 
 def log(
     file: Classifier,
@@ -82,6 +84,11 @@ def _list(
 # --- changes
 
 
+def _listed(values: list[Any]) -> str:
+    more = f" and {len(values) - _MOST_NAMES} more" if len(values) > _MOST_NAMES else ""
+    return ", ".join(map(str, values[:_MOST_NAMES])) + more
+
+
 def _note(entry: Entry) -> str:
     """
     >>> from bunrui.store import Entry
@@ -90,13 +97,24 @@ def _note(entry: Entry) -> str:
     >>> _note(Entry(2, "set", "", 0, {"alpha": None, "min_df": 2, "before": {"alpha": 0.5, "min_df": 1}}, None))
     'alpha default; min-df 2'
     """
+    if entry.kind == "calibrate":
+        return _calibration_note(entry.note.get("calibration"))
     if entry.kind == "set":
         changed = {name: value for name, value in entry.note.items() if name != "before"}
         return "; ".join(f"{name.replace('_', '-')} {written(name, value)}" for name, value in changed.items())
-    values = {
-        name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in entry.note.items()
-    }
+    values = {name: _listed(value) if isinstance(value, list) else value for name, value in entry.note.items()}
     return "; ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+
+
+def _calibration_note(known: Any) -> str:
+    from bunrui.calibration import Calibration
+    from bunrui.errors import DataError
+
+    try:
+        found = Calibration.from_dict(known)
+    except DataError:  # none, or a file that somebody has changed
+        return ""
+    return f"{found.n_docs:,} documents, ECE {found.ece_before:.4f} to {found.ece_after:.4f}"
 
 
 def _change_line(entry: Entry) -> str:

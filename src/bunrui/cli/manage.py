@@ -77,11 +77,24 @@ def info(
     with closing(stored.open(file, read_only=True)) as classifier:
         known = classifier.info()
         alpha = f"default ({known['alpha']})" if classifier.alpha is None else str(classifier.alpha)
+        if classifier.model == "columns" and known["documents"]:
+            known |= {"columns": _columns(classifier)}
     if json:
         print(to_json(known))
         return
     for name, value in _rows(known | {"alpha": alpha}):
         print(f"{name:<14}{value}".rstrip())
+
+
+def _columns(classifier: StoredClassifier) -> dict[str, str]:
+    """What the columns of tables are taken for; nothing where that cannot be said."""
+    from bunrui.errors import BunruiError
+
+    try:
+        return dict(Model().of(classifier).to_sklearn()[-1].columns_)
+    except BunruiError as error:
+        say(f"warning: the kinds of columns are not known: {error}")
+        return {}
 
 
 def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
@@ -91,6 +104,10 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
     widest = max((len(f"{n:,}") for n in labels.values()), default=0)
     rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}")]
     rows += [("", f"{n:>{widest},}  {plain(label)}") for label, n in labels.items()]
+    kinds: dict[str, str] = known.get("columns", {})
+    if kinds:
+        rows.append(("columns", f"{len(kinds):,}"))
+    rows += [("", f"{kind:<11}  {plain(column)}") for column, kind in kinds.items()]
     max_features = known["max_features"]
     if isinstance(max_features, (list, tuple)):
         max_features = ":".join(map(str, max_features))
@@ -104,6 +121,8 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("unseen", known["unseen"]),
         ("min-df", str(known["min_df"])),
         ("max-features", "all" if max_features is None else str(max_features)),
+        *((name.replace("_", "-"), "yes") for name in ("class_norm", "against_rest") if known[name]),
+        *_calibration(known["calibration"]),
         ("keeps", known["keep"]),
         ("size", size(known["size"])),
         ("changes", f"{known['transactions']:,}"),
@@ -111,6 +130,13 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("changed", _moment(known["changed"])),
     ]
     return rows
+
+
+def _calibration(known: dict[str, Any] | None) -> list[tuple[str, str]]:
+    from bunrui.cli.calibrate import described
+
+    lines = ["no"] if known is None else described(known)
+    return [("calibrated" if not place else "", line) for place, line in enumerate(lines)]
 
 
 def _moment(time: str) -> str:

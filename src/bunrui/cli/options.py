@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from bunrui.cli.console import counted, say
 from bunrui.cli.stdin import Stdin
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = [
     "Chosen",
     "Classifier",
     "Documents",
+    "LabelSets",
     "LabelledDocuments",
     "Model",
     "UsageError",
@@ -31,7 +33,20 @@ __all__ = [
     "written",
 ]
 
-ModelName = Literal["multinomial", "binary", "mixed", "bernoulli", "complement", "wcnb", "binary-complement"]
+ModelName = Literal[
+    "multinomial",
+    "binary",
+    "mixed",
+    "bernoulli",
+    "complement",
+    "wcnb",
+    "binary-complement",
+    "twcnb",
+    "nbsvm",
+    "arow",
+    "aode",
+    "columns",
+]
 AnalyzerName = Literal["universal", "words", "ja", "zh", "ko"]
 Format = Literal[
     "csv", "tsv", "tab", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder"
@@ -115,11 +130,29 @@ class Documents:
         list[str] | None, _reading("--exclude", metavar="PATTERN", help="Of a folder, leave out such files.")
     ] = None
 
-    def read(self, data: list[str], *, labelled: bool, stdin: Stdin | None = None) -> Reader:
-        """The reader of some files; `stdin` where something of it has been read."""
+    def read(
+        self,
+        data: list[str],
+        *,
+        labelled: bool,
+        stdin: Stdin | None = None,
+        columns: bool = False,
+        without: str | None = None,
+    ) -> Reader:
+        """The reader of some files; `stdin` where something of it has been read.
+
+        With `columns` they are tables; `without` names a column of labels that are not looked at.
+        """
         from bunrui.documents import read
 
         options: dict[str, Any] = {name: value for name, value in dataclasses.asdict(self).items() if value}
+        if columns:
+            if self.text:
+                raise UsageError("FILE reads tables with all columns: leave --text out.")
+            options["columns"] = True
+            if not labelled:
+                # Where nobody looks for labels, a column called label may be one of the table.
+                options["label"] = without or ""
         label = options.pop("as_", None)
         if getattr(self, "as_", None) == "":
             raise UsageError("--as is empty: give the label a name.")
@@ -143,6 +176,10 @@ class _Labels:
     ] = None
     as_: Annotated[
         str | None, _reading("--as", metavar="LABEL", help="All documents have this label, whatever they hold.")
+    ] = None
+    separator: Annotated[
+        str | None,
+        _reading("--separator", metavar="TEXT", help="Between the labels of a document that has several: ';'."),
     ] = None
 
 
@@ -215,7 +252,8 @@ class Model:
         _modelling(
             "--model",
             metavar="NAME",
-            help="binary-complement (the default), complement, wcnb, multinomial, binary, mixed or bernoulli.",
+            help="binary-complement (the default), complement, wcnb, multinomial, binary, mixed or bernoulli; "
+            "twcnb, nbsvm, arow and aode are trained from the texts that FILE keeps; columns is for tables.",
         ),
     ] = None
     smoothing: Annotated[
@@ -249,6 +287,15 @@ class Model:
         ),
     ] = None
 
+    class_norm: Annotated[
+        bool | None,
+        _modelling("--class-norm/--no-class-norm", help="Bring the counts of all classes to one size first."),
+    ] = None
+    against_rest: Annotated[
+        bool | None,
+        _modelling("--against-rest/--no-against-rest", help="Score a class against all that is not of it."),
+    ] = None
+
     def given(self) -> dict[str, Any]:
         """What was given, as options of `TextClassifier`.
 
@@ -270,8 +317,61 @@ class Model:
 
     def of(self, classifier: TextClassifier) -> TextClassifier:
         """The classifier, read as was asked for."""
+        from bunrui.trained.names import is_trained
+
         options = self.given()
-        return classifier.with_model(**options) if options else classifier
+        chosen = classifier.with_model(**options) if options else classifier
+        if is_trained(chosen.model):
+            say(f"training {chosen.model} from {counted(classifier.counts.n_docs, 'document')} that the file keeps")
+        return chosen
+
+
+# --- several labels
+
+
+def _threshold(given: str | None) -> str | None:
+    if given not in (None, "best"):
+        try:
+            float(given)
+        except ValueError:
+            raise typer.BadParameter(f"{given!r} is neither a number nor 'best'.") from None
+    return given
+
+
+def _sets(*names: str, help: str, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel="Several labels", show_default=False, **settings)
+
+
+@dataclass(frozen=True)
+class LabelSets:
+    """Whether documents may have any number of labels."""
+
+    labels: Annotated[
+        bool, _sets("--labels", help="Any number of labels for each document: all whose log-odds are high enough.")
+    ] = False
+    threshold: Annotated[
+        str | None,
+        _sets(
+            "--threshold",
+            metavar="NUMBER",
+            callback=_threshold,
+            help="The log-odds above which a label is given (0); 'best': for each label what would have been best for "
+            "the documents that FILE keeps, each left out in turn.",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        if self.threshold is not None and not self.labels:
+            raise UsageError("--threshold goes with --labels.")
+
+    def thresholds(self, classifier: TextClassifier) -> float | dict[str, float]:
+        """One for all labels, or one for each."""
+        if self.threshold != "best":
+            return float(self.threshold or 0)
+        from bunrui.evaluation.thresholds import best_thresholds
+
+        return best_thresholds(classifier)
 
 
 def written(name: str, value: Any) -> str:
@@ -282,6 +382,8 @@ def written(name: str, value: Any) -> str:
     """
     if value is None:
         return "all" if name == "max_features" else "default"
+    if isinstance(value, bool):
+        return "on" if value else "off"
     return ":".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 

@@ -1,6 +1,7 @@
 """Predictions → lines on stdout, or a file.
 
-    columns   source, line, id (where known), label, probability; probabilities and log_odds where asked for
+    columns   source, line, id (where known), label, probability; unsure, probabilities and log_odds where asked for;
+              with several labels: labels and their probabilities
 
 A file is written under another name beside it, and gets its own when it is complete.
 """
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from bunrui.cli.predict import Answer
 
 __all__ = ["open_table", "open_writer"]
+
+_TAB = "\t"
 
 _SUFFIXES = {
     ".parquet": "parquet",
@@ -122,12 +125,18 @@ class _PlainLines:
 
     def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
         names = self._names
-        if answer.ranked is None:
+        if answer.sets is not None:
+            rows = zip(answer.sets, answer.probabilities.tolist(), strict=True)
+            lines = ["\t".join([f"{names[k]}\t{shares[k]:.4f}" for k in found]) for found, shares in rows]
+        elif answer.ranked is None:
             shares = answer.probabilities.max(axis=1).tolist()
             lines = [f"{names[k]}\t{p:.4f}" for k, p in zip(answer.best.tolist(), shares, strict=True)]
         else:
             rows = zip(answer.ranked.tolist(), answer.probabilities.tolist(), strict=True)
             lines = ["\t".join([f"{names[k]}\t{shares[k]:.4f}" for k in best]) for best, shares in rows]
+        if answer.unsure is not None:
+            unsure = zip(lines, answer.unsure.tolist(), strict=True)
+            lines = [f"?\t{line.partition(_TAB)[2]}" if is_unsure else line for line, is_unsure in unsure]
         if answer.log_odds is not None:
             lines = [f"{line}\t{odds:+.4f}" for line, odds in zip(lines, answer.log_odds.tolist(), strict=True)]
         self._file.write("\n".join([*lines, ""]))
@@ -143,11 +152,18 @@ class _JsonLines:
 
     def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
         names = self._names
-        shares = answer.probabilities.max(axis=1).tolist()
-        pairs = zip(answer.best.tolist(), shares, strict=True)
-        lines = [f'{{"label": {names[k]}, "probability": {p!r}' for k, p in pairs]
+        if answer.sets is not None:
+            found = [f"[{', '.join([names[k] for k in row])}]" for row in answer.sets]
+            pairs = zip(found, probability_objects(answer, answer.sets, names), strict=True)
+            lines = [f'{{"labels": {labels}, "probabilities": {shares}' for labels, shares in pairs]
+        else:
+            best = zip(answer.best.tolist(), answer.probabilities.max(axis=1).tolist(), strict=True)
+            lines = [f'{{"label": {names[k]}, "probability": {p!r}' for k, p in best]
+        if answer.unsure is not None:
+            unsure = zip(lines, answer.unsure.tolist(), strict=True)
+            lines = [f'{line}, "unsure": {"true" if is_unsure else "false"}' for line, is_unsure in unsure]
         if answer.ranked is not None:
-            tops = probability_objects(answer, names)
+            tops = probability_objects(answer, answer.ranked.tolist(), names)
             lines = [f'{line}, "probabilities": {top}' for line, top in zip(lines, tops, strict=True)]
         if answer.log_odds is not None:
             odds = answer.log_odds.tolist()
@@ -173,10 +189,9 @@ def _quoted(text: str) -> str:
     return to_json(text)
 
 
-def probability_objects(answer: Answer, names: list[str]) -> list[str]:
-    """The best labels of each document with their probabilities, as JSON; `names` are JSON themselves."""
-    assert answer.ranked is not None
-    rows = zip(answer.ranked.tolist(), answer.probabilities.tolist(), strict=True)
+def probability_objects(answer: Answer, chosen: list[list[int]], names: list[str]) -> list[str]:
+    """Some labels of each document with their probabilities, as JSON; `names` are JSON themselves."""
+    rows = zip(chosen, answer.probabilities.tolist(), strict=True)
     return ["{" + ", ".join([f"{names[k]}: {shares[k]!r}" for k in best]) + "}" for best, shares in rows]
 
 
@@ -213,28 +228,45 @@ class _Table:
             "source": pa.nulls(n, pa.string()) if batch is None else batch["source"].dictionary_decode(),
             "line": pa.nulls(n, pa.int64()) if batch is None else batch["line"],
             "id": pa.nulls(n, pa.string()) if batch is None else batch["id"],
-            "label": self._classes.take(pa.array(answer.best)),
-            "probability": pa.array(answer.probabilities.max(axis=1)),
         }
-        if answer.ranked is not None:
-            if self._format in ("csv", "tsv"):
-                columns["probabilities"] = pa.array(probability_objects(answer, self._names), pa.string())
-            else:
-                columns["probabilities"] = self._maps(answer)
+        chosen = answer.sets if answer.ranked is None else answer.ranked.tolist()
+        if answer.sets is None:
+            columns["label"] = self._classes.take(pa.array(answer.best))
+            columns["probability"] = pa.array(answer.probabilities.max(axis=1))
+        if answer.unsure is not None:
+            columns["unsure"] = pa.array(answer.unsure)
+        if chosen is not None:
+            columns |= self._chosen(answer, chosen)
         if answer.log_odds is not None:
             columns["log_odds"] = pa.array(answer.log_odds)
         return pa.table(columns)
 
-    def _maps(self, answer: Answer) -> pa.Array:
+    def _chosen(self, answer: Answer, chosen: list[list[int]]) -> dict[str, Any]:
+        """Several labels of each document, with their probabilities; a CSV file holds them as JSON."""
         import numpy as np
         import pyarrow as pa
 
-        assert answer.ranked is not None
-        n, top = answer.ranked.shape
-        starts = pa.array(np.arange(n + 1, dtype=np.int32) * top)
-        shares = np.take_along_axis(answer.probabilities, answer.ranked, axis=1)
-        keys = self._classes.take(pa.array(answer.ranked.ravel()))
-        return pa.MapArray.from_arrays(starts, keys, pa.array(shares.ravel()))
+        columns: dict[str, Any] = {}
+        ends = np.cumsum([0, *map(len, chosen)]).astype(np.int32)
+        places = np.array([k for row in chosen for k in row], np.int64)
+        keys = self._classes.take(pa.array(places))
+        rows = np.repeat(np.arange(len(chosen)), np.diff(ends))
+        shares = pa.array(answer.probabilities[rows, places])
+        if self._format in ("csv", "tsv"):
+            if answer.sets is not None:
+                names = [json.dumps(row, ensure_ascii=False) for row in self._lists(ends, keys).to_pylist()]
+                columns["labels"] = pa.array(names, pa.string())
+            columns["probabilities"] = pa.array(probability_objects(answer, chosen, self._names), pa.string())
+            return columns
+        if answer.sets is not None:
+            columns["labels"] = self._lists(ends, keys)
+        columns["probabilities"] = pa.MapArray.from_arrays(pa.array(ends), keys, shares)
+        return columns
+
+    def _lists(self, ends: Any, keys: pa.Array) -> pa.Array:
+        import pyarrow as pa
+
+        return pa.ListArray.from_arrays(pa.array(ends), keys)
 
 
 def _open_table(format: str, sink: Any, schema: pa.Schema) -> Any:

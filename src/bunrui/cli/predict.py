@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from bunrui.cli.batches import placed
+from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure
+from bunrui.cli.cluster import Engine, predict_on_ray
 from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped
-from bunrui.cli.options import Classifier, Documents, Model, UsageError, check_text
+from bunrui.cli.options import Classifier, Documents, LabelSets, Model, UsageError, check_text
 from bunrui.cli.stdin import Stdin
+from bunrui.cli.tables import reads_tables
+from bunrui.engines.batches import texts_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,11 +37,16 @@ def predict(
     file: Classifier,
     documents: Documents,
     model: Model,
+    several: LabelSets,
+    engine: Engine,
     data: Annotated[
         list[str] | None, typer.Argument(metavar="DATA", help="Files to read; the standard input if there are none.")
     ] = None,
     line: Annotated[
-        list[str] | None, typer.Option("--line", metavar="TEXT", show_default=False, help="Predict this text.")
+        list[str] | None,
+        typer.Option(
+            "--line", metavar="TEXT", show_default=False, help="Predict this text; of a table, a row: '{\"age\": 39}'."
+        ),
     ] = None,
     top: Annotated[
         int | None,
@@ -59,6 +69,18 @@ def predict(
             "--against", metavar="LABEL", show_default=False, help="The other label, where there are more than two."
         ),
     ] = None,
+    unsure: Annotated[
+        float | None,
+        typer.Option(
+            "--unsure",
+            metavar="SHARE",
+            min=0,
+            max=1,
+            show_default=False,
+            help="Leave out what is not sure enough for at most this share of the answers to be wrong: their label is "
+            "a question mark. FILE must be calibrated.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
     output: Annotated[
         str | None,
@@ -67,7 +89,7 @@ def predict(
             "-o",
             metavar="PATH",
             show_default=False,
-            help="Write there in place of stdout: .parquet .csv .tsv .jsonl .arrow",
+            help="Write there in place of stdout: .parquet .csv .tsv .jsonl .arrow; a folder with --engine ray.",
         ),
     ] = None,
 ) -> None:
@@ -75,6 +97,16 @@ def predict(
 
     One line for each: the label, a tab, its probability; with --top K, K such
     pairs, the best first. Labels that DATA may have are not looked at.
+    With --labels, as many pairs as the document has labels, also none.
+
+    With --unsure 0.05, documents get ? in place of a label if their
+    probability is below a threshold, above which 5 % of the answers were
+    expected to be wrong when FILE was calibrated, each document left out.
+    So it needs no second look at DATA. In JSON and tables the label stays,
+    beside a field unsure.
+
+    With --engine ray, the machines of a cluster read DATA, and write a
+    folder of Parquet files, whose names are in the order of the documents.
 
     [bold]Examples[/]
 
@@ -83,29 +115,53 @@ def predict(
       bunrui predict mail.bunrui new.parquet --id key --output labels.parquet
       bunrui predict mail.bunrui ~/Mail/inbox --log-odds spam --json
       bunrui predict mail.bunrui new.csv --model multinomial --alpha 0.5
+      bunrui predict topics.bunrui new.csv --labels --threshold best
+      bunrui predict mail.bunrui new.csv --unsure 0.05
+      bunrui predict mail.bunrui 's3://bucket/*.parquet' --engine ray -o s3://bucket/labels
       tail -n 1000 chat.txt | bunrui predict mail.bunrui
     """
     from bunrui import stored
     from bunrui.cli.output import open_writer
 
     _check_usage(data, line, log_odds, against, json, output)
+    several.check()
+    if several.labels and (top is not None or log_odds is not None):
+        raise UsageError("--labels goes without --top and --log-odds.")
+    if several.labels and unsure is not None:
+        raise UsageError("--labels goes without --unsure.")
+    if engine.is_ray:
+        engine.refuse(line=line, labels=several.labels, json=json, unsure=unsure is not None)
+        if not data or output is None:
+            raise UsageError("--engine ray needs DATA, and --output with the name of a folder.")
+        asked = {"top": top, "log_odds": log_odds, "against": against, "several": several}
+        with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
+            reader = documents.read(data, labelled=False, columns=reads_tables(opened))
+            predict_on_ray(engine.address, model.of(opened), reader, output, asked)
+        return
     data = data or ["-"]
     stdin = Stdin()
-    if not line and data == ["-"] and documents == Documents() and not json and output is None:
-        line = stdin.few_lines()
     with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
-        question = Question(model.of(opened), top, log_odds, against)
+        is_table, is_plain = reads_tables(opened), documents == Documents() and not json and output is None
+        if not line and data == ["-"] and is_plain and not is_table:
+            line = stdin.few_lines()
+        classifier = model.of(opened)
+        question = Question(classifier, top, log_odds, against, several, unsure)
+        say_uncalibrated(file, classifier)
         with open_writer(output, question.classes, json=json) as writer:
             is_empty = not line and data == ["-"] and stdin.is_empty()
             if line or is_empty:
-                writer.write(None, question.answer(line or []))
+                with placed(None):
+                    answer = question.answer(line or [])
+                writer.write(None, answer)
                 if is_empty:
                     say("the standard input is empty: nothing was predicted")
+                say_unsure(question.doubts)
                 return
-            reader = documents.read(data, labelled=False, stdin=stdin)
+            reader = documents.read(data, labelled=False, stdin=stdin, columns=is_table)
             done = _predict_all(question, reader, writer, quiet=output is None and sys.stdout.isatty())
     if output is not None:
         say(f"predicted {counted(done.n_docs, 'document')} into {output} in {done.speed()}")
+    say_unsure(question.doubts)
     say_skipped(reader)
 
 
@@ -113,7 +169,7 @@ def _predict_all(question: Question, reader: Reader, writer: Writer, *, quiet: b
     from bunrui.errors import DataError
 
     with Bar(reader, quiet=quiet) as bar:
-        for batch, answer in _answers(question, reader):
+        for batch, answer in answers(question, reader):
             writer.write(batch, answer)
             bar.add(len(answer.best))
     if not bar.n_docs:
@@ -149,13 +205,24 @@ class Answer(NamedTuple):
     probabilities: npt.NDArray[np.float64]  # (n_docs, n_classes)
     ranked: npt.NDArray[np.int64] | None  # (n_docs, top), the best first
     log_odds: npt.NDArray[np.float64] | None  # (n_docs,)
+    sets: list[list[int]] | None = None  # the labels of each, the likeliest first; then the others are of no use
+    unsure: npt.NDArray[np.bool_] | None = None  # (n_docs,), where it was asked for
 
 
 class Question:
     """What is to be predicted."""
 
-    def __init__(self, classifier: TextClassifier, top: int | None, log_odds: str | None, against: str | None) -> None:
+    def __init__(
+        self,
+        classifier: TextClassifier,
+        top: int | None,
+        log_odds: str | None,
+        against: str | None,
+        several: LabelSets,
+        unsure: float | None = None,
+    ) -> None:
         self._classifier = classifier
+        self.doubts = None if unsure is None else Doubts(classifier, unsure)
         self.classes: list[str] = classifier.classes_.tolist()
         self._top = top
         self._pair: tuple[int, int] | None = None
@@ -164,26 +231,44 @@ class Question:
 
             other = opponent(self.classes, log_odds, against)
             self._pair = self.classes.index(log_odds), self.classes.index(other)
+        self._thresholds: npt.NDArray[np.float64] | None = None
+        if several.labels:
+            from bunrui.classifier import thresholds_of
+
+            self._thresholds = thresholds_of(self.classes, several.thresholds(classifier))
 
     def answer(self, texts: Any) -> Answer:
         """Predict."""
-        from bunrui.prediction import probabilities
-
+        if self._thresholds is not None:
+            return self._several(texts, self._thresholds)
         scores = self._classifier.scores(texts)
         ranked = None
         if self._top is not None:
             ranked = (-scores).argsort(axis=1, kind="stable")[:, : self._top]
         odds = None if self._pair is None else scores[:, self._pair[0]] - scores[:, self._pair[1]]
-        return Answer(scores.argmax(axis=1), probabilities(scores), ranked, odds)
+        shares = self._classifier.probabilities_of(scores, texts)
+        unsure = None if self.doubts is None else self.doubts.of(shares.max(axis=1))
+        return Answer(scores.argmax(axis=1), shares, ranked, odds, None, unsure)
+
+    def _several(self, texts: Any, thresholds: npt.NDArray[np.float64]) -> Answer:
+        import numpy as np
+
+        odds = self._classifier.label_odds(texts)
+        order = (-odds).argsort(axis=1, kind="stable")
+        above = np.take_along_axis(odds > thresholds, order, axis=1)
+        sets = [row[is_there].tolist() for row, is_there in zip(order, above, strict=True)]
+        return Answer(odds.argmax(axis=1), np.exp(-np.logaddexp(0.0, -odds)), None, None, sets)
 
 
-def _answers(question: Question, reader: Reader) -> Iterator[tuple[pa.RecordBatch, Answer]]:
-    from bunrui.cli.batches import texts_of
+def answers(question: Question, found: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Answer]]:
+    """What is predicted of batches of documents, in parts of a size that can be scored at once."""
     from bunrui.engines.stream import ahead
 
     most = max(1, _MOST_SCORES // len(question.classes))
-    with closing(ahead(reader)) as batches:  # type: ignore[type-var]
+    with closing(ahead(found)) as batches:  # type: ignore[type-var]
         for batch in batches:
             for start in range(0, batch.num_rows, most):
                 part = batch.slice(start, most)
-                yield part, question.answer(texts_of(part))
+                with placed(part):
+                    answer = question.answer(texts_of(part))
+                yield part, answer

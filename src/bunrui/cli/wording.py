@@ -13,6 +13,7 @@ _PHRASES = {
     "give one as {label: source}": "give all of them one with --as",
     "call learn(texts, labels) first": "learn documents first, with 'bunrui learn'",
     "call refresh, or open it anew": "the next command reads it anew",
+    "make the classifier with analyzer='columns'": "learn the table into a new file, with --columns",
     "takes no alpha: leave it out": "takes no --alpha: leave it out",
     "Without unique, ": "Without --unique, ",
     ', for example with text.encode("utf-8", "replace").decode()': "",

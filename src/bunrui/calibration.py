@@ -1,0 +1,213 @@
+"""Scores → probabilities that come true as often as they say.
+
+    T(d)   = exp(level + slope · log(1 + length(d)))        length: bytes of the text
+    p(d)   = softmax(scores(d) / T(d))
+    P(d)   = p(d) with the largest put through a map that only rises, and the others rescaled to add up to 1
+
+Naive Bayes takes words for independent, so that its scores grow with the length of a document, and its probabilities
+are near 0 and 1 whether it is right or not.  The temperature T takes that back (Guo, Pleiss, Sun, Weinberger 2017, with
+a length), the map what is left (Zadrozny, Elkan 2002).  Labels stay: the largest stays the largest.
+
+`bunrui.selection.calibrate` fits one; the file of a classifier keeps it among its settings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import texts as inputs
+from bunrui.errors import DataError
+from bunrui.prediction import probabilities
+
+__all__ = ["MOST_KNOTS", "Calibration", "digest_of", "lengths_of"]
+
+Floats = npt.NDArray[np.float64]
+
+MOST_KNOTS = 101
+_MOST_LEVEL, _MOST_SLOPE = 100.0, 10.0
+_CURVES = ("confidences", "accuracies", "thresholds", "errors")
+
+# What the largest is ahead of the next where the map would make them equal.
+_AHEAD = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """How the scores of one model become probabilities.
+
+    Attributes
+    ----------
+    level, slope : float
+        Of the temperature.
+    confidences, accuracies : tuple of float
+        The map of the largest probability, linear between these points.
+    thresholds, errors : tuple of float
+        Of the answers that are at least so sure, the share that is expected to be wrong; of documents left out.
+    model, options : str
+        What it was fitted for: the name of the model, and a digest of all settings (`digest_of`).
+    n_docs : int
+        Documents that it was fitted on.
+    ece_before, ece_after, log_loss_before, log_loss_after : float
+        Of these documents, each left out; after: by a calibration that was fitted on the other half of them.
+    tx : int
+        Transactions of a file that it knows; 0 outside one.
+
+    Examples
+    --------
+    >>> sure = Calibration(level=0.0, slope=1.0, confidences=(0.5, 1.0), accuracies=(0.5, 0.9),
+    ...     thresholds=(0.5, 0.8), errors=(0.2, 0.05), model="multinomial", options="", n_docs=9,
+    ...     ece_before=0.1, ece_after=0.0, log_loss_before=1.0, log_loss_after=0.5)
+    >>> sure.apply(np.array([[0.0, -9.0], [0.0, -9.0]]), np.array([0.0, 8.0])).round(3).tolist()
+    [[0.9, 0.1], [0.685, 0.315]]
+    >>> sure.threshold(0.1), sure.threshold(0.01)
+    (0.8, inf)
+    """
+
+    level: float
+    slope: float
+    confidences: tuple[float, ...]
+    accuracies: tuple[float, ...]
+    thresholds: tuple[float, ...]
+    errors: tuple[float, ...]
+    model: str
+    options: str
+    n_docs: int
+    ece_before: float
+    ece_after: float
+    log_loss_before: float
+    log_loss_after: float
+    tx: int = 0
+
+    def apply(self, scores: Floats, lengths: Floats) -> Floats:
+        """P(class | document) from scores (n_docs, n_classes) and `lengths_of` the documents (n_docs,)."""
+        shares = tempered(scores, lengths, self.level, self.slope)
+        return mapped(shares, scores.argmax(axis=1), np.array(self.confidences), np.array(self.accuracies))
+
+    def threshold(self, error: float) -> float:
+        """How sure answers must be for at most a share `error` of them to be wrong; inf if none are that sure."""
+        enough = np.flatnonzero(np.array(self.errors) <= error)
+        return self.thresholds[enough[0]] if len(enough) else math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the types of JSON."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, known: Any) -> Calibration:
+        """What `to_dict` gave, checked as if it came from anybody.
+
+        Raises
+        ------
+        DataError
+            If it is anything else.
+        """
+        if not isinstance(known, Mapping) or set(known) != {field.name for field in fields(cls)}:
+            raise DataError("a calibration has other fields")
+        values = dict(known)
+        for name in _CURVES:
+            values[name] = _curve(name, known[name], falls=name == "errors")
+        for one, other in (_CURVES[:2], _CURVES[2:]):
+            if len(values[one]) != len(values[other]):
+                raise DataError(f"a calibration has another number of {one} than of {other}")
+        for name, most in (("level", _MOST_LEVEL), ("slope", _MOST_SLOPE)):
+            values[name] = _number(name, known[name], -most, most)
+        for name in ("ece_before", "ece_after", "log_loss_before", "log_loss_after"):
+            values[name] = _number(name, known[name], 0, 1 if name.startswith("ece") else 1e6)
+        for name in ("n_docs", "tx"):
+            if type(known[name]) is not int or not 0 <= known[name] < 1 << 62:
+                raise DataError(f"{name} of a calibration is no whole number: {known[name]!r:.40}")
+        if not all(isinstance(known[name], str) and len(known[name]) <= 100 for name in ("model", "options")):
+            raise DataError("a calibration does not say what it was fitted for")
+        return cls(**values)
+
+
+def _number(name: str, value: Any, least: float, most: float) -> float:
+    if type(value) not in (int, float) or not least <= value <= most:  # NaN is in no range
+        raise DataError(f"{name} of a calibration is no number from {least:g} to {most:g}: {value!r:.40}")
+    return float(value)
+
+
+def _curve(name: str, values: Any, *, falls: bool) -> tuple[float, ...]:
+    if not isinstance(values, (list, tuple)) or not 1 <= len(values) <= MOST_KNOTS:
+        raise DataError(f"{name} of a calibration are no list of 1 to {MOST_KNOTS} numbers")
+    found = tuple(_number(name, value, 0, 1) for value in values)
+    steps = np.diff(found)
+    if (steps > 0).any() if falls else (steps < 0).any():
+        raise DataError(f"{name} of a calibration do not {'fall' if falls else 'rise'}")
+    return found
+
+
+def tempered(scores: Floats, lengths: Floats, level: float, slope: float) -> Floats:
+    """The softmax of scores over a temperature that grows with the length."""
+    return probabilities(scores / np.exp(level + slope * np.log1p(lengths))[:, None])
+
+
+def mapped(shares: Floats, top: npt.NDArray[np.int64], confidences: Floats, accuracies: Floats) -> Floats:
+    """Shares (n_docs, n_classes) with the one of column `top` put through a map, and the others rescaled.
+
+    It stays the largest: where the map would put it below the next, it is just above it.
+    """
+    n_docs, n_classes = shares.shape
+    if n_classes == 1:
+        return np.ones_like(shares)
+    rows = np.arange(n_docs)
+    sure = np.interp(shares[rows, top], confidences, accuracies)
+    others = shares.copy()
+    others[rows, top] = 0
+    rest = others.sum(axis=1)
+    lost = rest == 0  # all others are too small for a float
+    others[lost] = 1
+    others[rows, top] = 0
+    rest[lost] = n_classes - 1
+    second = others.max(axis=1)
+    level = second / (rest + second)  # where the two are equal
+    sure = np.maximum(sure, level + _AHEAD * (1 - level))
+    out = others / rest[:, None] * (1 - sure)[:, None]  # in this order: 1 / rest may be too large for a float
+    out[rows, top] = sure
+    return np.asarray(out)
+
+
+def lengths_of(texts: Any) -> Floats:
+    """Bytes of every document, (n_docs,): of its text, or of its tokens with a byte between them.
+
+    The number of features would do as well, and no better (benchmarks/calibration.py), but has to be counted.
+
+    >>> lengths_of(["pills", "無料"]).tolist(), lengths_of([["cheap", "pills"], {"noon": 2}]).tolist()
+    ([5.0, 6.0], [12.0, 10.0])
+    """
+    if inputs.is_given(texts):
+        return np.array([_length_of(document) for document in texts], np.float64)
+    offsets = inputs.buffers(inputs.strings(texts)).offsets
+    return np.diff(np.asarray(offsets)).astype(np.float64)
+
+
+def _length_of(document: Any) -> int:
+    pairs = document.items() if isinstance(document, Mapping) else ((word, 1) for word in document)
+    return sum((len(word.encode()) + 1) * count for word, count in pairs)
+
+
+def digest_of(settings: Mapping[str, Any]) -> str:
+    """What tells settings of a model from others.
+
+    >>> digest_of({"alpha": 1, "prior": {"a": 0.5}}) == digest_of({"prior": {"a": 0.5}, "alpha": 1.0})
+    True
+    """
+    text = json.dumps(_canonical(settings), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _canonical(value: Any) -> Any:
+    """Values that are the same in the file and out of it: tuples are lists, numbers floats."""
+    if isinstance(value, Mapping):
+        return {str(key): _canonical(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_canonical(one) for one in value]
+    return value if value is None or isinstance(value, (str, bool)) else float(value)

@@ -1,0 +1,151 @@
+"""`bunrui calibrate`, and what other commands say of it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bunrui.cli.console import counted, interrupts, say, to_json, uninterrupted
+from bunrui.cli.options import Classifier
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from bunrui.calibration import Calibration
+    from bunrui.classifier import TextClassifier
+    from bunrui.stored import StoredClassifier
+
+__all__ = ["Doubts", "calibrate", "calibrate_file", "described", "say_uncalibrated", "say_unsure"]
+
+_FEW = 100
+
+
+def calibrate(
+    file: Classifier,
+    json: Annotated[bool, typer.Option("--json", help="What was measured, as JSON.")] = False,
+) -> None:
+    """Make the probabilities of a classifier come true as often as they say.
+
+    Every document is predicted by all the others, and compared with its
+    label; no test documents are needed. The labels that are predicted stay
+    the same. Shown are the error of the probabilities (ECE: how far they are
+    from the share of right answers) and the log loss, before and after.
+
+    It is kept in FILE, for the model and the options that FILE has; predict
+    with others is not calibrated. It goes on being used when more is
+    learned: info says how much that is, and undo takes it back.
+
+    FILE must keep texts (the default of learn --keep).
+
+    [bold]Examples[/]
+
+      bunrui calibrate mail.bunrui
+      bunrui calibrate mail.bunrui --json | jq .ece_after
+      bunrui predict mail.bunrui new.csv --unsure 0.05
+    """
+    from bunrui import stored
+
+    with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
+        found = calibrate_file(classifier)
+    if json:
+        known = found.to_dict()
+        for name in ("level", "slope", "confidences", "accuracies", "thresholds", "errors", "options", "tx"):
+            del known[name]
+        print(to_json(known))
+        return
+    print(f"{'':<12}{'before':>8}{'after':>8}")
+    print(f"{'ECE':<12}{found.ece_before:>8.4f}{found.ece_after:>8.4f}")
+    print(f"{'log loss':<12}{found.log_loss_before:>8.4f}{found.log_loss_after:>8.4f}")
+
+
+def calibrate_file(classifier: StoredClassifier) -> Calibration:
+    """Calibrate a classifier, and say so."""
+    from bunrui.cli.kept import need
+    from bunrui.selection import calibration_for
+    from bunrui.trained.names import is_trained
+
+    need(classifier, "text", "calibrate the file that the documents were learned into, with their texts")
+    if is_trained(classifier.model):
+        say(f"training {classifier.model} five times, each time without a fifth of the documents")
+    found = calibration_for(classifier)
+    with uninterrupted():
+        classifier.set_calibration(found)
+    say(f"calibrated {classifier.path} on {counted(found.n_docs, 'document')}")
+    if found.n_docs < _FEW:
+        say(f"warning: that is few: below {_FEW} documents, probabilities stay rough")
+    return found
+
+
+def described(known: dict[str, Any]) -> list[str]:
+    """Lines about the calibration of a file, of what its `info` says.
+
+    >>> known = {"n_docs": 1000, "ece_before": 0.05, "ece_after": 0.01, "model": "binary"}
+    >>> print(*described(known | {"applies": True, "changed_since": 1}), sep="\\n")
+    on 1,000 documents, each left out: ECE 0.0500 before, 0.0100 after
+    stale: 1 document learned or unlearned since
+    """
+    before, after = known["ece_before"], known["ece_after"]
+    lines = [f"on {counted(known['n_docs'], 'document')}, each left out: ECE {before:.4f} before, {after:.4f} after"]
+    if not known["applies"]:
+        lines.append(f"not applied: it is for {known['model']} with other settings than these")
+    if known["changed_since"]:
+        lines.append(f"stale: {counted(known['changed_since'], 'document')} learned or unlearned since")
+    return lines
+
+
+def say_uncalibrated(file: str, classifier: TextClassifier) -> None:
+    """Say that a calibration is not applied, where there is one for another model."""
+    if classifier.calibration is not None and not classifier.is_calibrated:
+        say(f"{file} is calibrated for {classifier.calibration.model} with other settings: these probabilities are not")
+
+
+class Doubts:
+    """Which answers are not sure enough, and how many there were.
+
+    `share` is that of the answers that may be wrong.
+    """
+
+    def __init__(self, classifier: TextClassifier, share: float) -> None:
+        from bunrui.errors import OptionError
+
+        path = getattr(classifier, "path", "FILE")
+        if classifier.calibration is None:
+            raise OptionError(f"--unsure needs probabilities that can be believed: 'bunrui calibrate {path}' first")
+        if not classifier.is_calibrated:
+            raise OptionError(
+                f"{path} is calibrated for {classifier.calibration.model} with other settings: leave the options of "
+                f"the model out, or set them and 'bunrui calibrate {path}' again"
+            )
+        self.share = share
+        self.threshold = classifier.calibration.threshold(share)
+        self.n_docs = self.n_unsure = 0
+        self._expected_errors = 0.0
+
+    def of(self, sure: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Which of some probabilities are too low."""
+        unsure = sure < self.threshold
+        self.n_docs += len(sure)
+        self.n_unsure += int(unsure.sum())
+        self._expected_errors += float((1 - sure[~unsure]).sum())
+        return unsure
+
+    @property
+    def expected(self) -> float:
+        """The share of the answers that are expected to be wrong, by their own probabilities."""
+        return self._expected_errors / max(self.n_docs - self.n_unsure, 1)
+
+
+def say_unsure(doubts: Doubts | None) -> None:
+    """Say how many documents were left out, and what the rest is worth."""
+    if doubts is None or not doubts.n_docs:
+        return
+    if doubts.n_unsure == doubts.n_docs:
+        say(f"unsure of all documents: none is sure enough for at most {doubts.share:.2g} of the answers to be wrong")
+        return
+    say(
+        f"unsure of {doubts.n_unsure:,} of {counted(doubts.n_docs, 'document')} (below {doubts.threshold:.4f}); "
+        f"of the others, {doubts.expected:.1%} are expected to be wrong"
+    )

@@ -1,0 +1,187 @@
+"""`bunrui compare`: every model on the same documents."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bunrui.cli.console import interrupts, say, show, to_json
+from bunrui.cli.live import live
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
+from bunrui.cli.tables import reads_tables
+
+if TYPE_CHECKING:
+    from bunrui.cli.crossing import Collection
+    from bunrui.selection import Comparison
+    from bunrui.selection.comparing import Progress
+
+__all__ = ["compare"]
+
+_ALONE = "Without test documents"
+
+
+def _names(given: str | None) -> str | None:
+    if given is not None and not all(name.strip() for name in given.split(",")):
+        raise typer.BadParameter(f"{given!r} has an empty name: give names with commas between them.")
+    return given
+
+
+def compare(
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA", help="Documents with labels, or a classifier that keeps texts.", show_default=False
+        ),
+    ],
+    documents: LabelledDocuments,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", metavar="FILE", show_default=False, help="Documents with labels that DATA predict."),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds",
+            metavar="K",
+            min=2,
+            rich_help_panel=_ALONE,
+            show_default=False,
+            help="Predict each of K parts by all the others (5).",
+        ),
+    ] = None,
+    loo: Annotated[
+        bool,
+        typer.Option(
+            "--loo",
+            rich_help_panel=_ALONE,
+            help="Predict each document by all the others; for models that are not trained.",
+        ),
+    ] = False,
+    models: Annotated[
+        str | None,
+        typer.Option("--models", metavar="NAMES", callback=_names, show_default=False, help="These alone; else all."),
+    ] = None,
+    analyzers: Annotated[
+        str | None,
+        typer.Option(
+            "--analyzers",
+            metavar="NAMES",
+            callback=_names,
+            show_default=False,
+            help="universal, words, ja, zh, ko; words:2 has pairs of words, too. By default those that suit the text.",
+        ),
+    ] = None,
+    baselines: Annotated[
+        bool, typer.Option("--baselines", help="Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF.")
+    ] = False,
+    html: Annotated[
+        str | None,
+        typer.Option("--html", metavar="PATH", show_default=False, help="Write the table as a page, too."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="All figures, as JSON.")] = False,
+) -> None:
+    """Hold all models against each other on your documents.
+
+    Every model with every analyzer that suits the text, all on the same
+    documents, each of which is predicted by a model that never saw it. The
+    best accuracy comes first; a row is tied with it if the documents cannot
+    tell the two apart (McNemar's test at 5 %).
+
+    Of models that read counts, all documents are counted once and parts are
+    subtracted. Those that are trained (twcnb, nbsvm, arow, aode) and the
+    baselines are trained for each part, which takes longer.
+
+    [bold]Examples[/]
+
+      bunrui compare train.csv
+      bunrui compare train.csv --test test.csv --baselines
+      bunrui compare mail.bunrui --loo --json | jq '.rows[0]'
+      bunrui compare train.csv --models binary-complement,nbsvm --analyzers universal,words:2
+    """
+    from bunrui.cli.crossing import collect, say_duplicates
+
+    if sum((test is not None, folds is not None, loo)) > 1:
+        raise UsageError("give one of --test, --folds and --loo, not several.")
+    if html is not None:
+        check_folder(html)
+    with interrupts("interrupted"):
+        found = collect(data, documents, Model(), Analysis())
+        check_text(found, data[0])
+        tested = collect([test], documents, Model(), Analysis()) if test is not None else None
+        if tested is None:
+            say_duplicates(found.texts)
+        result = _compared(found, tested, models=models, analyzers=analyzers, folds=folds, loo=loo, baselines=baselines)
+    for reason in result.skipped:
+        say(f"left out: {reason}")
+    _report(result, html, json=json)
+
+
+def _compared(
+    found: Collection, tested: Collection | None, *, models: str | None, analyzers: str | None, **options: Any
+) -> Comparison:
+    from bunrui import selection
+
+    with live() as show_live:
+
+        def watch(progress: Progress) -> None:
+            if show_live is not None:
+                show_live(lambda most: _growing(progress, most))
+
+        return selection.compare(
+            found.texts,
+            found.labels,
+            test=None if tested is None else (tested.texts, tested.labels),
+            models=_listed(models),
+            analyzers=_listed(analyzers),
+            watch=watch,
+            **options,
+        )
+
+
+def _listed(names: str | None) -> list[str] | None:
+    """
+    >>> _listed("binary, nbsvm")
+    ['binary', 'nbsvm']
+    """
+    return None if names is None else [name.strip() for name in names.split(",")]
+
+
+def _growing(progress: Progress, most: int) -> Any:
+    from rich.console import Group
+    from rich.text import Text
+
+    from bunrui.selection.tables import ComparisonTable
+
+    line = Text(f"{len(progress.done.rows) + 1} of {progress.n_all}: {progress.now}", "dim")
+    return Group(ComparisonTable(progress.done, most), line) if progress.done.rows else line
+
+
+def _report(result: Comparison, html: str | None, *, json: bool) -> None:
+    from bunrui.selection.tables import ComparisonTable, comparison_html
+
+    if json:
+        print(to_json(result.to_dict()))
+    else:
+        show(ComparisonTable(result))
+    if html is not None:
+        page = f"<!doctype html><meta charset='utf-8'><title>Models compared</title>\n{comparison_html(result)}\n"
+        with open(html, "w", encoding="utf-8") as out:
+            out.write(page)
+        say(f"wrote {html}")
+
+
+def check_folder(path: str) -> None:
+    """Refuse at once what could not be written at the end."""
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        raise FileNotFoundError(2, "cannot be written: there is no such folder", path)
+    if os.path.isdir(path):
+        raise IsADirectoryError(21, "is a folder: name a file in it", path)
+
+
+def check_text(found: Collection, name: str) -> None:
+    """Refuse tables."""
+    if reads_tables(found.classifier):
+        raise UsageError(f"{name} is a classifier of tables, which have a model of their own: give texts.")

@@ -1,0 +1,136 @@
+"""`bunrui count`."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped, uninterrupted
+from bunrui.cli.options import Analysis, LabelledDocuments, UsageError
+from bunrui.engines.batches import texts_of
+
+if TYPE_CHECKING:
+    from bunrui.classifier import TextClassifier
+    from bunrui.documents import Reader
+
+__all__ = ["count"]
+
+
+def count(
+    shards: Annotated[
+        list[str],
+        typer.Argument(metavar="SHARD", help="Files, folders, mailboxes; 's3://bucket/a.parquet'.", show_default=False),
+    ],
+    documents: LabelledDocuments,
+    analysis: Analysis,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="PART", show_default=False, help="The part, a classifier; it is made."),
+    ],
+    shard_id: Annotated[
+        str | None,
+        typer.Option(
+            "--shard-id",
+            metavar="ID",
+            show_default=False,
+            help="What the SHARDs are called together; by default each has a digest of its bytes and how they are "
+            "read, which takes a reading of its own.",
+        ),
+    ] = None,
+) -> None:
+    """Count one piece of a corpus, to be merged with others.
+
+    PART is a classifier that keeps nothing but counts and the ids of its
+    shards. Parts are made anywhere, at the same time and again after a crash:
+    a PART that is there, of the same shards and options, is left as it is.
+    'bunrui merge' adds them up in any order and any grouping, to the last bit
+    as if one process had learned all; a shard that it has is left out.
+
+    [bold]Examples[/]
+
+      bunrui count shard-17.jsonl.gz -o part-17.bunrui
+      bunrui count 's3://bucket/day-17/*.parquet' -o part-17.bunrui --shard-id day-17
+      ls shard-*.csv | parallel bunrui count {} -o {.}.bunrui
+      bunrui merge all.bunrui shard-*.bunrui
+    """
+    _check_usage(shards, output, shard_id)
+    with interrupts(f"interrupted; {output} was not made"):
+        reader = documents.read(shards, labelled=True)
+        new = _new(analysis)
+        note = _note(reader, shard_id)
+        if os.path.lexists(output):
+            _refuse_others(output, note, new)
+            shown = "this shard" if len(note["shards"]) == 1 else "these shards"
+            say(f"{output} has {shown} already: it was left as it is")
+            return
+        done = _count(reader, new)
+        with uninterrupted():
+            _write(output, new, note)
+    labels = counted(len(new.counts.live_labels), "label")
+    say(f"counted {counted(done.n_docs, 'document')} of {labels} into {output} in {done.speed()}")
+    say_skipped(reader)
+
+
+def _check_usage(shards: list[str], output: str, shard_id: str | None) -> None:
+    if not output:
+        raise UsageError("--output is empty: give the part a name.")
+    if shard_id is not None and not shard_id.strip():
+        raise UsageError("--shard-id is empty: give the shard a name.")
+    if "-" in shards and shard_id is None:
+        raise UsageError("the standard input has no name that tells it from others: give --shard-id.")
+
+
+def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
+    """What the part says of its shards; an id that was given does not tell how they were read."""
+    from bunrui.engines.shards import reading_id, shard_ids
+    from bunrui.stored.shards import Holding
+
+    if shard_id is None:
+        return Holding(frozenset(shard_ids(reader))).note()
+    return Holding(frozenset([shard_id])).note() | {"reading": reading_id(reader)}
+
+
+def _new(analysis: Analysis) -> TextClassifier:
+    from bunrui.analysis import AnalyzerSpec
+    from bunrui.classifier import TextClassifier
+
+    return TextClassifier(analyzer=AnalyzerSpec(**analysis.given()))
+
+
+def _refuse_others(output: str, note: dict[str, Any], new: TextClassifier) -> None:
+    """Refuse a file that is not the part that would be made."""
+    from bunrui import stored
+    from bunrui.errors import StoreError
+
+    with closing(stored.open(output, read_only=True)) as part:
+        notes = [entry.note for entry in part.history() if not entry.undone]
+        if notes != [note] or part.counts.fingerprint != new.counts.fingerprint:
+            raise StoreError(
+                f"{output} is there already, and not what would be counted now: it has other shards, or was counted "
+                "with other options. Delete it, or give another name"
+            )
+
+
+def _count(reader: Reader, new: TextClassifier) -> Bar:
+    from bunrui.engines.stream import ahead
+    from bunrui.errors import DataError
+
+    with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
+        for batch in batches:
+            new.learn(texts_of(batch), batch["label"])
+            bar.add(batch.num_rows)
+    if not bar.n_docs:
+        say_skipped(reader)
+        raise DataError("there are no documents to be read: nothing was counted")
+    return bar
+
+
+def _write(output: str, new: TextClassifier, note: dict[str, Any]) -> None:
+    from bunrui import stored
+    from bunrui.stored.merging import merge
+
+    with stored.creating(output, keep="nothing", **new.get_params()) as part:
+        merge(part, [new], unique=False, kind="count", **note)

@@ -1,0 +1,135 @@
+"""Documents that predict each other: what `bunrui evaluate --loo` and `--folds` read and run."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bunrui.cli.console import Bar, counted, say, say_skipped
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
+from bunrui.engines.batches import texts_of
+
+if TYPE_CHECKING:
+    from bunrui.classifier import TextClassifier
+    from bunrui.evaluation import Evaluation
+
+__all__ = ["Collection", "collect", "evaluate_alone", "say_duplicates"]
+
+_SQLITE = b"SQLite format 3\0"
+
+
+class Collection(NamedTuple):
+    """Documents in memory, and a classifier with the options to learn them by, which has not."""
+
+    texts: Any
+    labels: list[Any]  # a string, or a list of strings
+    sources: list[str | None]
+    ids: list[str | None]
+    classifier: TextClassifier
+    lines: list[int | None]
+
+
+def is_classifier(path: str) -> bool:
+    """Whether a file is a classifier."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
+
+
+def collect(data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis) -> Collection:
+    """The documents of files, or those that a classifier keeps."""
+    if is_classifier(data[0]):
+        if len(data) > 1:
+            raise UsageError(f"{data[0]} is a classifier: to evaluate it on DATA, leave --loo and --folds out.")
+        if analysis.given() or documents != LabelledDocuments():
+            raise UsageError(f"{data[0]} is a classifier: its documents are read as they were learned.")
+        return _kept(data[0], model)
+    from bunrui.analysis import AnalyzerSpec
+    from bunrui.classifier import TextClassifier
+
+    classifier = TextClassifier(analyzer=AnalyzerSpec(**analysis.given()), **model.given())
+    return _read(data, documents, classifier)
+
+
+def _kept(path: str, model: Model) -> Collection:
+    from bunrui import stored
+    from bunrui.classifier import TextClassifier
+    from bunrui.errors import StoreError
+
+    with closing(stored.open(path, read_only=True)) as opened:
+        if opened.keep != "text":
+            raise StoreError(
+                f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"
+            )
+        rows = list(opened.documents())
+        options = opened.get_params() | model.given()
+    labels = [row.labels[0] if len(row.labels) == 1 else row.labels for row in rows]
+    texts, sources, ids = ([getattr(row, name) for row in rows] for name in ("text", "source", "id"))
+    return Collection(texts, labels, sources, ids, TextClassifier(**options), [None] * len(rows))
+
+
+def _read(data: list[str], documents: LabelledDocuments, classifier: TextClassifier) -> Collection:
+    from bunrui.errors import DataError
+
+    reader = documents.read(data, labelled=True)
+    texts: list[Any] = []
+    labels: list[Any] = []
+    sources: list[str | None] = []
+    ids: list[str | None] = []
+    lines: list[int | None] = []
+    with Bar(reader) as bar:
+        for batch in reader:
+            found = texts_of(batch)
+            texts += found if isinstance(found, list) else found.to_pylist()
+            labels += batch["label"].to_pylist()
+            sources += batch["source"].to_pylist()
+            ids += batch["id"].to_pylist()
+            lines += batch["line"].to_pylist()
+            bar.add(batch.num_rows)
+    say_skipped(reader)
+    if not texts:
+        raise DataError("there are no documents to be read: nothing was evaluated")
+    return Collection(texts, labels, sources, ids, classifier, lines)
+
+
+def evaluate_alone(
+    data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis, n_folds: int | None, by: str
+) -> Evaluation:
+    """Each document predicted by the others."""
+    from bunrui.evaluation import cross_validate, folds, leave_one_out
+    from bunrui.trained.names import is_trained
+
+    found = collect(data, documents, model, analysis)
+    say_duplicates(found.texts)
+    name = found.classifier.model
+    if n_folds is None:
+        if is_trained(name):
+            raise UsageError(f"{name} would be trained {len(found.labels):,} times: give --folds K in place of --loo.")
+        return leave_one_out(found.classifier, found.texts, found.labels)
+    groups = None
+    if by in ("source", "id"):
+        groups = found.sources if by == "source" else found.ids
+        if any(group is None for group in groups):
+            raise UsageError(
+                f"a document has no {by}: give {'--id COLUMN' if by == 'id' else 'files'}, or leave --by out."
+            )
+    kind = {"label": "stratified", "order": "time"}.get(by, "grouped")
+    parts = folds(len(found.labels), found.labels, n_folds, kind=kind, groups=groups)
+    return cross_validate(found.classifier, found.texts, found.labels, parts)
+
+
+def say_duplicates(texts: Any) -> None:
+    """Say how many documents are copies of others, or nearly: they flatter what predicts itself."""
+    if not isinstance(texts[0], str):
+        return
+    from bunrui.evaluation import find_duplicates
+
+    found = find_duplicates(texts)
+    if found.n_extra:
+        share = found.n_extra / len(texts)
+        say(
+            f"{counted(found.n_extra, 'document')} ({share:.1%}) are copies, or near copies, of others: what documents "
+            "say of their copies flatters"
+        )

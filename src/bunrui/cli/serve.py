@@ -1,0 +1,148 @@
+"""`bunrui serve`."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from bunrui.cli.console import say
+from bunrui.cli.options import Classifier, UsageError
+
+if TYPE_CHECKING:
+    from bunrui.service.settings import Limits
+
+__all__ = ["check_packages", "serve"]
+
+_PACKAGES = ("fastapi", "uvicorn")
+_VARIABLE = "BUNRUI_TOKEN"
+_AUTO = "auto"
+_MB = 1 << 20
+
+
+def _limiting(*names: str, help: str, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel="Limits", min=1, **settings)
+
+
+@dataclass(frozen=True)
+class Most:
+    """How much at once."""
+
+    max_body: Annotated[int, _limiting("--max-body", metavar="MB", help="Of a request.")] = 64
+    max_documents: Annotated[int, _limiting("--max-documents", metavar="N", help="In a request.")] = 100_000
+    max_characters: Annotated[int, _limiting("--max-characters", metavar="N", help="Of a document.")] = 10_000_000
+    max_requests: Annotated[
+        int, _limiting("--max-requests", metavar="N", help="At work at a time; more are told to come again.")
+    ] = 256
+
+    def limits(self) -> Limits:
+        """As the service takes them."""
+        from bunrui.service.settings import Limits
+
+        return Limits(self.max_body * _MB, self.max_documents, self.max_characters, self.max_requests)
+
+
+def serve(
+    file: Classifier,
+    limits: Most,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0 for any that is free.")
+    ] = 8765,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            "--token",
+            metavar="TOKEN",
+            show_default=False,
+            help="Let who sends this token learn and unlearn; 'auto' makes one. Others see the command line: give a "
+            "token of your own as BUNRUI_TOKEN.",
+        ),
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Never write, whatever BUNRUI_TOKEN says.")] = False,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name",
+            metavar="NAME",
+            show_default=False,
+            help="Another name that the service is reached by, such as example.org. Can be repeated.",
+        ),
+    ] = None,
+    cors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cors",
+            metavar="ORIGIN",
+            show_default=False,
+            help="Let pages of another site ask, such as https://example.org. Can be repeated.",
+        ),
+    ] = None,
+) -> None:
+    """Answer for a classifier over HTTP, with a page to try it.
+
+    Without a token the service only reads. With one, what it answers to
+    learn is in FILE. It listens to this machine alone; --host 0.0.0.0 lets
+    others in, without encryption: put a proxy before it. /openapi.json
+    describes the requests; the log on stderr never holds a document.
+    Ctrl-C stops it when all that it has begun is done.
+
+    [bold]Examples[/]
+
+      bunrui serve mail.bunrui
+      bunrui serve mail.bunrui --token auto
+      BUNRUI_TOKEN=… bunrui serve mail.bunrui --port 8000
+      bunrui serve mail.bunrui --host 0.0.0.0 --name mail.example.org
+    """
+    check_packages()
+    from bunrui import stored
+    from bunrui.service.server import listen, run
+    from bunrui.service.settings import Settings, host_names, link
+
+    secret = _secret(token, read_only)
+    origins = frozenset(_origin(given) for given in cors or ())
+    with closing(stored.open(file, read_only=secret is None)) as classifier, closing(listen(host, port)) as opened:
+        bound = opened.getsockname()[1]
+        say(f"serving {file} at {link(host, bound, secret if token else None)}")
+        if secret is None:
+            say("it only reads: start it with --token auto to let it learn")
+        run(classifier, Settings(secret, host_names(host, bound, name or ()), origins, limits.limits()), opened)
+
+
+def check_packages() -> None:
+    """Refuse to go on without the packages that the service needs."""
+    from importlib.util import find_spec
+
+    from bunrui.errors import BunruiError
+
+    for package in _PACKAGES:
+        if find_spec(package) is None:
+            raise BunruiError(f"the service needs {package}, which is not installed: pip install 'bunrui[serve]'")
+
+
+def _secret(token: str | None, read_only: bool) -> str | None:
+    """The token that writing needs, None for a service that only reads."""
+    if read_only:
+        if token is not None:
+            raise UsageError("--token lets write, --read-only does not: give one of them.")
+        return None
+    if token == _AUTO:
+        return secrets.token_urlsafe(24)
+    secret = os.environ.get(_VARIABLE) or None if token is None else token
+    if secret is not None and not (secret.isascii() and secret.isprintable() and secret and " " not in secret):
+        raise UsageError("a token consists of letters, digits and signs of ASCII, without spaces.")
+    return secret
+
+
+def _origin(given: str) -> str:
+    parts = urlsplit(given)
+    if parts.scheme not in ("http", "https") or not parts.netloc or given != f"{parts.scheme}://{parts.netloc}":
+        raise UsageError(
+            f"{given!r} is no origin: give the scheme, the host and the port, such as https://example.org."
+        )
+    return given

@@ -1,0 +1,198 @@
+"""`bunrui tune`: find the settings that suit some documents, and learn them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from bunrui.cli.compare import check_folder, check_text
+from bunrui.cli.console import counted, interrupts, say, to_json, uninterrupted
+from bunrui.cli.live import live
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
+
+if TYPE_CHECKING:
+    from bunrui.cli.crossing import Collection
+    from bunrui.selection import Tuning
+    from bunrui.selection.search import Search
+    from bunrui.selection.settings import Settings
+
+__all__ = ["tune"]
+
+_PARTS = "How documents are predicted"
+_BATCH = 10_000
+
+
+def _seconds(given: float | None) -> float | None:
+    if given is not None and not given > 0:
+        raise typer.BadParameter("give more than 0 seconds.")
+    return given
+
+
+def tune(
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DATA", help="Documents with labels, or a classifier that keeps texts.", show_default=False
+        ),
+    ],
+    documents: LabelledDocuments,
+    out: Annotated[str, typer.Option("--out", metavar="FILE", show_default=False, help="The classifier that is made.")],
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            "--budget",
+            metavar="SECONDS",
+            callback=_seconds,
+            show_default=False,
+            help="Take the best so far after so many; the defaults are measured in any case.",
+        ),
+    ] = None,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Leave out nbsvm and arow, which are trained: seconds in place of minutes.")
+    ] = False,
+    metric: Annotated[
+        Literal["accuracy", "macro_f1", "log_loss"],
+        typer.Option("--metric", metavar="NAME", help="accuracy, macro_f1 or log_loss."),
+    ] = "accuracy",
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            "--folds",
+            metavar="K",
+            min=2,
+            rich_help_panel=_PARTS,
+            show_default=False,
+            help="Each of K parts by all the others. By default each document is predicted by all the others.",
+        ),
+    ] = None,
+    by: Annotated[
+        Literal["label", "source", "id", "order"] | None,
+        typer.Option(
+            "--by",
+            metavar="WHAT",
+            rich_help_panel=_PARTS,
+            show_default=False,
+            help="How parts are made: label (the default: each has the same share of every label), source or id "
+            "(documents of one file, or one id, stay together), order (each part by those before it).",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="What was tried and chosen, as JSON.")] = False,
+) -> None:
+    """Find the settings that suit your documents, and make a classifier with them.
+
+    Analyzer, model, smoothing, priors and the choice of words are searched
+    from coarse to fine. Documents are counted once for each analyzer; every
+    setting is measured on all of them, each predicted by a model that never
+    saw it, so no test documents are needed. Copies and threads flatter that:
+    --folds with --by keeps together what belongs together.
+
+    The best is taken, unless a simpler setting is within one standard error
+    of it. FILE has then learned all of DATA, keeps the texts, and its log
+    says how it was tuned.
+
+    [bold]Examples[/]
+
+      bunrui tune train.csv --out best.bunrui
+      bunrui tune train.csv --out best.bunrui --fast --metric macro_f1
+      bunrui tune mail.bunrui --out better.bunrui --budget 60
+      bunrui tune threads.jsonl --id thread --out best.bunrui --folds 5 --by id
+    """
+    from bunrui.cli.crossing import collect, say_duplicates
+
+    if by is not None and folds is None:
+        raise UsageError("--by says how --folds are made: give --folds K, too.")
+    _check_new(out)
+    with interrupts(f"interrupted; {out} was not made"):
+        found = collect(data, documents, Model(), Analysis())
+        check_text(found, data[0])
+        say_duplicates(found.texts)
+        parts = None if folds is None else _parts(found, folds, by or "label")
+        tuning = _tuned(found, parts, metric=metric, budget=budget, fast=fast)
+        _write(out, found, tuning)
+    if json:
+        print(to_json(tuning.to_dict()))
+    else:
+        print(tuning.reason())
+    say(f"learned {counted(len(found.labels), 'document')} into {out}")
+
+
+def _check_new(out: str) -> None:
+    from bunrui.errors import StoreError
+
+    if not out:
+        raise UsageError("--out is empty: give the classifier a name.")
+    if os.path.lexists(out):
+        raise StoreError(f"{out} is there already, and is not overwritten: give another name, or delete it")
+    check_folder(out)
+
+
+def _parts(found: Collection, n_folds: int, by: str) -> Any:
+    from bunrui.evaluation import folds
+
+    n_docs = len(found.labels)
+    if by == "label":
+        return folds(n_docs, found.labels, n_folds)
+    if by == "order":
+        return folds(n_docs, k=n_folds, kind="time")
+    groups = found.sources if by == "source" else found.ids
+    if any(group is None for group in groups):
+        raise UsageError(f"a document has no {by}: give {'--id COLUMN' if by == 'id' else 'files'}, or leave --by out.")
+    return folds(n_docs, k=n_folds, kind="grouped", groups=groups)
+
+
+def _tuned(found: Collection, parts: Any, **options: Any) -> Tuning:
+    from bunrui import selection
+    from bunrui.analysis import AnalyzerSpec
+
+    given: Any = found.classifier.analyzer  # of a file or of the command line: no function
+    analyzer = AnalyzerSpec(name=given) if isinstance(given, str) else given
+    with live() as show_live:
+
+        def watch(search: Search, settings: Settings) -> None:
+            if show_live is not None:
+                show_live(lambda most: _growing(search, settings, most))
+
+        return selection.tune(found.texts, found.labels, folds=parts, analyzer=analyzer, watch=watch, **options)
+
+
+def _growing(search: Search, settings: Settings, most: int) -> Any:
+    from rich.console import Group
+    from rich.text import Text
+
+    from bunrui.selection.tables import trial_table
+
+    line = Text(f"{len(search.trials) + 1}: {settings.describe()}", "dim")
+    return Group(trial_table(search, most), line) if search.trials else line
+
+
+def _write(out: str, found: Collection, tuning: Tuning) -> None:
+    """The classifier that has learned everything; it is there as a whole or not at all."""
+    from bunrui import stored
+
+    chosen = tuning.settings
+    with ExitStack() as stack:
+        classifier = stack.enter_context(
+            stored.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
+        )
+        with classifier.learning() as session:
+            for rows in _batches(found.texts):
+                names = {"ids": found.ids[rows], "sources": found.sources[rows]}
+                session.add(found.texts[rows], found.labels[rows], **names)
+            session._transaction.note["tuned"] = tuning.note()
+        with uninterrupted():
+            stack.close()  # the file gets its name
+
+
+def _batches(texts: list[Any]) -> Iterator[slice]:
+    """Neighbours that are all texts, or all tokens."""
+    at = 0
+    for _, group in groupby(isinstance(text, str) for text in texts):
+        size = len(list(group))
+        for start in range(at, at + size, _BATCH):
+            yield slice(start, min(start + _BATCH, at + size))
+        at += size

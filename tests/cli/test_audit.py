@@ -1,0 +1,237 @@
+"""`bunrui audit`: lists, pages, and files that people edit and give back."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import bunrui
+
+SPAM = ["cheap pills now", "pills for you", "cheap money now", "win money", "win pills"]
+HAM = ["meeting at noon", "see you at noon", "lunch at noon", "the meeting is late", "lunch with you"]
+
+
+def write(path: str, rows: list[tuple[str, str]]) -> None:
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("text", "label"), *rows])
+
+
+@pytest.fixture
+def rows(run) -> list[tuple[str, str]]:
+    """Ten mails in train.csv; the labels in lines 4 and 9 are wrong."""
+    found = [(text, "spam") for text in SPAM] + [(text, "ham") for text in HAM]
+    found[2], found[7] = (SPAM[2], "ham"), (HAM[2], "spam")
+    write("train.csv", found)
+    return found
+
+
+@pytest.fixture
+def file(run, rows: list[tuple[str, str]]) -> str:
+    assert run("learn", "mail.bunrui", "train.csv").code == 0
+    return "mail.bunrui"
+
+
+def test_lines(run, rows: list[tuple[str, str]]) -> None:
+    code, out, err = run("audit", "train.csv", "--top", "2")
+    line = next(line for line in out.splitlines() if "train.csv:4" in line)
+    share, given, suggested, place, words, text = line.split("\t")
+    assert (code, given, suggested, place, text) == (0, "ham", "spam", "train.csv:4", "cheap money now")
+    assert 0 <= float(share) < 0.5 and set(words.split("  ")) & {"cheap", "money", "now"}
+    n = int(err.split()[0])
+    assert n > 2 and err == f"{n} of 10 documents have a label that is not the likeliest; the first 2 are listed\n"
+
+
+def test_a_classifier(run, file: str) -> None:
+    before = Path(file).read_bytes()
+    lines = [line.split("\t") for line in run("audit", file).out.splitlines()]
+    assert ["ham", "spam", "train.csv"] in [line[1:4] for line in lines]
+    assert Path(file).read_bytes() == before
+
+
+def test_json(run, rows: list[tuple[str, str]]) -> None:
+    write("train.csv", [*rows, (rows[0][0], "ham"), ("a new star", "news")])
+    code, out, _ = run("audit", "train.csv", "--json")
+    known = json.loads(out)
+    assert code == 0 and known["documents"] == 12 and known["alone"] == [11]
+    (suspect,) = (one for one in known["suspects"] if one["line"] == 4)
+    assert (suspect["given"], suspect["suggested"], suspect["row"]) == (["ham"], "spam", 2)
+    assert suspect["source"] == "train.csv" and suspect["text"] == "cheap money now"
+    assert all(value > 0 for value in suspect["words"].values())
+    (conflict,) = known["conflicts"]
+    assert conflict["kind"] == "exact" and [one["line"] for one in conflict["documents"]] == [2, 12]
+
+
+def test_copies_with_different_labels_are_lines_too(run, rows: list[tuple[str, str]]) -> None:
+    write("train.csv", [*rows, (rows[0][0], "ham")])
+    _, out, err = run("audit", "train.csv", "--top", "1")
+    assert out.splitlines()[-1].split("\t") == [
+        "exact",
+        "spam / ham",
+        "",
+        "train.csv:2  train.csv:12",
+        "",
+        "cheap pills now",
+    ]
+    assert "1 text came several times with different labels\n" in err
+
+
+def test_ids_and_other_models(run, rows: list[tuple[str, str]]) -> None:
+    lines = [json.dumps({"text": text, "label": label, "key": f"k{n}"}) for n, (text, label) in enumerate(rows)]
+    Path("train.jsonl").write_text("\n".join(lines))
+    for model in ("multinomial", "bernoulli", "nbsvm"):
+        code, out, _ = run("audit", "train.jsonl", "--id", "key", "--model", model)
+        assert code == 0 and "train.jsonl:3 (k2)" in out
+
+
+def test_a_page(run, rows: list[tuple[str, str]]) -> None:
+    write("train.csv", [*rows, ("cheap <script>pills</script>", "ham"), (rows[0][0], "ham")])
+    code, out, err = run("audit", "train.csv", "--html", "look.html")
+    page = Path("look.html").read_text(encoding="utf-8")
+    assert (code, out) == (0, "") and err.startswith("wrote look.html\n")
+    assert page.startswith("<!doctype html>") and "<script>" not in page and "&lt;script&gt;" in page
+    assert "train.csv:4" in page and "Copies with different labels" in page
+
+
+# --- files that people edit
+
+
+def edit(path: str, labels: dict[str, str]) -> None:
+    """Change the labels of some texts."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["label"] = labels.get(row["text"], row["label"])
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def labels_in(path: str) -> dict[str, list[str]]:
+    with bunrui.open(path) as clf:
+        return {document.text: document.labels for document in clf.documents()}
+
+
+def test_write_edit_and_apply(run, file: str, rows: list[tuple[str, str]]) -> None:
+    code, out, err = run("audit", file, "--output", "fixes.csv")
+    assert (code, out) == (0, "")
+    with open("fixes.csv", encoding="utf-8-sig", newline="") as written:
+        found = list(csv.DictReader(written))
+    told = f"wrote {len(found)} documents into fixes.csv: change the column label, then --apply it\n"
+    assert err.startswith(told)
+    assert all(row["label"] == row["given"] and len(row["digest"]) == 32 for row in found)
+    assert next(row for row in found if row["text"] == "cheap money now")["suggested"] == "spam"
+
+    same = "every label of fixes.csv is the given one: nothing was changed\n"
+    assert run("audit", file, "--apply", "fixes.csv") == (0, "", same)
+    edit("fixes.csv", {"cheap money now": "spam", "lunch at noon": "ham"})
+    assert run("audit", file, "--apply", "fixes.csv") == (
+        0,
+        "1\tham → spam\n1\tspam → ham\n",
+        "relabelled 2 documents of mail.bunrui; 'bunrui undo mail.bunrui' takes that back\n",
+    )
+    assert labels_in(file) == {text: ["spam"] if text in SPAM else ["ham"] for text, _ in rows}
+    with bunrui.open(file) as clf:
+        assert [entry.kind for entry in clf.history()] == ["learn", "relabel"]
+        assert clf.counts == bunrui.TextClassifier().learn([*SPAM, *HAM], ["spam"] * 5 + ["ham"] * 5).counts
+
+    code, _, err = run("audit", file, "--apply", "fixes.csv")
+    assert code == 1 and err.startswith("error: fixes.csv, line ") and "this document has another label than" in err
+    run("undo", file)
+    assert labels_in(file)["cheap money now"] == ["ham"]
+
+
+def test_what_spreadsheets_make_of_it(run, file: str) -> None:
+    run("audit", file, "-o", "fixes.csv")
+    edit("fixes.csv", {"cheap money now": "無料"})
+    text = Path("fixes.csv").read_text(encoding="utf-8").replace(",", ";")
+    Path("fixes.csv").write_text("\ufeff" + text.replace("\n", "\r\n"), encoding="utf-8", newline="")
+    assert run("audit", file, "--apply", "fixes.csv").out == "1\tham → 無料\n"
+
+
+def test_formulas_are_not_for_spreadsheets(run, rows: list[tuple[str, str]]) -> None:
+    write("train.csv", [*rows, ("=cheap pills()", "ham"), ("=cheap pills()", "spam")])
+    run("audit", "train.csv", "-o", "fixes.csv")
+    with open("fixes.csv", encoding="utf-8-sig", newline="") as written:
+        texts = {row["text"] for row in csv.DictReader(written)}
+    assert "'=cheap pills()" in texts and "=cheap pills()" not in texts
+
+
+def test_only_so_many(run, rows: list[tuple[str, str]]) -> None:
+    run("audit", "train.csv", "-o", "fixes.csv", "--top", "1")
+    assert len(Path("fixes.csv").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_several_labels(run) -> None:
+    rows = [(text, "spam;ad") for text in SPAM] + [(text, "ham") for text in HAM]
+    rows[2] = (rows[2][0], "ham;work")
+    rows[9] = (rows[9][0], "ham;work")
+    write("train.csv", rows)
+    run("learn", "mail.bunrui", "train.csv", "--separator", ";")
+    run("audit", "mail.bunrui", "-o", "fixes.csv")
+    edit("fixes.csv", {"cheap money now": '["spam", "ad"]'})
+    assert run("audit", "mail.bunrui", "--apply", "fixes.csv").out == "1\tham, work → spam, ad\n"
+    assert labels_in("mail.bunrui")["cheap money now"] == ["ad", "spam"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("text,label\na,b\n", "fixes.csv: there is no column 'digest': give a file that 'bunrui audit' wrote"),
+        ("", "fixes.csv: there is no column 'digest': give a file that 'bunrui audit' wrote"),
+        ("digest,label,given\nx,a,b\n", "fixes.csv, line 2: this is no row of 'bunrui audit': edit nothing but label"),
+        ("digest,label,given\n{d}\n", "fixes.csv, line 2: this is no row of 'bunrui audit': edit nothing but label"),
+        ("digest,label,given\n{d},,ham\n", "fixes.csv, line 2: the label is empty: give one, or the one that it had"),
+        (
+            "digest,label,given\n{0},spam,ham\n",
+            "fixes.csv, line 2: no document of mail.bunrui has the digest {0}: audit mail.bunrui again",
+        ),
+        (
+            "digest,label,given\n{d},spam,news\n",
+            "fixes.csv, line 2: this document has another label than 'news' now: audit mail.bunrui again",
+        ),
+    ],
+)
+def test_files_that_cannot_be_applied(run, file: str, content: str, message: str) -> None:
+    with bunrui.open(file) as clf:
+        digest = next(document.digest for document in clf.documents())
+    before = labels_in(file)
+    content, message = (text.replace("{d}", digest).replace("{0}", "0" * 32) for text in (content, message))
+    Path("fixes.csv").write_text(content)
+    assert run("audit", file, "--apply", "fixes.csv") == (1, "", f"error: {message}\n")
+    assert labels_in(file) == before
+
+
+def test_bytes_that_are_no_text(run, file: str) -> None:
+    Path("fixes.csv").write_bytes(b"digest,label,given\n\xff\xfe,a,b\n")
+    code, _, err = run("audit", file, "--apply", "fixes.csv")
+    assert code == 1 and err == "error: fixes.csv is not valid UTF-8 (byte 19): save it as UTF-8\n"
+    code, _, err = run("audit", file, "--apply", "no.csv")
+    assert (code, err) == (1, "error: no.csv: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train.csv", "--apply", "x"], "--apply changes a classifier, and train.csv is none: correct DATA itself."),
+        (["mail.bunrui", "train.csv"], "mail.bunrui is a classifier: give it alone, or DATA alone."),
+        (["mail.bunrui", "--apply", "x", "--json"], "--apply goes without --top, --json, --html and --output."),
+        (["train.csv", "--json", "--html", "x"], "--json writes to stdout, --html to a file: give one of them."),
+    ],
+)
+def test_wrong_usage(run, file: str, arguments: list[str], message: str) -> None:
+    assert run("audit", *arguments) == (2, "", f"error: {message}\nTry 'bunrui audit --help'.\n")
+
+
+def test_files_that_keep_no_texts(run, rows: list[tuple[str, str]]) -> None:
+    run("learn", "small.bunrui", "train.csv", "--keep", "digests")
+    code, out, err = run("audit", "small.bunrui")
+    assert (code, out) == (1, "") and err.startswith("error: small.bunrui keeps digests of its documents")
+
+
+def test_nothing_suspicious(run) -> None:
+    write("train.csv", [("pills", "spam"), ("pills", "spam"), ("noon", "ham"), ("noon", "ham")])
+    assert run("audit", "train.csv") == (0, "", "0 of 4 documents have a label that is not the likeliest\n")

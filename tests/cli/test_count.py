@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+DOCUMENTS = {"a": "cheap pills,spam\nlunch at noon,ham\n", "b": "料金が無料,spam\n", "c": "noon?,ham\n"}
+
+
+@pytest.fixture
+def shards(run, tmp_path: Path) -> list[str]:
+    for name, rows in DOCUMENTS.items():
+        (tmp_path / f"{name}.csv").write_text("text,label\n" + rows)
+    return [f"{name}.csv" for name in DOCUMENTS]
+
+
+def notes(run, file: str) -> list[dict]:
+    return [json.loads(line)["note"] for line in run("log", file, "--json").out.splitlines()]
+
+
+def test_count_and_merge(run, shards: list[str]) -> None:
+    for shard in shards:
+        assert run("count", shard, "-o", f"{shard}.bunrui").code == 0
+    assert run("merge", "all.bunrui", *reversed([f"{shard}.bunrui" for shard in shards])).code == 0
+    assert run("learn", "one.bunrui", *shards, "--keep", "nothing").code == 0
+    question = ["--line", "cheap 無料 at noon", "--top", "2", "--json"]
+    for model in ("binary-complement", "multinomial", "bernoulli"):
+        ours, theirs = (run("predict", file, *question, "--model", model) for file in ("all.bunrui", "one.bunrui"))
+        assert ours == theirs and ours.code == 0
+    (note,) = notes(run, "all.bunrui")
+    assert note["n_shards"] == 3 and len(note["shards"]) == 3
+
+
+def test_a_part_that_is_there_stays(run, shards: list[str]) -> None:
+    said = "counted 2 documents of 2 labels into a.bunrui in T\n"
+    assert run("count", "a.csv", "-o", "a.bunrui") == (0, "", said)
+    before = Path("a.bunrui").stat()
+    said = "a.bunrui has this shard already: it was left as it is\n"
+    assert run("count", "a.csv", "-o", "a.bunrui") == (0, "", said)
+    Path("elsewhere.csv").write_bytes(Path("a.csv").read_bytes())
+    assert run("count", "elsewhere.csv", "-o", "a.bunrui") == (0, "", said)
+    assert Path("a.bunrui").stat() == before
+
+
+@pytest.mark.parametrize(
+    "arguments", [["b.csv"], ["a.csv", "b.csv"], ["a.csv", "--analyzer", "words"], ["a.csv", "--as", "x"]]
+)
+def test_another_part_is_not_replaced(run, shards: list[str], arguments: list[str]) -> None:
+    assert run("count", "a.csv", "-o", "a.bunrui").code == 0
+    assert run("count", *arguments, "-o", "a.bunrui") == (
+        1,
+        "",
+        "error: a.bunrui is there already, and not what would be counted now: it has other shards, or was counted with "
+        "other options. Delete it, or give another name\n",
+    )
+
+
+def test_an_id_of_ones_own(run, shell, shards: list[str]) -> None:
+    part = ["count", *shards, "-o", "day.bunrui", "--shard-id", "day-17"]
+    assert run(*part).err == "counted 4 documents of 2 labels into day.bunrui in T\n"
+    assert run(*part).err == "day.bunrui has this shard already: it was left as it is\n"
+    assert run(*part, "--skip-bad").code == 1
+    (note,) = notes(run, "day.bunrui")
+    assert (note["shards"], note["n_shards"]) == (["day-17"], 1)
+    assert shell("count", "-", "-o", "pipe.bunrui", "--shard-id", "p", stdin="text,label\nx,y\n").code == 0
+    assert shell("count", "-", "-o", "other.bunrui", stdin="text,label\nx,y\n") == (
+        2,
+        "",
+        "error: the standard input has no name that tells it from others: give --shard-id.\n"
+        "Try 'bunrui count --help'.\n",
+    )
+
+
+def test_a_shard_is_merged_once(run, shell, shards: list[str]) -> None:
+    run("count", "a.csv", "-o", "a.bunrui")
+    run("count", "b.csv", "-o", "b.bunrui")
+    assert run("merge", "all.bunrui", "a.bunrui").code == 0
+    code, out, err = shell("merge", "all.bunrui", "b.bunrui", "a.bunrui")
+    assert (code, out) == (0, "")
+    assert err.startswith("left out a.bunrui: all.bunrui has its shards already\n")
+    assert err.endswith("all.bunrui: it has learned 3 documents of 2 labels\n")
+
+
+def test_what_was_killed_is_made_again(run, start, shards: list[str], tmp_path: Path) -> None:
+    rows = "".join(f"word{n} other{n * 7} third{n * 13},x\n" for n in range(60_000))
+    (tmp_path / "large.csv").write_text("text,label\n" + rows)
+    process = start("count", "large.csv", "-o", "large.bunrui")
+    time.sleep(1.0)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL and not (tmp_path / "large.bunrui").exists()
+    assert run("count", "large.csv", "-o", "large.bunrui").err == (
+        "counted 60,000 documents of 1 label into large.bunrui in T\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "err"),
+    [
+        (["a.csv"], 2, "error: missing option '--output' / '-o'.\nTry 'bunrui count --help'.\n"),
+        (["a.csv", "-o", ""], 2, "error: --output is empty: give the part a name.\nTry 'bunrui count --help'.\n"),
+        (
+            ["a.csv", "-o", "x", "--shard-id", " "],
+            2,
+            "error: --shard-id is empty: give the shard a name.\nTry 'bunrui count --help'.\n",
+        ),
+        (["no.csv", "-o", "x"], 1, "error: there is no file 'no.csv': check the path\n"),
+        (["*.tsv", "-o", "x"], 1, "error: no file matches '*.tsv': check the pattern\n"),
+        (
+            ["a.csv", "./a.csv", "-o", "x"],
+            1,
+            "error: ./a.csv and a.csv hold the same: leave one out, or give all together an id of your own\n",
+        ),
+    ],
+)
+def test_what_cannot_be_counted(run, shards: list[str], arguments: list[str], code: int, err: str) -> None:
+    assert run("count", *arguments) == (code, "", err)
+    assert not Path("x").exists()
+
+
+def test_no_documents(run, shards: list[str]) -> None:
+    Path("empty.csv").write_text("text,label\n")
+    err = "error: there are no documents to be read: nothing was counted\n"
+    assert run("count", "empty.csv", "-o", "x.bunrui") == (1, "", err)
+    assert not Path("x.bunrui").exists()
+
+
+def test_addresses_and_patterns(run, shards: list[str], tmp_path: Path) -> None:
+    assert run("count", "*.csv", "-o", "here.bunrui").code == 0
+    assert run("count", f"file://{tmp_path}/*.csv", "-o", "there.bunrui").code == 0
+    assert notes(run, "here.bunrui") == notes(run, "there.bunrui")
+
+
+# --- options of a cluster
+
+
+@pytest.mark.parametrize(
+    ("arguments", "err"),
+    [
+        (["learn", "x", "a.csv", "--address", "h:1"], "--address goes with --engine ray."),
+        (["learn", "x", "a.csv", "--engine", "ray", "--unique"], "--engine ray goes without --unique."),
+        (
+            ["learn", "x", "a.csv", "--engine", "ray", "--keep", "text"],
+            "--engine ray goes with --keep nothing: on a cluster documents stay where they are.",
+        ),
+        (
+            ["learn", "x", "a.csv", "--engine", "spark"],
+            "invalid value for '--engine': choose one of threads, ray, not 'spark'.",
+        ),
+        (
+            ["predict", "x", "a.csv", "--engine", "ray"],
+            "--engine ray needs DATA, and --output with the name of a folder.",
+        ),
+        (["predict", "x", "--line", "a", "--engine", "ray", "-o", "d"], "--engine ray goes without --line."),
+    ],
+)
+def test_options_that_do_not_go_together(run, shards: list[str], arguments: list[str], err: str) -> None:
+    assert run(*arguments) == (2, "", f"error: {err}\nTry 'bunrui {arguments[0]} --help'.\n")
+    assert not Path("x").exists()
+
+
+def test_a_stream_stays_here(run, shards: list[str]) -> None:
+    pytest.importorskip("ray", reason="ray is not installed: pip install 'bunrui[ray]'")
+    err = "error: <stdin> is a stream, which one process reads alone: give the names of files\n"
+    assert run("learn", "x", "-", "--engine", "ray") == (1, "", err)
+    assert not Path("x").exists()
