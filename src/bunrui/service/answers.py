@@ -1,0 +1,92 @@
+"""Scores → predictions, as JSON and as Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pydantic_core import to_json
+
+from bunrui.analysis import texts as inputs
+from bunrui.classifier import TextClassifier
+from bunrui.service.arrow import write_stream
+from bunrui.service.problems import Problem
+
+__all__ = ["Predictions", "predict", "slices"]
+
+# Documents are scored so many at a time that their scores take at most this many numbers, and their texts this many
+# bytes: who waits to write, and all who ask after that, wait for one slice.
+_MOST_SCORES = 1 << 22
+_MOST_BYTES = 4 << 20
+
+_MOST_SHARES = 1_000_000
+"""Labels with probabilities in one answer."""
+
+
+class Predictions(NamedTuple):
+    """In the order of the texts; `top` are the best labels of each, with their probabilities."""
+
+    labels: list[str]
+    probabilities: list[float]
+    top: list[list[tuple[str, float]]] | None
+
+    def to_json(self) -> bytes:
+        """As the service answers."""
+        members: dict[str, Any] = {"labels": self.labels, "probabilities": self.probabilities}
+        if self.top is not None:
+            members["top"] = [[{"label": k, "probability": p} for k, p in best] for best in self.top]
+        return to_json(members)
+
+    def to_arrow(self) -> bytes:
+        """A stream with the columns label and probability, and probabilities where the best were asked for."""
+        columns = {
+            "label": pa.array(self.labels, pa.string()),
+            "probability": pa.array(self.probabilities, pa.float64()),
+        }
+        if self.top is not None:
+            columns["probabilities"] = pa.array(self.top, pa.map_(pa.string(), pa.float64()))
+        return write_stream(pa.table(columns))
+
+
+def predict(classifier: TextClassifier, texts: Any, top: int | None) -> Predictions:
+    """The best label of each text.
+
+    What is learned meanwhile may count for the last of many texts, and not for the first.
+
+    >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
+    >>> predict(clf, ["pills", "noon"], None).labels
+    ['spam', 'ham']
+    """
+    n_classes = len(classifier.counts.labels)
+    if top is not None and len(texts) * min(top, n_classes) > _MOST_SHARES:
+        raise Problem("too-large", f"an answer has at most {_MOST_SHARES:,} labels: ask for fewer, or send fewer texts")
+    answer = Predictions([], [], None if top is None else [])
+    for part in slices(texts, n_classes):
+        # With the classes of this moment: another thread may learn a new one at any time.
+        classes, scores = classifier._scores(part)
+        shares = classifier.probabilities_of(scores, part)
+        best = scores.argmax(axis=1)
+        answer.labels.extend([classes[k] for k in best.tolist()])
+        answer.probabilities.extend(shares[np.arange(len(best)), best].tolist())
+        if answer.top is not None:
+            ranked = (-scores).argsort(axis=1, kind="stable")[:, :top]
+            rows = zip(ranked.tolist(), np.take_along_axis(shares, ranked, axis=1).tolist(), strict=True)
+            answer.top.extend([[(classes[k], p) for k, p in zip(*row, strict=True)] for row in rows])
+    return answer
+
+
+def slices(texts: Any, n_classes: int) -> Iterator[Any]:
+    """Texts in parts that are scored one after the other."""
+    most = max(1, _MOST_SCORES // max(n_classes, 1))
+    if isinstance(texts, list):
+        yield from (texts[k : k + most] for k in range(0, len(texts), most))
+        return
+    offsets = inputs.buffers(texts).offsets
+    start = 0
+    while start < len(texts):
+        fits = int(np.searchsorted(offsets, offsets[start] + _MOST_BYTES, side="right")) - 1
+        end = min(max(fits, start + 1), start + most, len(texts))
+        yield texts[start:end]
+        start = end

@@ -1,0 +1,34 @@
+"""All models, side by side, on the documents of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bunrui.models import MODELS
+from bunrui.service.jobs import Job
+from bunrui.stored.documents import Document
+
+__all__ = ["compare_all"]
+
+
+def compare_all(documents: list[Document], job: Job, *, trained: bool) -> dict[str, Any]:
+    """Measure them; what is measured already is the result of the job while it runs."""
+    from bunrui.selection import compare
+
+    def watch(progress: Any) -> None:
+        job.total = progress.n_all
+        job.add(len(progress.done.rows) - job.done)
+        if progress.done.rows:
+            job.result = _told(progress.done)
+
+    texts, labels = [document.text for document in documents], [document.labels for document in documents]
+    found = compare(texts, labels, models=None if trained else list(MODELS), watch=watch)
+    job.add(len(found.rows) - job.done)
+    return _told(found)
+
+
+def _told(comparison: Any) -> dict[str, Any]:
+    names: list[str] = [row.features for row in comparison.rows]
+    members: dict[str, Any] = comparison.to_dict()
+    rows = [row | {"reads": name} for row, name in zip(members["rows"], names, strict=True)]
+    return members | {"rows": rows}

@@ -1,0 +1,132 @@
+"""Routes of evaluations, which take their time: started, looked at, cancelled."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from bunrui import stored
+from bunrui.classifier import TextClassifier
+from bunrui.evaluation import Metrics, Tally
+from bunrui.service import schemas
+from bunrui.service.answers import slices
+from bunrui.service.core import Service, answer
+from bunrui.service.jobs import Job
+from bunrui.service.mistakes import told
+from bunrui.service.openapi import described
+from bunrui.service.problems import Problem
+from bunrui.trained.names import is_trained
+
+__all__ = ["add_evaluating"]
+
+_FEW_LABELS = 1000  # a table of all confusions of more would have millions of cells
+
+_WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "batch", "state": "waiting", "progress": {"done": 0, "total": 2000}}
+_DONE = _WAITING | {"state": "done", "progress": {"done": 2000, "total": 2000}, "result": {"n": 2000, "accuracy": 0.98}}
+
+
+def add_evaluating(app: FastAPI, service: Service) -> None:
+    """Add the routes."""
+    served, jobs = service.served, service.jobs
+
+    @app.post(
+        "/v1/evaluate",
+        **described(
+            "Measure how well documents are predicted whose labels are known",
+            schemas.Job,
+            _WAITING,
+            body=schemas.Evaluate,
+            body_example={"texts": ["free pills"], "labels": ["spam"]},
+            may_lack_body=True,
+            arrow=True,
+            options=("model",),
+            statuses=(409, 501),
+            status=202,
+        ),
+    )
+    async def evaluate(request: Request) -> Response:
+        """Without a body, or without texts: leave each document out that the file keeps, and predict it."""
+        given = bool(request.scope["bunrui.body"])
+        body = await service.read_later(schemas.Evaluate, request) if given else schemas.Evaluate()
+        classifier = served.reading(body.model)
+        if body.texts is not None:
+            if len(body.texts) != len(body.labels or ()):
+                raise Problem("invalid", f"there are {len(body.texts)} texts and {len(body.labels or ())} labels")
+            job = Job("batch", len(body.texts))
+            jobs.start(job, lambda job: _predict_all(classifier, body, job))
+        else:
+            leave_one_out = _leave_one_out(served.classifier.keep, classifier.model)
+            path, options = served.classifier.path, classifier.get_params()
+            job = Job("leave-one-out", classifier.counts.n_docs)
+            jobs.start(job, lambda job: _leave_out(leave_one_out, path, options, job))
+        return answer(job.to_dict(), 202, {"Location": f"/v1/evaluate/{job.id}"})
+
+    @app.get(
+        "/v1/evaluate/{id}",
+        **described("How far an evaluation is, and its result", schemas.Job, _DONE, statuses=(404, 422)),
+    )
+    async def state(id: str) -> Response:
+        return answer(jobs.find(id).to_dict())
+
+    @app.delete(
+        "/v1/evaluate/{id}",
+        **described("Cancel an evaluation", schemas.Job, _WAITING | {"state": "cancelled"}, statuses=(404, 422)),
+    )
+    async def cancel(id: str) -> Response:
+        job = jobs.find(id)
+        job.cancel()
+        return answer(job.to_dict())
+
+
+def _predict_all(classifier: TextClassifier, body: schemas.Evaluate, job: Job) -> dict[str, Any]:
+    known: list[str] = classifier.classes_.tolist()
+    tally = Tally(known)
+    start = 0
+    for part in slices(body.texts, len(known)):
+        labels = (body.labels or [])[start : start + len(part)]
+        tally.add(labels, classifier.predict(part))
+        start += len(part)
+        job.add(len(part))
+    return _result(tally.metrics())
+
+
+def _leave_one_out(keep: str, model: str) -> Any:
+    """The function that does it, if that can be done."""
+    if keep != "text":
+        raise Problem("conflict", f"the file keeps {keep} of its documents: send texts and labels to be predicted")
+    if is_trained(model):
+        raise Problem("conflict", f"{model} would be trained for each document: send texts and labels to be predicted")
+    try:
+        from bunrui.evaluation import leave_one_out
+    except ImportError:
+        raise Problem("missing", "this version cannot leave one out: send texts and labels to be predicted") from None
+    return leave_one_out
+
+
+def _leave_out(leave_one_out: Any, path: str, options: dict[str, Any], job: Job) -> dict[str, Any]:
+    # From the file, into a memory of its own: nobody who asks or learns meanwhile has to wait.
+    with closing(stored.open(path, read_only=True)) as opened:
+        documents = list(opened.documents())
+    job.add(0)
+    found = leave_one_out(
+        TextClassifier(**options),
+        [document.text for document in documents],
+        [list(document.labels) for document in documents],
+    )
+    job.add(len(documents))
+    return _result(found.metrics) | told(found)
+
+
+def _result(metrics: Metrics) -> dict[str, Any]:
+    if len(metrics.labels) <= _FEW_LABELS:
+        return metrics.to_dict()
+    return {
+        "n": metrics.n,
+        "accuracy": metrics.accuracy,
+        "micro": metrics.micro._asdict(),
+        "macro": metrics.macro._asdict(),
+        "per_class": [of_class._asdict() for of_class in metrics.per_class],
+        "overall_accuracy": metrics.overall_accuracy,
+    }

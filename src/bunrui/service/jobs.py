@@ -1,0 +1,134 @@
+"""Work in the background, with progress."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from bunrui.service.limits import Lane
+from bunrui.service.logs import event
+from bunrui.service.problems import Problem, problem_of
+
+__all__ = ["Cancelled", "Job", "Jobs"]
+
+_MOST_WAITING = 4
+_MOST_KEPT = 50
+_OVER = ("done", "failed", "cancelled")
+
+
+class Cancelled(Exception):  # noqa: N818
+    """Nobody wants the result any more."""
+
+
+class Job:
+    """One piece of work.
+
+    Attributes
+    ----------
+    id : str
+        Who knows it may look at the job, and cancel it.
+    state : {"waiting", "running", "done", "failed", "cancelled"}
+    done, total : int
+        Documents; the total is None where that is not known.
+    """
+
+    def __init__(self, kind: str, total: int | None) -> None:
+        self.id = secrets.token_urlsafe(12)
+        self.kind = kind
+        self.state = "waiting"
+        self.done = 0
+        self.total = total
+        self.result: dict[str, Any] | None = None
+        self.problem: Problem | None = None
+        self._is_cancelled = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.state in _OVER
+
+    def add(self, n_docs: int) -> None:
+        """So many more documents are done; the way out of a job that was cancelled."""
+        self.done += n_docs
+        if self._is_cancelled:
+            raise Cancelled
+
+    def cancel(self) -> None:
+        """Stop soon; a job that is over stays as it is."""
+        self._is_cancelled = True
+        if self.state == "waiting":
+            self.state = "cancelled"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        members: dict[str, Any] = {
+            "id": self.id,
+            "kind": self.kind,
+            "state": self.state,
+            "progress": {"done": self.done, "total": self.total},
+        }
+        if self.result is not None:
+            members["result"] = self.result
+        if self.problem is not None:
+            members["problem"] = self.problem.to_dict()
+        return members
+
+
+class Jobs:
+    """The jobs of a service: one runs, a few wait, the last ones are remembered."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._lane = Lane("jobs", 1, 2 * _MOST_WAITING)  # those that were cancelled wait, too
+        self._jobs: dict[str, Job] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def pending(self) -> int:
+        """Jobs that run or wait."""
+        return sum(not job.is_over for job in self._jobs.values())
+
+    def start(self, job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
+        """Have a job done."""
+        if self.pending > _MOST_WAITING:
+            raise Problem.busy(f"{_MOST_WAITING} evaluations wait already")
+        over = [known.id for known in self._jobs.values() if known.is_over]
+        for id in over[: max(0, len(over) - _MOST_KEPT)]:
+            del self._jobs[id]
+        self._jobs[job.id] = job
+        task = asyncio.get_running_loop().create_task(self._run(job, work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
+        try:
+            await self._lane.run(_work, job, work)
+        except Cancelled:
+            job.state = "cancelled"
+        except Exception as error:
+            job.problem = problem_of(error, self._path)
+            job.state = "failed"
+            if job.problem.kind == "internal":
+                event("job failed", logging.ERROR, error, instance=job.problem.instance)
+
+    def find(self, id: str) -> Job:
+        """The job with an id."""
+        if id not in self._jobs:
+            raise Problem("not-found", "there is no such evaluation, or it was long ago: start another")
+        return self._jobs[id]
+
+    def close(self) -> None:
+        """Cancel what is left."""
+        for job in self._jobs.values():
+            job.cancel()
+        self._lane.close()
+
+
+def _work(job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
+    job.add(0)  # cancelled while it waited
+    job.state = "running"
+    job.result = work(job)
+    job.state = "done"

@@ -1,0 +1,154 @@
+"""Errors as problem details (RFC 9457).
+
+    type       urn:bunrui:problem:busy
+    title      Too much to do
+    status     503
+    detail     what was expected, and what to do next
+    instance   urn:uuid:…
+
+`type` is for programs, `detail` for people; the log has the `instance`.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import uuid
+from http import HTTPStatus
+from typing import Any
+
+from pydantic_core import to_json
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from bunrui.errors import (
+    BunruiError,
+    DamagedError,
+    DuplicateError,
+    MismatchError,
+    MissingExtraError,
+    NotLearnedError,
+    StoreError,
+    UnlearnError,
+)
+
+__all__ = ["KINDS", "MEDIA_TYPE", "Problem", "problem_of", "response_of"]
+
+MEDIA_TYPE = "application/problem+json"
+
+KINDS = {
+    "bad-request": (400, "The request cannot be read"),
+    "no-token": (401, "A token is needed"),
+    "read-only": (403, "The service only reads"),
+    "foreign-origin": (403, "The page of another site asks"),
+    "not-found": (404, "There is nothing here"),
+    "no-such-method": (405, "The method does not fit"),
+    "too-slow": (408, "The body takes too long"),
+    "conflict": (409, "The classifier cannot do that as it is"),
+    "too-large": (413, "Too much in one request"),
+    "media-type": (415, "The type of the body does not fit"),
+    "wrong-host": (421, "The service has another name"),
+    "invalid": (422, "The request makes no sense"),
+    "internal": (500, "Something broke"),
+    "missing": (501, "The service cannot do that yet"),
+    "busy": (503, "Too much to do"),
+    "not-ready": (503, "Not ready"),
+    "no-room": (507, "The disk is full"),
+}
+"""Status and title by the last part of the type."""
+
+_OF_STATUS = {404: "not-found", 405: "no-such-method"}
+_CONFLICTS = (DuplicateError, MismatchError, NotLearnedError, UnlearnError)
+_IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+class Problem(Exception):  # noqa: N818
+    """What is told to a client in place of an answer.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    detail : str
+        What was expected, and what to do next.
+    headers : dict
+        To be sent with it.
+    errors : list of dict
+        What is wrong with which part of the body.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        detail: str,
+        *,
+        headers: dict[str, str] | None = None,
+        errors: list[dict[str, str]] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        self.status, self.title = KINDS[kind]
+        self.detail = detail
+        self.headers = headers or {}
+        self.errors = errors
+        self.instance = f"urn:uuid:{uuid.uuid4()}"
+
+    @classmethod
+    def busy(cls, detail: str) -> Problem:
+        """Come again."""
+        return cls("busy", f"{detail}: try again in a second", headers={"Retry-After": "1"})
+
+    @classmethod
+    def of_status(cls, status: int, headers: dict[str, str] | None = None) -> Problem:
+        """What a router says."""
+        kind = _OF_STATUS.get(status, "bad-request")
+        details = {
+            "not-found": "this address has nothing: /openapi.json lists those that have",
+            "no-such-method": "this address takes other methods: /openapi.json lists them",
+        }
+        return cls(kind, details.get(kind, HTTPStatus(status).phrase), headers=headers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        members: dict[str, Any] = {
+            "type": f"urn:bunrui:problem:{self.kind}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "instance": self.instance,
+        }
+        return members | ({"errors": self.errors} if self.errors else {})
+
+
+def problem_of(error: Exception, path: str) -> Problem:
+    """The problem behind an error; the folder of the classifier at `path` is nobody's business."""
+    if isinstance(error, Problem):
+        return error
+    detail = str(error).replace(path, os.path.basename(path))
+    match error:
+        case HTTPException():
+            return Problem.of_status(error.status_code, dict(error.headers or {}))
+        case MissingExtraError():
+            return Problem("missing", detail)
+        case DamagedError():
+            return Problem("internal", detail)
+        case StoreError():
+            return _store_problem(error, detail)
+        case BunruiError():
+            return Problem("conflict" if isinstance(error, _CONFLICTS) else "invalid", detail)
+    return Problem("internal", "this should not happen: the log of the service says more about this instance")
+
+
+def _store_problem(error: StoreError, detail: str) -> Problem:
+    # The low byte is the kind of error; without one, nothing is wrong with the file.
+    code = getattr(error.__cause__, "sqlite_errorcode", None)
+    if code is None:
+        return Problem("conflict", detail)
+    if code & 0xFF in _IN_USE:
+        return Problem("busy", detail, headers={"Retry-After": "1"})
+    return Problem("no-room" if code & 0xFF == sqlite3.SQLITE_FULL else "internal", detail)
+
+
+def response_of(problem: Problem) -> Response:
+    """The answer."""
+    return Response(to_json(problem.to_dict()), problem.status, problem.headers, MEDIA_TYPE)

@@ -1,0 +1,192 @@
+"""The classifier behind a service: many threads read it, one writes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from bunrui.classifier import TextClassifier
+from bunrui.engines.batches import texts_of
+from bunrui.errors import BunruiError
+from bunrui.models import MODELS
+from bunrui.service import schemas
+from bunrui.service.problems import Problem, problem_of
+from bunrui.stored import StoredClassifier
+
+__all__ = ["Served", "version"]
+
+# More than a process handles before it loads the compiled kernels: `bunrui.kernel.compile.PLAIN_BUDGET`.
+_WARM_BYTES = 300_000
+_QUICK = 0.005
+_WARM_TEXTS = ("a word, another one", "分類は言葉を数える。", "분류는 낱말을 세는 일이다", "👍 :-) http://example.org")
+
+
+class Served:
+    """One classifier.
+
+    Attributes
+    ----------
+    classifier : StoredClassifier
+    is_warm : bool
+        Whether the kernels are loaded: before, an answer could take a minute.
+    trouble : str or None
+        Why the file cannot be read; answers come from the memory then.
+    """
+
+    def __init__(self, classifier: StoredClassifier) -> None:
+        self.classifier = classifier
+        self.is_warm = False
+        self.trouble: str | None = None
+        self._place = _place(classifier.path)
+        self._models: dict[str, TextClassifier] = {}
+        self._answered: dict[int, tuple[tuple[int, int], float]] = {}
+
+    def warm_up(self) -> None:
+        """Load the compiled kernels, or compile them, once on a machine: all that learning and predicting need."""
+        # A classifier of its own: this one may have learned nothing yet, and must not learn this.
+        clf = TextClassifier(**self.classifier.get_params())
+        texts = [text * (_WARM_BYTES // len(_WARM_TEXTS) // len(text.encode())) for text in _WARM_TEXTS]
+        labels = ["a", "b", "c", "d"]
+        clf.learn(texts, labels).unlearn(texts[:1], labels[:1])
+        clf.learn(texts[:1], labels[:1])
+        clf.predict([text[:1000] for text in texts])  # from the weights of some words
+        clf.predict(texts)  # from a table of all
+        clf.explain(_WARM_TEXTS[0])
+        clf.words("a")
+        self.is_warm = True
+
+    # Reading
+
+    def reading(self, model: str | None) -> TextClassifier:
+        """The classifier as a model reads it."""
+        if model is None or model == self.classifier.model:
+            return self.classifier
+        if model not in MODELS:
+            raise Problem(
+                "invalid", f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
+            )
+        if model not in self._models:
+            self._models[model] = self.classifier.with_model(model)
+        return self._models[model]
+
+    def is_at_hand(self, classifier: TextClassifier) -> bool:
+        """Whether the next answer to a short question is quick.
+
+        It is, unless somebody is writing, or something was learned since the last answer by a model that then has to
+        look at all words: `wcnb` and `bernoulli` take 50 ms for a million of them, the others less than 1.  Only a
+        hint: who believes it wrongly waits a little.
+        """
+        lock = classifier._memory.lock
+        known = self._answered.get(id(classifier))
+        if lock._writing or lock._waiting or known is None:
+            return False
+        return known[0] == version(classifier) or known[1] < _QUICK
+
+    def has_answered(self, classifier: TextClassifier, version: tuple[int, int], seconds: float) -> None:
+        """A short question was answered from this version, in so much time of the processor."""
+        known = self._answered.get(id(classifier))
+        if known is None or known[0] != version:  # else what takes the time had been done before
+            self._answered[id(classifier)] = version, seconds
+
+    def labels(self) -> dict[str, int]:
+        """Documents by label, sorted."""
+        with self.classifier._memory.lock.read():
+            return {label: n_docs for label, (n_docs, _, _) in self.classifier.counts.class_totals().items()}
+
+    # On the one thread that writes
+
+    def refresh(self) -> None:
+        """Take in what other processes wrote."""
+        try:
+            self._check_place()
+            if self.classifier.refresh():
+                self._forget_models()
+            self.trouble = None
+        except (Problem, BunruiError, OSError) as error:
+            self.trouble = problem_of(error, self.classifier.path).detail
+            raise
+
+    def _check_place(self) -> None:
+        """Refuse to write to a file that has lost its name: nobody would find that again.
+
+        To go on with the file that has the name now is no way out: beside it lie the last changes of the other, in a
+        file that SQLite would take for its own.
+        """
+        path = self.classifier.path
+        if _place(path) != self._place:
+            raise Problem(
+                "not-ready",
+                f"{os.path.basename(path)} was moved away or replaced: stop the service before you do that, or put it "
+                "back",
+            )
+
+    def _forget_models(self) -> None:
+        self._models = {}
+        self._answered = {}
+
+    def learn(self, body: schemas.Learn) -> dict[str, Any]:
+        """Learn documents; they are in the file when this returns."""
+        self._check_place()
+        with self.classifier.learning() as session:
+            session.add(body.texts, body.labels, ids=body.ids)
+        return self._changed(session.n_docs) | {"duplicates": session.n_duplicates}
+
+    def learn_batches(self, batches: Iterable[Any], is_done: Callable[[int], None]) -> dict[str, Any]:
+        """Learn batches of documents as `bunrui.documents.read` gives them; `is_done` is told how many are."""
+        self._check_place()
+        with self.classifier.learning() as session:
+            for batch in batches:
+                session.add(texts_of(batch), batch["label"], ids=batch["id"], sources=batch["source"])
+                is_done(batch.num_rows)
+        return self._changed(session.n_docs) | {"duplicates": session.n_duplicates}
+
+    def unlearn(self, body: schemas.Unlearn) -> dict[str, Any]:
+        """Take documents back."""
+        self._check_place()
+        if body.texts is not None:
+            self.classifier.unlearn(body.texts, body.labels)
+            return self._changed(len(body.texts))
+        before = self._fresh_count()
+        self.classifier.unlearn(ids=body.ids, digests=body.digests)
+        return self._changed(before - self.classifier.counts.n_docs)
+
+    def _fresh_count(self) -> int:
+        self.classifier.refresh()
+        return self.classifier.counts.n_docs
+
+    def relabel(self, body: schemas.Relabel) -> dict[str, Any]:
+        """Give documents other labels."""
+        self._check_place()
+        n_docs = self.classifier.relabel(body.to, texts=body.texts, ids=body.ids, digests=body.digests)
+        return self._changed(n_docs)
+
+    def undo(self) -> dict[str, Any]:
+        """Take the last change back."""
+        self._check_place()
+        kind, n_docs = self.classifier.undo()
+        self._forget_models()  # it may have been a change of the options
+        return {"undone": kind, "changed": n_docs, "documents": self.classifier.counts.n_docs}
+
+    def _changed(self, n_docs: int) -> dict[str, Any]:
+        state = self.classifier._file._state  # how far the memory has read: to the change that was just written
+        return {
+            "transaction": state.tx if n_docs and state is not None else None,
+            "changed": n_docs,
+            "documents": self.classifier.counts.n_docs,
+        }
+
+
+def version(classifier: TextClassifier) -> tuple[int, int]:
+    """Changes whenever something is learned."""
+    counts = classifier.counts
+    return id(counts), counts.version
+
+
+def _place(path: str) -> tuple[int, int] | None:
+    """The file itself, whatever its name."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

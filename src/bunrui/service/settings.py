@@ -1,0 +1,89 @@
+"""How a service runs: what was said on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+__all__ = ["Limits", "Settings", "host_names", "link"]
+
+_LOCAL = ("localhost", "127.0.0.1", "[::1]")
+_HTTP_PORT = 80
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much at once.
+
+    Attributes
+    ----------
+    body : int
+        Bytes of a request's body.  All bodies together may hold four times as much.
+    documents : int
+        In one request.
+    characters : int
+        Of one document.
+    requests : int
+        At work at the same time; more are told to come again.
+    queue : int
+        Changes, or batches, that wait for a thread.
+    """
+
+    body: int = 64 << 20
+    documents: int = 100_000
+    characters: int = 10_000_000
+    requests: int = 256
+    queue: int = 64
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a service runs.
+
+    Attributes
+    ----------
+    token : str or None
+        What writing needs; None is a service that only reads.
+    names : frozenset of str
+        What the header Host may say.
+    origins : frozenset of str
+        Other sites whose pages may ask.
+    limits : Limits
+    """
+
+    token: str | None = None
+    names: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+    limits: Limits = field(default_factory=Limits)
+
+
+def host_names(host: str, port: int, given: Iterable[str] = ()) -> frozenset[str]:
+    """What the header Host may say of a service that listens on an address.
+
+    A name that is given for the service may come without a port: a proxy may stand before it.
+
+    >>> sorted(host_names("192.168.1.7", 8765, ["Example.org"]))
+    ['127.0.0.1:8765', '192.168.1.7:8765', '[::1]:8765', 'example.org', 'example.org:8765', 'localhost:8765']
+    """
+    listening = [*_LOCAL, _bracketed(host)]
+    names = {f"{name}:{port}" for name in [*listening, *given]} | set(given)
+    if port == _HTTP_PORT:
+        names |= set(listening)
+    return frozenset(name.lower() for name in names)
+
+
+def link(host: str, port: int, token: str | None = None) -> str:
+    """The address of the page; the token stands behind #, which browsers do not send.
+
+    >>> link("0.0.0.0", 8765, "s3cret")
+    'http://127.0.0.1:8765/#token=s3cret'
+    >>> link("::1", 80)
+    'http://[::1]:80/'
+    """
+    anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    fragment = f"#token={token}" if token else ""
+    return f"http://{_bracketed(anywhere.get(host, host))}:{port}/{fragment}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,127 @@
+"""Routes that learn from what the file keeps: its mistakes, its learning curve, other models, labels to
+look at again.
+
+All of them work on a copy of the documents: nobody who asks or learns meanwhile has to wait.  Mistakes and suspects
+show documents, and need the token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from bunrui import stored
+from bunrui.classifier import TextClassifier
+from bunrui.service import schemas
+from bunrui.service.comparing import compare_all
+from bunrui.service.core import Service, answer
+from bunrui.service.curves import learning_curve
+from bunrui.service.jobs import Job
+from bunrui.service.mistakes import find_mistakes
+from bunrui.service.openapi import described
+from bunrui.service.problems import Problem
+from bunrui.service.suspects import find_suspects
+from bunrui.stored.documents import Document
+
+__all__ = ["PRIVATE", "add_studying"]
+
+PRIVATE = ("/v1/mistakes", "/v1/audit")
+"""The paths that show documents."""
+
+_WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "curve", "state": "waiting", "progress": {"done": 0, "total": 2000}}
+
+Work = Callable[[TextClassifier, list[Document], Job], dict[str, Any]]
+
+
+def add_studying(app: FastAPI, service: Service) -> None:
+    """Add the routes."""
+    served, jobs = service.served, service.jobs
+
+    def start(kind: str, work: Work) -> Response:
+        if served.classifier.keep != "text":
+            raise Problem(
+                "conflict",
+                f"the file keeps {served.classifier.keep} of its documents: learn into one that keeps texts",
+            )
+        options, calibration = served.classifier.get_params(), served.classifier.calibration
+
+        def study(job: Job) -> dict[str, Any]:
+            with closing(stored.open(served.classifier.path, read_only=True)) as opened:
+                documents = list(opened.documents())
+            job.add(0)
+            empty = TextClassifier(**options)
+            empty.set_calibration(calibration)
+            return work(empty, documents, job)
+
+        job = Job(kind, None)
+        jobs.start(job, study)
+        return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
+
+    @app.post(
+        "/v1/mistakes",
+        **described(
+            "Leave each document out, predict it, and show those that are wrong",
+            schemas.Job,
+            _WAITING | {"kind": "mistakes"},
+            statuses=(408, 409, 413, 415),
+            token=True,
+            status=202,
+        ),
+    )
+    async def mistakes() -> Response:
+        return start("mistakes", find_mistakes)
+
+    @app.post(
+        "/v1/curve",
+        **described(
+            "Learn growing parts of the documents, and predict others",
+            schemas.Job,
+            _WAITING,
+            statuses=(408, 409, 413, 415),
+            status=202,
+        ),
+    )
+    async def curve() -> Response:
+        return start("curve", learning_curve)
+
+    @app.post(
+        "/v1/compare",
+        **described(
+            "Measure all models on the documents",
+            schemas.Job,
+            _WAITING | {"kind": "compare"},
+            body=schemas.Compare,
+            body_example={"trained": False},
+            may_lack_body=True,
+            statuses=(409,),
+            status=202,
+        ),
+    )
+    async def compare(request: Request) -> Response:
+        """The result grows while it runs; progress counts measurements."""
+        given = bool(request.scope["bunrui.body"])
+        body = await service.read_later(schemas.Compare, request) if given else schemas.Compare()
+        return start("compare", lambda _, documents, job: compare_all(documents, job, trained=body.trained))
+
+    @app.post(
+        "/v1/audit",
+        **described(
+            "Find labels to look at again",
+            schemas.Job,
+            _WAITING | {"kind": "audit"},
+            body=schemas.Audit,
+            body_example={"kept": ["0f343b0931126a20f133d67c2b018a3b"]},
+            may_lack_body=True,
+            statuses=(409,),
+            token=True,
+            status=202,
+        ),
+    )
+    async def audit(request: Request) -> Response:
+        given = bool(request.scope["bunrui.body"])
+        body = await service.read_later(schemas.Audit, request) if given else schemas.Audit()
+        kept = frozenset(body.kept)
+        return start("audit", lambda clf, documents, job: find_suspects(clf, documents, kept, job))

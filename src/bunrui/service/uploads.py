@@ -1,0 +1,185 @@
+"""A file that was sent: its columns, its first rows, the labels in it, its documents."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from bunrui import documents
+from bunrui.documents.sources import _kind
+from bunrui.documents.tables import TABLES
+from bunrui.errors import DataError
+from bunrui.service.problems import Problem
+
+__all__ = ["Upload"]
+
+_BATCH = 1 << 20
+_HEAD = 1 << 16
+_GROWTH = 8  # how much larger than it came a file may be when it is unpacked
+_GUESSED_FROM = 100
+_SHOWN = 5
+_LONGEST_CELL = 300
+_MOST_LABELS = 1000
+
+_NO_COLUMN = "\0"
+_TEXTS = ("text", "texts", "body", "message", "content", "document", "sentence", "review", "本文", "文本", "본문")
+_LABELS = ("label", "labels", "class", "category", "categories", "topic", "topics", "tag", "tags", "target", "ラベル")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file by its bytes and its name, whose suffix tells the format.
+
+    Examples
+    --------
+    >>> mails = Upload(b"subject,folder\\ncheap pills,spam\\nlunch at noon,ham\\nnoon?,ham\\n", "mails.csv", "utf-8")
+    >>> found = mails.inspect(None, None)
+    >>> found["columns"], found["text"], found["label"], found["labels"]
+    (['subject', 'folder'], 'subject', 'folder', {'ham': 2, 'spam': 1})
+    """
+
+    body: bytes | bytearray
+    name: str
+    encoding: str
+
+    def inspect(self, text: str | None, label: str | None) -> dict[str, Any]:
+        """What is in the file, where these columns are text and label; those that are not given are guessed."""
+        columns, rows = self._table(label)
+        if columns:
+            text = _guess(_TEXTS, columns, label, rows, _size) if text is None else text
+            label = _guess(_LABELS, columns, text, rows, _sameness) if label is None else label
+        reader = self._reader(text, label, skip_bad=True)
+        labels: Counter[str] = Counter()
+        n_docs = 0
+        first: list[Row] = []
+        for batch in self._limited(reader):
+            first += batch.slice(0, max(0, _SHOWN - len(first))).to_pylist()
+            labels.update(_flat(batch["label"]))
+            n_docs += batch.num_rows
+        return {
+            "columns": columns,
+            "rows": [_cut(row) for row in rows[:_SHOWN]]
+            or [_cut({"text": row["text"], "label": row["label"]}) for row in first],
+            "text": text,
+            "label": label,
+            "documents": n_docs,
+            "labels": dict(labels.most_common(_MOST_LABELS)),
+            "n_labels": len(labels),
+            "skipped": reader.n_skipped,
+            "problems": reader.skipped,
+        }
+
+    def batches(self, text: str | None, label: str | None, *, skip_bad: bool) -> Iterator[pa.RecordBatch]:
+        """Batches of its documents."""
+        return self._limited(self._reader(text, label, skip_bad=skip_bad))
+
+    def _reader(self, text: str | None, label: str | None, *, skip_bad: bool) -> documents.Reader:
+        return documents.read(
+            self._stream(),
+            text=text or "text",
+            label=label or "label",
+            format=self._format(),
+            encoding=self.encoding,
+            skip_bad=skip_bad,
+            batch_bytes=_BATCH,
+        )
+
+    def _stream(self) -> Any:
+        stream: Any = io.BytesIO(self.body)
+        stream.name = self.name
+        return stream
+
+    def _format(self) -> str | None:
+        """None where the first bytes will tell."""
+        return _kind(self.name, self.name, None)[0] or None
+
+    def _limited(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        most, n_bytes = _GROWTH * max(len(self.body), _BATCH), 0
+        for batch in batches:
+            n_bytes += batch.nbytes
+            if n_bytes > most:
+                raise Problem("too-large", f"{self.name} has more than {most:,} bytes when it is unpacked: cut it")
+            yield batch
+
+    def _table(self, label: str | None) -> tuple[list[str], list[Row]]:
+        """The columns and the first rows; nothing of a format that has no columns."""
+        if self._format() not in TABLES:
+            return [], []
+        failure: DataError | None = None
+        # Cells are no lists, but labels may be: where a column stands in the way, it may be that of the labels.
+        for apart in (_NO_COLUMN, *([label] if label else []), *_LABELS):
+            try:
+                return self._cells(apart)
+            except DataError as error:
+                failure = failure or error
+        assert failure is not None
+        raise failure
+
+    def _cells(self, apart: str) -> tuple[list[str], list[Row]]:
+        names, rows = self._read_cells(apart)
+        if apart == _NO_COLUMN or not rows:
+            return names, rows
+        with self._reader(names[0], apart, skip_bad=True) as reader:
+            for batch in reader:
+                for row, value in zip(rows, batch["label"].to_pylist(), strict=False):
+                    row[apart] = value
+                break
+        return [*names, apart], rows
+
+    def _read_cells(self, apart: str) -> tuple[list[str], list[Row]]:
+        reader = documents.read(
+            self._stream(),
+            label=apart,
+            format=self._format(),
+            encoding=self.encoding,
+            skip_bad=True,
+            labelled=False,
+            batch_bytes=_HEAD,
+            columns=True,
+        )
+        with reader:
+            for batch in reader:
+                rows = [json.loads(text) for text in batch["text"].slice(0, _GUESSED_FROM).to_pylist()]
+                return reader.columns, rows
+            if reader.skipped:
+                raise DataError(reader.skipped[0])
+            return reader.columns, []
+
+
+def _guess(names: Sequence[str], columns: list[str], taken: str | None, rows: list[Row], measure: Any) -> str:
+    """The column with one of the usual names; else the one that measures most."""
+    free = [name for name in columns if name != taken] or columns
+    known = {name.lower(): name for name in reversed(free)}
+    usual = next((known[name] for name in names if name in known), None)
+    return usual or max(free, key=lambda name: measure([row.get(name) for row in rows]))
+
+
+def _size(cells: list[Any]) -> float:
+    """Characters."""
+    return sum(len(cell) for cell in cells if isinstance(cell, str))
+
+
+def _sameness(cells: list[Any]) -> float:
+    """Cells that are like another one; a column of one value says nothing."""
+    distinct = len({str(cell) for cell in cells if cell is not None})
+    return len(cells) - distinct if distinct > 1 else -1
+
+
+def _flat(labels: pa.Array) -> list[str]:
+    found: list[str] = (labels.flatten() if pa.types.is_list(labels.type) else labels).to_pylist()
+    return found
+
+
+def _cut(row: Row) -> Row:
+    return {
+        name: cell[:_LONGEST_CELL] + "…" if isinstance(cell, str) and len(cell) > _LONGEST_CELL else cell
+        for name, cell in row.items()
+    }

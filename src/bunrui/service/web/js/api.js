@@ -1,0 +1,70 @@
+// The service: requests, problems, work in the background.
+
+import { wellFormed } from "./show.js";
+
+const KEPT = "bunrui.token";
+const POLL = [100, 150, 250, 400, 600];
+
+export class Problem extends Error {
+  constructor({ type = "", detail = "", status = 0 }) {
+    super(detail);
+    this.kind = type.split(":").pop() || "unreachable";
+    this.status = status;
+  }
+}
+
+export const token = {
+  get: () => sessionStorage.getItem(KEPT) ?? "",
+  set: (value) => (value ? sessionStorage.setItem(KEPT, value) : sessionStorage.removeItem(KEPT)),
+};
+
+/** Ask the service; a problem is thrown. */
+export async function ask(method, path, { json, file, signal } = {}) {
+  const headers = {};
+  if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
+  let body;
+  if (json !== undefined) {
+    headers["Content-Type"] = "application/json";
+    body = JSON.stringify(json, (_, value) => (typeof value === "string" ? wellFormed(value) : value));
+  } else if (file !== undefined) {
+    headers["Content-Type"] = "application/octet-stream";
+    body = file;
+  }
+  let answer;
+  try {
+    answer = await fetch(path, { method, headers, body, signal, credentials: "omit", cache: "no-store" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem({});
+  }
+  const found = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Problem({ status: answer.status, ...found });
+  return found;
+}
+
+export const get = (path, options) => ask("GET", path, options);
+export const post = (path, json, options) => ask("POST", path, { json, ...options });
+
+/** An address with options, those that are null left out. */
+export function address(path, options) {
+  const given = Object.entries(options).filter(([, value]) => value !== null && value !== undefined);
+  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, wellFormed(String(value))]))}`;
+}
+
+/**
+ * Have work done in the background, up to its result.  `progress` is told of the job as it is; when the signal is aborted, the
+ * work is cancelled.
+ */
+export async function work(path, { progress = () => {}, signal, ...options } = {}) {
+  let job = await ask("POST", path, options);
+  for (let turn = 0; job.state === "waiting" || job.state === "running"; turn++) {
+    progress(job);
+    await new Promise((resolve) => setTimeout(resolve, POLL[Math.min(turn, POLL.length - 1)]));
+    job = await ask(signal?.aborted ? "DELETE" : "GET", `/v1/jobs/${job.id}`);
+    if (signal?.aborted) throw new DOMException("", "AbortError");
+  }
+  progress(job);
+  if (job.state === "failed") throw new Problem(job.problem);
+  if (job.state === "cancelled") throw new DOMException("", "AbortError");
+  return job.result;
+}

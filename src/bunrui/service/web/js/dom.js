@@ -1,0 +1,54 @@
+// Elements.  Text goes in as text nodes: nothing that comes from outside is ever parsed as markup.
+
+import { bind } from "./i18n.js";
+import { visible } from "./show.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * An element.  Properties: `t` for a key of the translations, or [key, parameters]; `label`, `hint` and `title` for
+ * aria-label, placeholder and title, given in the same way; `on` for listeners; all else are attributes.
+ */
+export const h = (tag, properties = {}, ...children) => fill(document.createElement(tag), properties, children);
+export const svg = (tag, properties = {}, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
+
+const TRANSLATED = { t: "", label: "aria-label", hint: "placeholder", title: "title" };
+
+function fill(element, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name in TRANSLATED) {
+      const [key, parameters = {}] = [value].flat();
+      bind(element, key, parameters, TRANSLATED[name]);
+    } else if (name === "on") {
+      for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    } else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** Words of the user, such as a label: isolated, with nothing in them that is obeyed. */
+export const data = (text, properties = {}) => h("bdi", properties, visible(String(text)));
+
+export function replace(element, ...children) {
+  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export function show(element, isShown) {
+  element.hidden = !isShown;
+  return element;
+}
+
+/** Have a drawing follow the width of its place. */
+export function drawn(draw, properties = {}) {
+  const place = h("div", { ...properties, class: `chart ${properties.class ?? ""}` });
+  let width = 0;
+  new ResizeObserver(() => {
+    if (!place.clientWidth || place.clientWidth === width) return;
+    width = place.clientWidth;
+    replace(place, draw(width));
+  }).observe(place);
+  return place;
+}

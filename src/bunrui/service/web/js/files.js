@@ -1,0 +1,39 @@
+// Files: dropped, or chosen.
+
+import { h } from "./dom.js";
+
+/** Have an element take files, and text, that are dropped on it. */
+export function takesDrops(element, take) {
+  let inside = 0;
+  const mark = (by) => element.classList.toggle("over", (inside = by ? inside + by : 0) > 0);
+  element.addEventListener("dragenter", () => mark(1));
+  element.addEventListener("dragleave", () => mark(-1));
+  element.addEventListener("dragover", (event) => event.preventDefault());
+  element.addEventListener("drop", (event) => {
+    event.preventDefault();
+    mark(0);
+    const { files } = event.dataTransfer;
+    take(files.length ? files[0] : event.dataTransfer.getData("text/plain"));
+  });
+}
+
+/** A button that lets choose a file. */
+export function fileButton(key, take, accept) {
+  const input = h("input", { type: "file", class: "sr", accept, tabindex: -1, "aria-hidden": "true" });
+  input.addEventListener("change", () => {
+    if (input.files.length) take(input.files[0]);
+    input.value = ""; // the same file again is a new choice
+  });
+  return [h("button", { type: "button", t: key, on: { click: () => input.click() } }), input];
+}
+
+/** The text of a file, null if it is none. */
+export async function textOf(file, most) {
+  const bytes = new Uint8Array(await file.slice(0, most + 1).arrayBuffer());
+  const kind = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
+  try {
+    return new TextDecoder(kind, { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}

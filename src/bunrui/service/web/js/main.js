@@ -1,0 +1,252 @@
+// The page: its views, the way from one to the other, the token, the language, the keys.
+
+import { Problem, get, token } from "./api.js";
+import { data, h, replace, show } from "./dom.js";
+import { LANGUAGES, bind, language, preferred, t, use } from "./i18n.js";
+import { canWrite, events, refresh, state } from "./state.js";
+import { guarded, hush, problem } from "./tell.js";
+import * as audit from "./views/audit.js";
+import * as compare from "./views/compare.js";
+import * as evaluate from "./views/evaluate.js";
+import * as predict from "./views/predict.js";
+import * as train from "./views/train.js";
+import * as words from "./views/words.js";
+
+const VIEWS = { predict, train, words, evaluate, compare, audit };
+const LETTERS = { p: "predict", t: "train", w: "words", e: "evaluate", c: "compare", a: "audit" };
+const THEMES = ["auto", "light", "dark"];
+const KEYS_OFF = "bunrui.keys.off";
+
+const place = (id) => document.getElementById(id);
+const made = {};
+
+// --- views
+
+function route() {
+  const name = location.hash.replace(/^#\/?/, "");
+  return name in VIEWS ? name : "predict";
+}
+
+function go({ focus = true } = {}) {
+  if (location.hash === "#main") return; // the link that skips
+  const name = route();
+  hush();
+  for (const [other, view] of Object.entries(made)) show(view.element, other === name);
+  for (const link of place("nav").children) {
+    if (link.dataset.view === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${t(`${name}.title`)} – bunrui`;
+  made[name].shown?.();
+  if (focus) made[name].element.querySelector("h2").focus();
+}
+
+const current = () => made[route()];
+
+// --- the token
+
+/** A token behind # is kept for this tab, and taken out of the address; whether there was one. */
+function takeToken() {
+  if (!location.hash.startsWith("#token=")) return false;
+  token.set(decodeURIComponent(location.hash.slice("#token=".length)));
+  history.replaceState(null, "", location.pathname);
+  return true;
+}
+
+/** Whether the service takes the token. */
+async function isRight() {
+  try {
+    await get("/v1/token");
+    return true;
+  } catch (error) {
+    if (error instanceof Problem && error.kind === "no-token") return false;
+    throw error;
+  }
+}
+
+async function checkToken() {
+  if (!token.get() || !state.info.service.writable || (await isRight())) return;
+  forgetToken();
+  askToken("token.wrong");
+}
+
+function askToken(why) {
+  const input = h("input", { type: "password", id: "secret", autocomplete: "off", required: true });
+  const wrong = h("p", { class: "warning", role: "alert" });
+  const form = h(
+    "form",
+    {},
+    h("h2", { t: "token.title" }),
+    h("p", { t: "token.about" }),
+    h("label", { for: "secret", t: "token.label" }),
+    input,
+    wrong,
+    h("div", { class: "row" }, h("button", { type: "submit", class: "primary", t: "token.use" }), closer(() => dialog)),
+  );
+  const dialog = opened(form);
+  form.addEventListener(
+    "submit",
+    guarded(async (event) => {
+      event.preventDefault();
+      token.set(input.value.trim());
+      if (await isRight()) {
+        dialog.close();
+        return refresh();
+      }
+      token.set("");
+      bind(wrong, "token.wrong");
+      input.select();
+    }),
+  );
+  if (why) bind(wrong, why);
+  input.focus();
+}
+
+function forgetToken() {
+  token.set("");
+  events.dispatchEvent(new Event("info"));
+}
+
+// --- dialogs
+
+function opened(content) {
+  const dialog = h("dialog", {}, content);
+  document.body.append(dialog);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.showModal();
+  return dialog;
+}
+
+const closer = (dialog) => h("button", { type: "button", t: "page.close", on: { click: () => dialog().close() } });
+
+function listKeys() {
+  const off = h("input", { type: "checkbox", id: "keys-off" });
+  off.checked = Boolean(localStorage.getItem(KEYS_OFF));
+  off.addEventListener("change", () => (off.checked ? localStorage.setItem(KEYS_OFF, "1") : localStorage.removeItem(KEYS_OFF)));
+  const line = (keys, key) => [h("dt", {}, keys.map((name) => h("kbd", {}, name))), h("dd", { t: key })];
+  const dialog = opened(
+    h(
+      "div",
+      {},
+      h("h2", { t: "keys.title" }),
+      h(
+        "dl",
+        { class: "keys" },
+        Object.entries(LETTERS).map(([letter, name]) => line([letter], `${name}.title`)),
+        line(["/"], "keys.input"),
+        line(["Ctrl", "Enter"], "keys.predict"),
+        line(["←", "→"], "keys.move"),
+        line(["k"], "keys.keep"),
+        line(["r"], "keys.relabel"),
+        line(["1", "9"], "keys.others"),
+        line(["u"], "keys.undo"),
+        line(["?"], "keys.list"),
+      ),
+      h("p", {}, off, " ", h("label", { for: "keys-off", t: "keys.off" })),
+      closer(() => dialog),
+    ),
+  );
+}
+
+function onKey(event) {
+  const { target, key } = event;
+  const isTyping = target.closest("input, textarea, select, dialog") !== null;
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (key === "?") return listKeys();
+  if (localStorage.getItem(KEYS_OFF)) return;
+  if (key === "/") {
+    event.preventDefault();
+    current().focus?.();
+  } else if (key in LETTERS) location.hash = `#/${LETTERS[key]}`;
+  else current().key?.(key);
+}
+
+// --- the header
+
+function tellAbout() {
+  const { info } = state;
+  replace(
+    place("about"),
+    data(info.service.file, { class: "file" }),
+    h("span", { t: ["page.documents", { n: info.documents }] }),
+    h("span", {}, data(info.model)),
+  );
+  const notice = place("notice");
+  show(notice, !canWrite() || !info.documents);
+  if (!info.documents) bind(notice, "page.empty");
+  else bind(notice, info.service.writable ? "page.readonly" : "page.onlyreads");
+  show(place("token"), info.service.writable);
+  bind(place("token"), canWrite() ? "token.forget" : "token.enter");
+}
+
+function turnTheme() {
+  const { documentElement: root } = document;
+  const next = THEMES[(THEMES.indexOf(root.dataset.theme ?? "auto") + 1) % THEMES.length];
+  if (next === "auto") delete root.dataset.theme;
+  else root.dataset.theme = next;
+  localStorage.setItem("bunrui.theme", next);
+  nameTheme();
+}
+
+function nameTheme() {
+  const theme = document.documentElement.dataset.theme ?? "auto";
+  replace(place("theme"), { auto: "◐", light: "☀", dark: "☾" }[theme]);
+  bind(place("theme"), `theme.${theme}`, {}, "aria-label");
+  bind(place("theme"), `theme.${theme}`, {}, "title");
+}
+
+// --- from start to end
+
+/** Wait until the service is ready: the first start on a machine takes a minute. */
+async function ready() {
+  for (;;) {
+    try {
+      await get("/v1/labels");
+      return;
+    } catch (error) {
+      if (!(error instanceof Problem) || error.kind !== "not-ready") throw error;
+      show(bind(place("notice"), "page.starting"), true);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+}
+
+async function begin() {
+  takeToken();
+  await use(preferred());
+  const menu = place("language");
+  menu.append(...Object.entries(LANGUAGES).map(([tag, name]) => h("option", { value: tag, lang: tag }, name)));
+  menu.value = language();
+  menu.addEventListener(
+    "change",
+    guarded(async () => {
+      await use(menu.value, { keep: true });
+      go({ focus: false });
+    }),
+  );
+  place("theme").addEventListener("click", turnTheme);
+  place("help").addEventListener("click", listKeys);
+  place("token").addEventListener("click", () => (canWrite() ? forgetToken() : askToken(null)));
+  nameTheme();
+  for (const [name, { create }] of Object.entries(VIEWS)) {
+    place("nav").append(h("a", { href: `#/${name}`, "data-view": name, t: `${name}.title` }));
+    made[name] = create();
+    place("main").append(made[name].element);
+  }
+  events.addEventListener("info", tellAbout);
+  window.addEventListener("hashchange", () => (takeToken() ? meet() : go()));
+  document.addEventListener("keydown", onKey);
+  go({ focus: false });
+  await ready();
+  await meet();
+  document.documentElement.dataset.ready = "";
+}
+
+/** Learn what the classifier is, and what may be done with it. */
+async function meet() {
+  await refresh();
+  await checkToken();
+  go({ focus: false });
+}
+
+begin().catch(problem);

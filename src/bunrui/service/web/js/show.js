@@ -1,0 +1,36 @@
+// How texts are shown: whatever they hold is shown, never obeyed.  The same as in bunrui/rendering.py.
+
+const UNSEEN = /\r\n|[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+const PLACEHOLDERS = { "\ue000": "‹url›", "\ue001": "‹mention›", "\ue002": "‹number›" };
+const LONGEST_FEATURE = 80;
+
+/** A text without characters that would do something in place of being shown. */
+export const visible = (text) => text.replace(UNSEEN, picture);
+
+function picture(match) {
+  if (match === "\r\n") return "\n";
+  const code = match.charCodeAt(0);
+  if (code < 32) return String.fromCharCode(0x2400 + code);
+  return code === 127 ? "␡" : `‹U+${code.toString(16).toUpperCase().padStart(4, "0")}›`;
+}
+
+/** A feature as people read it. */
+export function shown(feature) {
+  const characters = Array.from(feature);
+  let text = characters.length > LONGEST_FEATURE ? `${characters.slice(0, LONGEST_FEATURE).join("")}…` : feature;
+  for (const [sign, name] of Object.entries(PLACEHOLDERS)) text = text.replaceAll(sign, name);
+  return visible(text.replace(/[ \n\t]/g, "␣")) || "‹empty›";
+}
+
+/** Half a character, which no encoding has, becomes the sign for that. */
+export const wellFormed = (text) => text.replace(/\p{Surrogate}/gu, "\ufffd");
+
+/** How to write contributions: three figures after the point, more where all of them are small. */
+export function signed(values) {
+  const largest = Math.max(0, ...values.map(Math.abs));
+  const figures = largest >= 1 || !largest ? 3 : Math.min(2 - Math.floor(Math.log10(largest)), 15);
+  return (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(figures);
+}
+
+/** From 0 to 1.  The root, so that there is something to see beside one strong word. */
+export const strength = (value, largest) => (largest ? Math.sqrt(Math.min(Math.abs(value) / largest, 1)) : 0);

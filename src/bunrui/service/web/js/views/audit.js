@@ -1,0 +1,117 @@
+// Audit: documents whose label the others do not believe, one by one.
+
+import { work } from "../api.js";
+import { last, relabel, undo } from "../changes.js";
+import { data, h, replace } from "../dom.js";
+import { explanation, turned } from "../explanation.js";
+import { percent, t } from "../i18n.js";
+import { visible } from "../show.js";
+import { canWrite, events, labels } from "../state.js";
+import { announce, guarded, withProgress } from "../tell.js";
+
+const KEPT = "bunrui.kept";
+const MOST_DIGITS = 9;
+
+export function create() {
+  let suspects = [];
+  let at = 0;
+  let total = 0;
+  const done = []; // what was decided, to take it back: "keep" or "relabel"
+  const running = h("div");
+  const card = h("div", { class: "card" });
+  const locked = h("p", { class: "muted", t: "audit.readonly" });
+  const begin = h("button", { type: "button", class: "primary", t: "audit.go", on: { click: () => start() } });
+
+  const kept = () => JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
+  const keepAll = (digests) => sessionStorage.setItem(KEPT, JSON.stringify(digests));
+
+  const start = guarded(async () => {
+    replace(card);
+    const json = { kept: kept() };
+    const found = await withProgress(running, (options) => work("/v1/audit", { json, ...options }));
+    suspects = found.suspects;
+    total = found.n_suspects;
+    at = 0;
+    done.length = 0;
+    draw();
+  });
+
+  function draw() {
+    if (at >= suspects.length) {
+      const key = total > suspects.length ? "audit.next" : suspects.length ? "audit.end" : "audit.none";
+      replace(card, h("p", { t: [key, { n: total - suspects.length }] }), done.length > 0 && undoing());
+      announce(t(key, { n: total - suspects.length }));
+      return;
+    }
+    const one = suspects[at];
+    const given = one.given.map(visible).join(", ");
+    const words = { given, suggested: visible(one.suggested), share: percent(one.suggested_probability), own: percent(one.probability) };
+    replace(
+      card,
+      h("p", { class: "muted", t: ["audit.place", { at: at + 1, of: suspects.length, total }] }),
+      h("p", { class: "doubt", t: ["audit.doubt", words] }),
+      one.explanation && one.explanation.against !== null
+        ? explanation(turned(one.explanation), { table: false })
+        : h("p", { class: "text", dir: "auto" }, visible(one.text)),
+      h(
+        "div",
+        { class: "row decide" },
+        key("k", ["audit.keep", { label: given }], keep, "primary"),
+        key("r", ["audit.relabel", { label: visible(one.suggested) }], () => change(one.suggested), "primary"),
+        done.length > 0 && undoing(),
+      ),
+      h("p", { class: "muted", t: "audit.others" }),
+      h("div", { class: "chips" }, others(one).map((label, k) => key(String(k + 1), null, () => change(label), "chip", label))),
+    );
+    announce(`${t("audit.doubt", words)} ${one.text}`);
+  }
+
+  const others = (one) => labels().filter((label) => label !== one.suggested && !one.given.includes(label)).slice(0, MOST_DIGITS);
+  const undoing = () => key("u", ["audit.undo", {}], back, "quiet");
+
+  function key(name, text, act, kind, label) {
+    const inside = text ? h("span", { t: text }) : data(label);
+    return h("button", { type: "button", class: kind, "aria-keyshortcuts": name, "data-key": name, on: { click: act } }, h("kbd", {}, name), " ", inside);
+  }
+
+  const keep = guarded(async () => {
+    keepAll([...kept(), suspects[at].digest]);
+    done.push("keep");
+    at++;
+    draw();
+  });
+  const change = guarded(async (label) => {
+    await relabel(suspects[at].digest, label);
+    done.push("relabel");
+    at++;
+    draw();
+  });
+  const back = guarded(async () => {
+    if (done.at(-1) === "relabel" && last()) await undo();
+    else keepAll(kept().slice(0, -1));
+    done.pop();
+    at--;
+    draw();
+  });
+
+  const lock = () => {
+    locked.hidden = canWrite();
+    begin.disabled = !canWrite();
+  };
+  events.addEventListener("info", lock);
+  const element = h(
+    "section",
+    { class: "view", "aria-labelledby": "audit-title" },
+    h("h2", { id: "audit-title", tabindex: -1, t: "audit.title" }),
+    h("p", { class: "muted", t: "audit.about" }),
+    locked,
+    h("div", { class: "row" }, begin),
+    running,
+    card,
+  );
+  return {
+    element,
+    shown: lock,
+    key: (name) => card.querySelector(`button[data-key="${CSS.escape(name)}"]`)?.click(),
+  };
+}

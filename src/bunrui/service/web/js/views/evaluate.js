@@ -1,0 +1,58 @@
+// Evaluate: each document left out and predicted, and accuracy as documents come in.
+
+import { work } from "../api.js";
+import { curve, numbers } from "../charts.js";
+import { h, replace } from "../dom.js";
+import { number, percent, t } from "../i18n.js";
+import { calibration, results } from "../results.js";
+import { canWrite } from "../state.js";
+import { announce, guarded, withProgress } from "../tell.js";
+
+/** Leave each document out; who has the token sees the mistakes, too. */
+export const evaluate = (options) => work(canWrite() ? "/v1/mistakes" : "/v1/evaluate", options);
+
+export function create() {
+  const running = h("div");
+  const found = h("div", { class: "grid" });
+  const learning = h("div");
+
+  const start = guarded(async () => {
+    replace(found, growing);
+    const measured = await withProgress(running, evaluate);
+    replace(found, results(measured), h("div", {}, calibration(measured), growing));
+    announce(t("evaluate.done", { accuracy: percent(measured.accuracy) }));
+  });
+  const grow = guarded(async () => {
+    const { points, folds } = await withProgress(learning, (options) => work("/v1/curve", options));
+    replace(
+      learning,
+      h("p", { class: "muted", t: ["evaluate.curve.about", { n: folds }] }),
+      curve(points),
+      numbers(
+        ["evaluate.documents", "evaluate.accuracy"],
+        points.map((point) => [number(point.documents), percent(point.accuracy)]),
+      ),
+    );
+    announce(t("evaluate.curve.done"));
+  });
+
+  const button = (key, listener, kind) => h("button", { type: "button", class: kind, t: key, on: { click: listener } });
+  const growing = h(
+    "section",
+    {},
+    h("h3", { t: "evaluate.curve" }),
+    h("div", { class: "row" }, button("evaluate.grow", grow)),
+    learning,
+  );
+  const element = h(
+    "section",
+    { class: "view", "aria-labelledby": "evaluate-title" },
+    h("h2", { id: "evaluate-title", tabindex: -1, t: "evaluate.title" }),
+    h("p", { class: "muted", t: "evaluate.about" }),
+    h("div", { class: "row" }, button("evaluate.go", start, "primary")),
+    running,
+    found,
+  );
+  replace(found, growing);
+  return { element };
+}

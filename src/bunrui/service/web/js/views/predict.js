@@ -1,0 +1,225 @@
+// Predict: a text, its label, why, and what it should have been.
+
+import { post } from "../api.js";
+import { bars } from "../bars.js";
+import { correct, last, undo } from "../changes.js";
+import { data, h, replace, show } from "../dom.js";
+import { explanation } from "../explanation.js";
+import { fileButton, takesDrops, textOf } from "../files.js";
+import { percent, t } from "../i18n.js";
+import { visible } from "../show.js";
+import { canWrite, events, labels, state } from "../state.js";
+import { announce, guarded, problem } from "../tell.js";
+
+export const LONGEST_EXPLAINED = 100000; // characters, as the service has it
+const LONGEST_TURNED = 10000;
+const WAIT = 350; // milliseconds without a key
+const MOST_BARS = 12;
+const MOST_CHIPS = 12;
+
+export function create() {
+  let turns = 0;
+  let timer = 0;
+  let found = null; // what is shown: { text, label, probabilities, explanation }
+  let before = null; // the probabilities before a correction
+
+  const area = h("textarea", {
+    id: "text",
+    rows: 6,
+    dir: "auto",
+    spellcheck: "false",
+    hint: "predict.hint",
+    "aria-keyshortcuts": "Control+Enter",
+  });
+  const result = h("section", { class: "result", label: "predict.result", hidden: true });
+  const headline = h("p", { class: "headline", "aria-live": "polite" });
+  const shares = h("div", { class: "shares" });
+  const fixing = h("div", { class: "fixing" });
+  const change = h("div", { class: "change", role: "status" });
+  const why = h("div", { class: "why" });
+  result.append(headline, h("div", { class: "split" }, why, h("div", { class: "side" }, shares, fixing, change)));
+
+  const drop = h("div", { class: "drop" }, h("label", { for: "text", t: "predict.text" }), area);
+  const element = h(
+    "section",
+    { class: "view", "aria-labelledby": "predict-title" },
+    h("h2", { id: "predict-title", tabindex: -1, t: "predict.title" }),
+    h("p", { class: "muted", t: "predict.about" }),
+    drop,
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", class: "primary", t: "predict.go", on: { click: () => run() } }),
+      fileButton("predict.file", (file) => take(file)),
+      h("button", { type: "button", class: "quiet", t: "predict.clear", on: { click: () => open("") } }),
+    ),
+    result,
+  );
+
+  const run = guarded(async (label = null) => {
+    clearTimeout(timer);
+    turn();
+    const mine = ++turns;
+    const text = area.value;
+    if (!text.trim()) return clear();
+    const answer = await ask(text, label);
+    if (mine !== turns) return; // another question was asked meanwhile
+    found = answer;
+    draw();
+  });
+
+  async function ask(text, label) {
+    if (text.length > LONGEST_EXPLAINED) {
+      const { labels: best, top } = await post("/v1/predict", { texts: [text], top: 1000 });
+      const probabilities = Object.fromEntries(top[0].map((one) => [one.label, one.probability]));
+      return { text, label: best[0], chosen: best[0], probabilities, explanation: null };
+    }
+    const why = await post("/v1/explain", { text, label });
+    const [predicted] = ranked(why.probabilities)[0];
+    return { text, label: predicted, chosen: why.label, probabilities: why.probabilities, explanation: why };
+  }
+
+  function draw() {
+    const share = found.probabilities[found.label];
+    replace(headline, data(found.label, { class: "label" }), " ", h("span", { class: "share" }, percent(share)));
+    const entries = ranked(found.probabilities);
+    const shownEntries = entries.slice(0, MOST_BARS);
+    replace(
+      shares,
+      h("h3", { t: "predict.shares" }),
+      bars(shownEntries, { choose: (label) => run(label), chosen: found.chosen, before, label: "predict.shares" }),
+      entries.length > MOST_BARS && h("p", { class: "muted", t: ["predict.more", { n: entries.length - MOST_BARS }] }),
+    );
+    const shortened = Array.from(found.text.slice(0, 20000)).slice(0, 2000).join("");
+    replace(
+      why,
+      h("h3", { t: "predict.why" }),
+      found.explanation
+        ? explanation(found.explanation)
+        : [
+            h("p", { class: "muted", t: ["predict.long", { n: LONGEST_EXPLAINED }] }),
+            h("div", { class: "text", dir: "auto" }, `${visible(shortened)} …`),
+          ],
+    );
+    drawFixing();
+    show(result, true);
+  }
+
+  function drawFixing() {
+    if (!found) return;
+    if (!canWrite()) {
+      replace(fixing, h("p", { class: "muted", t: "predict.readonly" }));
+      return;
+    }
+    const names = [...new Set([...ranked(found.probabilities).map(([name]) => name), ...labels()])];
+    const input = h("input", { type: "text", hint: "predict.another", label: "predict.another", maxlength: 200 });
+    const other = h(
+      "form",
+      { class: "other" },
+      input,
+      h("button", { type: "submit", t: "predict.learn" }),
+    );
+    if (names.length > MOST_CHIPS) {
+      const list = h("datalist", { id: "labels" }, names.map((name) => h("option", { value: visible(name) })));
+      input.setAttribute("list", "labels");
+      other.append(list);
+    }
+    other.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (input.value.trim()) fix(input.value.trim());
+    });
+    replace(
+      fixing,
+      h("h3", { t: "predict.fix" }),
+      h(
+        "div",
+        { class: "chips" },
+        names.slice(0, MOST_CHIPS).map((name) => {
+          const title = ["predict.thisis", { label: visible(name) }];
+          return h("button", { type: "button", class: "chip", label: title, on: { click: () => fix(name) } }, data(name));
+        }),
+      ),
+      other,
+    );
+  }
+
+  const fix = guarded(async (label) => {
+    const { text, label: was, probabilities } = found;
+    const done = await correct(text, label);
+    before = probabilities;
+    await run();
+    if (done === null) return replace(change, h("p", { t: ["predict.known", { label: visible(label) }] }));
+    tellChange(done.kind === "learn" ? "predict.learned" : "predict.relabelled", label, was, probabilities[was]);
+  });
+
+  const takeBack = guarded(async () => {
+    const { label: was, probabilities } = found;
+    await undo();
+    before = probabilities;
+    await run();
+    tellChange("predict.undone", "", was, probabilities[was]);
+  });
+
+  function tellChange(key, label, was, share) {
+    const words = {
+      label: visible(label),
+      was: visible(was),
+      before: percent(share),
+      now: visible(found.label),
+      after: percent(found.probabilities[found.label]),
+    };
+    replace(
+      change,
+      h("p", { t: [key, words] }),
+      h("p", { t: ["predict.moved", words] }),
+      last() && h("button", { type: "button", t: "predict.undo", on: { click: takeBack } }),
+    );
+    announce(`${t(key, words)} ${t("predict.moved", words)}`);
+  }
+
+  function clear() {
+    turns++;
+    found = before = null;
+    show(result, false);
+  }
+
+  /** Show another text. */
+  function open(text) {
+    area.value = text;
+    forget();
+    return run();
+  }
+
+  function forget() {
+    before = null;
+    replace(change);
+  }
+
+  /** Text that runs from right to left does so; to find that out takes seconds for a megabyte. */
+  function turn() {
+    area.dir = area.value.length > LONGEST_TURNED ? "ltr" : "auto";
+  }
+
+  const take = guarded(async (given) => {
+    if (typeof given === "string") return open(given);
+    const text = await textOf(given, 4 * state.info.service.limits.characters);
+    if (text === null) return problem(new Error(t("predict.notext", { name: visible(given.name) })));
+    return open(text);
+  });
+
+  takesDrops(drop, take);
+  area.addEventListener("input", () => {
+    clearTimeout(timer);
+    turn();
+    forget();
+    timer = setTimeout(run, WAIT);
+  });
+  area.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
+  });
+  events.addEventListener("info", drawFixing);
+  events.addEventListener("open-text", ({ detail }) => open(detail));
+  return { element, focus: () => area.focus() };
+}
+
+const ranked = (probabilities) => Object.entries(probabilities).sort(([, a], [, b]) => b - a);

@@ -1,0 +1,171 @@
+// Train: a file, what is in it, and learning it.
+
+import { address, ask, work } from "../api.js";
+import { bars } from "../bars.js";
+import { last, remember, undo } from "../changes.js";
+import { data, h, replace } from "../dom.js";
+import { fileButton, takesDrops } from "../files.js";
+import { number, percent, t } from "../i18n.js";
+import { calibration, results } from "../results.js";
+import { visible } from "../show.js";
+import { canWrite, events, state } from "../state.js";
+import { announce, guarded, withProgress } from "../tell.js";
+import { evaluate } from "./evaluate.js";
+
+const ENCODINGS = ["utf-8", "cp932", "euc-jp", "gb18030", "big5", "cp949", "utf-16", "latin-1"];
+const ACCEPT = ".csv,.tsv,.jsonl,.ndjson,.json,.parquet,.pq,.arrow,.feather,.txt,.mbox,.gz,.zst,.xz,.bz2";
+const MOST_LABELS = 15;
+
+export function create() {
+  let file = null;
+  let seen = null;
+  const encoding = h("select", { id: "encoding" }, ENCODINGS.map((name) => h("option", {}, name)));
+  const about = h("div", { class: "inspected", "aria-live": "polite" });
+  const running = h("div");
+  const outcome = h("div", { class: "outcome", role: "status" });
+  const measured = h("div", { class: "grid" });
+  const locked = h("p", { class: "muted", t: "train.readonly" });
+  const drop = h(
+    "div",
+    { class: "drop large" },
+    h("p", { t: "train.drop" }),
+    h("p", { class: "muted", t: "train.formats" }),
+    h(
+      "div",
+      { class: "row" },
+      fileButton("train.choose", (chosen) => take(chosen), ACCEPT),
+      h("span", { class: "field" }, h("label", { for: "encoding", t: "train.encoding" }), encoding),
+    ),
+  );
+  const element = h(
+    "section",
+    { class: "view", "aria-labelledby": "train-title" },
+    h("h2", { id: "train-title", tabindex: -1, t: "train.title" }),
+    h("p", { class: "muted", t: "train.about" }),
+    locked,
+    drop,
+    about,
+    running,
+    outcome,
+    measured,
+  );
+
+  const take = guarded(async (given) => {
+    if (typeof given === "string") return;
+    file = given;
+    replace(outcome);
+    replace(measured);
+    await inspect({});
+  });
+
+  async function inspect({ text = null, label = null }) {
+    about.setAttribute("aria-busy", "true");
+    try {
+      const options = { name: file.name, text, label, encoding: encoding.value };
+      seen = await ask("POST", address("/v1/inspect", options), { file });
+      draw();
+    } catch (error) {
+      replace(about);
+      throw error;
+    } finally {
+      about.removeAttribute("aria-busy");
+    }
+  }
+
+  function draw() {
+    const choose = guarded((changed) => inspect({ text: seen.text, label: seen.label, ...changed }));
+    const skip = h("input", { type: "checkbox", id: "skip" });
+    const learn = h("button", { type: "button", class: "primary", t: ["train.go", { n: seen.documents }] });
+    learn.disabled = !seen.documents || seen.skipped > 0;
+    learn.addEventListener("click", () => start(skip.checked));
+    skip.addEventListener("change", () => (learn.disabled = !seen.documents || !skip.checked));
+    const most = Math.max(...Object.values(seen.labels), 1);
+    const entries = Object.entries(seen.labels).sort(([, a], [, b]) => b - a);
+    replace(
+      about,
+      h("h3", {}, data(file.name)),
+      seen.columns.length > 0 && h("div", { class: "row" }, picker("text", choose), picker("label", choose)),
+      table(),
+      seen.skipped > 0 && [
+        h("p", { class: "warning", t: ["train.skipped", { n: seen.skipped }] }),
+        h("ul", { class: "muted" }, seen.problems.slice(0, 3).map((line) => h("li", {}, data(line)))),
+        h("p", {}, skip, " ", h("label", { for: "skip", t: "train.skip" })),
+      ],
+      h("h3", { t: ["train.labels", { n: seen.n_labels }] }),
+      bars(entries.slice(0, MOST_LABELS), { most, write: number, label: "train.counts" }),
+      seen.n_labels > MOST_LABELS && h("p", { class: "muted", t: ["predict.more", { n: seen.n_labels - MOST_LABELS }] }),
+      h("div", { class: "row" }, learn),
+    );
+    announce(t("train.inspected", { n: seen.documents, labels: seen.n_labels }));
+  }
+
+  function picker(name, choose) {
+    const select = h("select", { id: `column-${name}` }, seen.columns.map((column) => h("option", { value: column }, visible(column))));
+    select.value = seen[name];
+    select.addEventListener("change", () => choose({ [name]: select.value }));
+    return h("span", { class: "field" }, h("label", { for: `column-${name}`, t: `train.${name}` }), select);
+  }
+
+  function table() {
+    const columns = seen.columns.length ? seen.columns : ["text", "label"];
+    const kind = (column) => (column === seen.text ? "is-text" : column === seen.label ? "is-label" : "");
+    return h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", label: "train.rows" },
+      h(
+        "table",
+        { class: "plain rows" },
+        h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col", class: kind(column) }, data(column))))),
+        h(
+          "tbody",
+          {},
+          seen.rows.map((row) => h("tr", {}, columns.map((column) => h("td", { class: kind(column) }, data(cell(row[column])))))),
+        ),
+      ),
+    );
+  }
+
+  const start = guarded(async (skip_bad) => {
+    const options = { name: file.name, text: seen.text, label: seen.label, encoding: encoding.value, skip_bad };
+    const done = await withProgress(running, (more) => work(address("/v1/train", options), { file, ...more }));
+    replace(about);
+    await remember("train", done);
+    tell("train.learned", done.changed, true);
+    await measure();
+  });
+
+  const takeBack = guarded(async () => {
+    const { changed } = await undo();
+    replace(measured);
+    tell("train.undone", changed, false);
+  });
+
+  function tell(key, n, isUndoable) {
+    const words = { n, total: state.info.documents };
+    replace(
+      outcome,
+      h("p", { t: [key, words] }),
+      isUndoable && last() && h("button", { type: "button", t: "predict.undo", on: { click: takeBack } }),
+    );
+    announce(t(key, words));
+  }
+
+  async function measure() {
+    if (Object.keys(state.info.labels).length < 2) return;
+    replace(measured);
+    const found = await withProgress(running, evaluate);
+    replace(measured, h("div", {}, h("h3", { t: "train.measured" }), h("p", { class: "muted", t: "evaluate.about" }), results(found)), calibration(found));
+    announce(t("evaluate.done", { accuracy: percent(found.accuracy) }));
+  }
+
+  const lock = () => {
+    locked.hidden = canWrite();
+    drop.hidden = !canWrite();
+  };
+  encoding.addEventListener("change", guarded(() => file && inspect({})));
+  takesDrops(drop, take);
+  events.addEventListener("info", lock);
+  return { element, shown: lock };
+}
+
+const cell = (value) => (value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value));

@@ -1,0 +1,133 @@
+// Words: what a word says about each label, and the words that say most.
+
+import { address, get } from "../api.js";
+import { data, h, replace } from "../dom.js";
+import { number, t } from "../i18n.js";
+import { shown, signed, strength, visible } from "../show.js";
+import { labels, state } from "../state.js";
+import { announce, guarded } from "../tell.js";
+
+const MOST_LABELS = 30; // that one word is weighed for
+const MOST_COLUMNS = 12;
+const TOP = 15;
+
+export function create() {
+  let seen = null; // when the classifier was last changed before the lists were made
+  const input = h("input", { id: "word", type: "search", hint: "words.hint", autocomplete: "off", dir: "auto" });
+  const answer = h("div", { class: "word", "aria-live": "polite" });
+  const columns = h("div", { class: "columns" });
+  const form = h(
+    "form",
+    { class: "row", role: "search" },
+    h("label", { class: "sr", for: "word", t: "words.search" }),
+    input,
+    h("button", { type: "submit", class: "primary", t: "words.go" }),
+  );
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    find(input.value);
+  });
+
+  const find = guarded(async (word) => {
+    if (!word.trim()) return replace(answer);
+    const [found] = (await get(address("/v1/words", { word }))).words;
+    if (!found) return replace(answer, h("p", { t: ["words.none", { word: visible(word) }] }));
+    const names = [...new Set([...Object.keys(found.counts), ...labels()])];
+    const weighed = names.sort((a, b) => (found.counts[b] ?? 0) - (found.counts[a] ?? 0)).slice(0, MOST_LABELS);
+    const weights = await Promise.all(
+      weighed.map(async (label) => (await get(address("/v1/words", { word, label }))).words[0]?.weight ?? 0),
+    );
+    replace(answer, table(found, weighed, weights));
+    announce(t("words.found", { word: shown(found.word), label: visible(weighed[weights.indexOf(Math.max(...weights))]) }));
+  });
+
+  function table(found, names, weights) {
+    const write = signed(weights);
+    const largest = Math.max(...weights.map(Math.abs));
+    const rows = names.map((name, k) => [name, found.counts[name] ?? 0, weights[k]]).sort((a, b) => b[2] - a[2]);
+    return h(
+      "table",
+      { class: "contributions wide" },
+      h("caption", {}, data(shown(found.word), { class: "feature" })),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { scope: "col", t: "words.label" }),
+          h("th", { scope: "col", class: "number", t: "words.count" }),
+          h("th", { scope: "col", class: "number", t: "words.weight" }),
+          h("td"),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map(([name, count, weight]) => {
+          const bar = h("span", { class: weight < 0 ? "against" : "for" });
+          bar.style.width = `${largest ? (50 * Math.abs(weight)) / largest : 0}%`;
+          return h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, data(name)),
+            h("td", { class: "number" }, number(count)),
+            h("td", { class: "number" }, write(weight)),
+            h("td", { class: "diverging" }, bar),
+          );
+        }),
+      ),
+    );
+  }
+
+  const list = guarded(async () => {
+    if (!state.info || seen === state.info.changed) return;
+    seen = state.info.changed;
+    const names = labels().slice(0, MOST_COLUMNS);
+    const found = await Promise.all(names.map((label) => get(address("/v1/words", { label, top: TOP }))));
+    replace(
+      columns,
+      names.map((name, k) => column(name, found[k].words)),
+      labels().length > MOST_COLUMNS && h("p", { class: "muted", t: ["words.more", { n: labels().length - MOST_COLUMNS }] }),
+    );
+  });
+
+  function column(name, words) {
+    const largest = words[0]?.weight ?? 0;
+    return h(
+      "section",
+      { class: "column" },
+      h("h4", {}, data(name)),
+      h(
+        "ol",
+        {},
+        words.map(({ word, weight, counts }) => {
+          const button = h(
+            "button",
+            { type: "button", class: "feature run for", title: ["words.times", { weight, n: counts[name] ?? 0 }] },
+            data(shown(word)),
+          );
+          button.style.setProperty("--depth", strength(weight, largest).toFixed(3));
+          button.addEventListener("click", () => {
+            input.value = word.trim();
+            find(word);
+            answer.scrollIntoView({ block: "nearest" });
+          });
+          return h("li", {}, button);
+        }),
+      ),
+    );
+  }
+
+  const element = h(
+    "section",
+    { class: "view", "aria-labelledby": "words-title" },
+    h("h2", { id: "words-title", tabindex: -1, t: "words.title" }),
+    h("p", { class: "muted", t: "words.about" }),
+    form,
+    answer,
+    h("h3", { t: "words.top" }),
+    columns,
+  );
+  return { element, focus: () => input.focus(), shown: list };
+}

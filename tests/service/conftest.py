@@ -1,0 +1,143 @@
+"""A real service in a process of its own, and a client to ask it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import bunrui
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+TOKEN = "a-token-for-tests"
+PATIENCE = 300  # seconds: the first start on a machine compiles the kernels
+
+TEXTS = ["cheap pills now", "win money fast", "meeting at noon", "lunch with the team at noon"]
+LABELS = ["spam", "spam", "ham", "ham"]
+
+
+@dataclass
+class Server:
+    """A running service."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    path: Path
+    log: Path
+    client: httpx.Client
+
+    @property
+    def host(self) -> str:
+        return self.url.removeprefix("http://")
+
+    def wait_until_ready(self) -> None:
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            with suppress(httpx.TransportError):
+                if self.client.get("/readyz").status_code == 200:
+                    return
+            assert self.process.poll() is None, self.log.read_text()
+            time.sleep(0.05)
+        raise TimeoutError(self.log.read_text())
+
+    def stop(self, how: int = signal.SIGTERM) -> int:
+        """End it, and wait; the exit code."""
+        self.process.send_signal(how)
+        code = self.process.wait(60)
+        self.client.close()
+        return code
+
+
+Serve = Callable[..., Server]
+
+
+def make_classifier(path: Path, **options: Any) -> Path:
+    with bunrui.create(path, **options) as clf:
+        clf.learn(TEXTS, LABELS, ids=["1", "2", "3", "4"])
+    return path
+
+
+def _start(path: Path, log: Path, *options: str, token: str | None = TOKEN) -> Server:
+    environment = os.environ | {"PYTHONPATH": str(SOURCE)}
+    environment.pop("BUNRUI_TOKEN", None)
+    if token is not None:
+        environment["BUNRUI_TOKEN"] = token
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bunrui", "serve", str(path), "--port", "0", *options],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            # Whoever runs the tests in the background ignores Ctrl-C, and children would inherit that.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        )
+    until = time.monotonic() + PATIENCE
+    while not (found := re.search(r"at (http://[^\s/]+)/", log.read_text())):
+        assert process.poll() is None and time.monotonic() < until, log.read_text()
+        time.sleep(0.02)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    server = Server(process, found[1], path, log, httpx.Client(base_url=found[1], headers=headers, timeout=60))
+    server.wait_until_ready()
+    return server
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Start services that end with the test."""
+    started: list[Server] = []
+
+    def call(*options: str, path: Path | None = None, **settings: Any) -> Server:
+        path = path or make_classifier(tmp_path / "mail.bunrui")
+        started.append(_start(path, tmp_path / f"{len(started)}.log", *options, **settings))
+        return started[-1]
+
+    yield call
+    for server in started:
+        server.process.kill()
+        server.process.wait()
+        server.client.close()
+
+
+def shared_server(folder: Path, *options: str, **settings: Any) -> Iterator[Server]:
+    server = _start(make_classifier(folder / "mail.bunrui"), folder / "log", *options, **settings)
+    yield server
+    server.process.kill()
+    server.process.wait()
+    server.client.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service that writes; tests leave what it has learned as they found it."""
+    yield from shared_server(tmp_path_factory.mktemp("service"))
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service that only reads, with small limits, and lets another site ask."""
+    limits = ("--max-body", "1", "--max-documents", "3", "--max-characters", "2000", "--max-requests", "2")
+    yield from shared_server(tmp_path_factory.mktemp("small"), *limits, "--cors", "https://example.org", token=None)
+
+
+def problem(response: httpx.Response, status: int, kind: str) -> dict[str, Any]:
+    """The problem in an answer, which must be this one."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    members: dict[str, Any] = response.json()
+    assert {"type", "title", "status", "detail", "instance"} <= set(members)
+    assert (members["type"], members["status"]) == (f"urn:bunrui:problem:{kind}", status)
+    assert members["title"] and members["detail"] and members["instance"].startswith("urn:uuid:")
+    return members

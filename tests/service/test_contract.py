@@ -1,0 +1,82 @@
+"""The service keeps to its own description, whatever Schemathesis makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+import bunrui
+from tests.service.conftest import TOKEN, Server, shared_server
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service that may learn anything."""
+    yield from shared_server(tmp_path_factory.mktemp("contract"))
+
+
+@pytest.fixture(scope="module")
+def api(own: Server) -> Any:
+    return schemathesis.openapi.from_url(f"{own.url}/openapi.json")
+
+
+def no_failure(context: Any, response: Any, case: Any) -> None:
+    """A failure is what nobody expected: 501 says that something is not there yet."""
+    assert response.status_code < 500 or response.status_code == 501, response.text
+
+
+CHECKS: list[Any] = [
+    no_failure,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+]
+
+
+MODES = [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE]
+ROUTES = [
+    *(("POST", f"/v1/{verb}") for verb in ("predict", "explain", "learn", "unlearn", "relabel", "undo", "evaluate")),
+    *(("POST", f"/v1/{verb}") for verb in ("inspect", "train", "mistakes", "curve", "compare", "audit")),
+    *(("GET", f"/v1/{noun}") for noun in ("labels", "words", "info", "log", "token", "evaluate/{id}", "jobs/{id}")),
+    ("DELETE", "/v1/evaluate/{id}"),
+    ("DELETE", "/v1/jobs/{id}"),
+]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=["right", "wrong"])
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_route(api: Any, method: str, path: str, mode: schemathesis.GenerationMode) -> None:
+    operation = api[path][method]
+    if mode is schemathesis.GenerationMode.NEGATIVE and not (operation.body or operation.query):
+        pytest.skip("there is nothing to get wrong")
+
+    @given(case=operation.as_strategy(generation_mode=mode))
+    @settings(
+        max_examples=15,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def ask(case: Any) -> None:
+        case.call_and_validate(headers={"Authorization": f"Bearer {TOKEN}"}, checks=CHECKS)
+
+    ask()
+
+
+def test_the_file_is_right_after_all_that(own: Server) -> None:
+    with bunrui.open(own.path, read_only=True) as clf:
+        assert clf.check().is_right
+    assert own.client.get("/readyz").status_code == 200
+    assert '"error"' not in own.log.read_text()

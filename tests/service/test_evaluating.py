@@ -1,0 +1,81 @@
+"""Evaluations: started, looked at, cancelled."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+import bunrui
+from bunrui import evaluation
+from bunrui.evaluation import measure
+from tests.service.conftest import LABELS, TEXTS, Server, problem
+from tests.service.test_reading import ARROW, stream
+
+
+def finished(server: Server, started: Any) -> dict[str, Any]:
+    """A job, when it is over."""
+    assert started.status_code == 202, started.text
+    job = started.json()
+    assert started.headers["location"] == f"/v1/evaluate/{job['id']}"
+    until = time.monotonic() + 60
+    while job["state"] in ("waiting", "running"):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+        job = server.client.get(started.headers["location"]).json()
+    return dict(job)
+
+
+@pytest.mark.parametrize("n", [4, 4000])
+@pytest.mark.parametrize("model", [None, "multinomial"])
+def test_a_batch(server: Server, n: int, model: str | None) -> None:
+    texts = [f"{TEXTS[k % 4]} {TEXTS[k % 3]}" for k in range(n)]
+    labels = [[LABELS[k % 4], "eggs"] if k % 5 else ["eggs"] for k in range(n)]
+    job = finished(server, server.client.post("/v1/evaluate", json={"texts": texts, "labels": labels, "model": model}))
+    assert (job["state"], job["kind"], job["progress"]) == ("done", "batch", {"done": n, "total": n})
+    with bunrui.open(server.path, read_only=True) as clf:
+        clf = clf.with_model(model)
+        assert job["result"] == measure(labels, clf.predict(texts), labels=clf.classes_).to_dict()
+
+
+def test_a_batch_in_arrow(server: Server) -> None:
+    body = stream(text=TEXTS, label=LABELS)
+    started = server.client.post("/v1/evaluate?model=binary", content=body, headers={"Content-Type": ARROW})
+    assert finished(server, started)["result"]["accuracy"] == 1.0
+
+
+def test_leave_one_out(server: Server) -> None:
+    for answer in (server.client.post("/v1/evaluate"), server.client.post("/v1/evaluate", json={"model": "binary"})):
+        if not hasattr(evaluation, "leave_one_out"):
+            problem(answer, 501, "missing")
+            continue
+        job = finished(server, answer)
+        assert (job["state"], job["kind"], job["progress"]) == ("done", "leave-one-out", {"done": 4, "total": 4})
+        assert job["result"]["n"] == 4
+
+
+def test_what_cannot_be_evaluated(server: Server) -> None:
+    ask = server.client.post
+    problem(ask("/v1/evaluate", json={"texts": ["a"]}), 422, "invalid")
+    problem(ask("/v1/evaluate", json={"labels": ["a"]}), 422, "invalid")
+    problem(ask("/v1/evaluate", json={"texts": ["a"], "labels": ["x", "y"]}), 422, "invalid")
+    problem(ask("/v1/evaluate", json={"texts": ["a"], "labels": ["x"], "model": "bert"}), 422, "invalid")
+    failed = finished(server, ask("/v1/evaluate", json={"texts": ["a"], "labels": [""]}))
+    assert failed["state"] == "failed" and failed["problem"]["type"] == "urn:bunrui:problem:invalid"
+
+
+def test_cancel(server: Server) -> None:
+    """Jobs are quick, so that this may come too late; `test_jobs.py` has those that wait."""
+    body = stream(text=["word " * 20_000] * 500, label=["spam"] * 500)
+    started = server.client.post("/v1/evaluate", content=body, headers={"Content-Type": ARROW})
+    cancelled = server.client.delete(started.headers["location"])
+    assert cancelled.status_code == 200 and cancelled.json()["id"] == started.json()["id"]
+    job = finished(server, started)
+    assert job["state"] in ("cancelled", "done") and ("result" in job) == (job["state"] == "done")
+
+
+def test_jobs_that_nobody_started(server: Server) -> None:
+    problem(server.client.get("/v1/evaluate/nothing"), 404, "not-found")
+    problem(server.client.delete("/v1/evaluate/nothing"), 404, "not-found")
+    problem(server.client.get("/v1/evaluate"), 405, "no-such-method")

@@ -1,0 +1,132 @@
+"""Work in the background: its states, how it ends, how much of it there may be."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from bunrui.errors import LabelError
+from bunrui.service.jobs import Job, Jobs
+from bunrui.service.problems import Problem
+
+
+def run(scenario: Callable[[Jobs], Awaitable[None]]) -> None:
+    async def main() -> None:
+        jobs = Jobs("/somewhere/mail.bunrui")
+        try:
+            await scenario(jobs)
+        finally:
+            await asyncio.to_thread(jobs.close)
+
+    asyncio.run(main())
+
+
+async def over(*jobs: Job) -> list[str]:
+    async with asyncio.timeout(30):
+        while not all(job.is_over for job in jobs):
+            await asyncio.sleep(0.01)
+    return [job.state for job in jobs]
+
+
+class Work:
+    """Work that takes until it is let go."""
+
+    def __init__(self) -> None:
+        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
+
+    def __call__(self, job: Job) -> dict[str, Any]:
+        self.has_begun.set()
+        assert self.may_go_on.wait(30)
+        job.add(1)
+        return {"answer": 42}
+
+
+def test_done_failed_and_broken() -> None:
+    def fail(job: Job) -> dict[str, Any]:
+        raise LabelError("no such label in /somewhere/mail.bunrui")
+
+    def break_down(job: Job) -> dict[str, Any]:
+        raise ZeroDivisionError("a document")
+
+    async def scenario(jobs: Jobs) -> None:
+        work = Work()
+        work.may_go_on.set()
+        started = [Job("batch", 1) for _ in range(3)]
+        for job, what in zip(started, (work, fail, break_down), strict=True):
+            jobs.start(job, what)
+            assert jobs.find(job.id) is job
+        assert await over(*started) == ["done", "failed", "failed"]
+        assert started[0].to_dict() == {
+            "id": started[0].id,
+            "kind": "batch",
+            "state": "done",
+            "progress": {"done": 1, "total": 1},
+            "result": {"answer": 42},
+        }
+        failed, broken = started[1].to_dict()["problem"], started[2].to_dict()["problem"]
+        assert (failed["status"], failed["detail"]) == (422, "no such label in mail.bunrui")
+        assert broken["status"] == 500 and "a document" not in broken["detail"]
+
+    run(scenario)
+
+
+def test_cancelled_while_it_runs_and_while_it_waits() -> None:
+    async def scenario(jobs: Jobs) -> None:
+        work = Work()
+        running, waiting, last = Job("batch", 1), Job("batch", 1), Job("batch", 1)
+        for job in (running, waiting, last):
+            jobs.start(job, work)
+        await asyncio.to_thread(work.has_begun.wait, 30)
+        assert (running.state, waiting.state) == ("running", "waiting")
+        waiting.cancel()
+        assert waiting.state == "cancelled"
+        running.cancel()
+        work.may_go_on.set()
+        assert await over(running, waiting, last) == ["cancelled", "cancelled", "done"]
+        assert running.result is None
+        last.cancel()
+        assert last.state == "done"
+
+    run(scenario)
+
+
+def test_a_few_may_wait_and_the_last_are_remembered() -> None:
+    async def scenario(jobs: Jobs) -> None:
+        work = Work()
+        started = [Job("batch", 1) for _ in range(5)]
+        for job in started:
+            jobs.start(job, work)
+        with pytest.raises(Problem, match="4 evaluations wait"):
+            jobs.start(Job("batch", 1), work)
+        assert jobs.pending == 5
+        work.may_go_on.set()
+        await over(*started)
+        later = [Job("batch", 1) for _ in range(60)]
+        for job in later:
+            jobs.start(job, work)
+            await over(job)
+        with pytest.raises(Problem, match="long ago"):
+            jobs.find(started[0].id)
+        assert jobs.find(later[-1].id) is later[-1]
+
+    run(scenario)
+
+
+def test_closing_cancels_what_is_left() -> None:
+    async def scenario(jobs: Jobs) -> None:
+        work = Work()
+        running, waiting = Job("batch", 1), Job("batch", 1)
+        jobs.start(running, work)
+        jobs.start(waiting, work)
+        await asyncio.to_thread(work.has_begun.wait, 30)
+        closing = asyncio.create_task(asyncio.to_thread(jobs.close))
+        await asyncio.sleep(0.05)
+        work.may_go_on.set()
+        await closing
+        assert await over(running, waiting) == ["cancelled", "cancelled"]
+
+    run(scenario)

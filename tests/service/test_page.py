@@ -1,0 +1,615 @@
+"""The page, in a real browser: every view, in English and in Japanese, and with texts that mean harm."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import bunrui
+from bunrui.data import read
+from tests.service.conftest import TOKEN, Server, _start
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
+Browser = Page = Any
+
+EXPECTED = sync_api.expect
+EXPECTED.set_options(timeout=20_000)
+TEXT = "The prime minister welcomed the team after the final and promised parliament a vote on the stadium."
+JAPANESE = "首相は決勝のあと代表チームを官邸に迎え、新しい競技場の予算を議会に約束した。"
+HARM = (
+    '<script>alert(1)</script><img src=x onerror="alert(2)"><style>*{display:none}</style>'
+    "\u202eevil\u202c\0\x1b[2J</textarea>{{7*7}}${alert(3)} &lt;b&gt;"
+)
+VIEWS = ("predict", "train", "words", "evaluate", "compare", "audit")
+WATCH = "window.broken = []; addEventListener('securitypolicyviolation', (e) => broken.push(e.violatedDirective));"
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service on part of the demonstration corpus, with three labels that are wrong."""
+    folder = tmp_path_factory.mktemp("page")
+    rows = [row for row in read("demo") if row["lang"] in ("en", "ja")]
+    labels = [row["label"] for row in rows]
+    for k in (3, 50, 120):
+        labels[k] = "sports" if labels[k] != "sports" else "politics"
+    with bunrui.create(folder / "news.bunrui") as clf:
+        clf.learn([row["text"] for row in rows], labels)
+    server = _start(folder / "news.bunrui", folder / "log")
+    yield server
+    server.process.kill()
+    server.process.wait()
+    server.client.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        pytest.skip(
+            "there is no chromium on this machine: install it, as `apt-get install chromium` does, to test the page"
+        )
+    with sync_api.sync_playwright() as playwright:
+        # A sandbox is not to be had for root, nor in most containers.
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+class Tab:
+    """A page of a service; whatever a good page never does is collected in `faults`."""
+
+    def __init__(self, browser: Browser, server: Server, **options: Any) -> None:
+        self.context = browser.new_context(**{"locale": "en-US", "viewport": {"width": 1100, "height": 800}, **options})
+        self.context.set_default_timeout(30_000)
+        self.context.add_init_script(WATCH)
+        self.page: Page = self.context.new_page()
+        self.server = server
+        self.faults: list[str] = []
+        self.page.on(
+            "console", lambda said: self.faults.append(said.text) if said.type in ("error", "warning") else None
+        )
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.faults.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", lambda asked: asked.url.startswith(server.url) or self.faults.append(asked.url))
+
+    def open(self, view: str = "", token: str | None = TOKEN) -> Page:
+        self.page.goto(f"{self.server.url}/{f'#token={token}' if token else ''}")
+        self.page.wait_for_selector("html[data-ready]")
+        if view:
+            self.go(view)
+        return self.page
+
+    def go(self, view: str) -> None:
+        self.page.locator(f"nav a[data-view={view}]").click()
+        EXPECTED(self.page.locator(f"#{view}-title")).to_be_visible()
+
+    @property
+    def view(self) -> Any:
+        return self.page.locator("section.view:visible")
+
+    def predict(self, text: str) -> str:
+        """Type a text: the label that it gets."""
+        self.page.fill("#text", text)
+        self.page.keyboard.press("Control+Enter")
+        EXPECTED(self.page.locator(".result .text").first).to_contain_text(text[:20])
+        return str(self.page.locator(".headline .label").text_content())
+
+    def close(self) -> None:
+        self.faults += self.page.evaluate("broken")
+        self.context.close()
+        assert self.faults == []
+
+
+@pytest.fixture
+def tab(browser: Browser, news: Server) -> Iterator[Tab]:
+    opened = Tab(browser, news)
+    yield opened
+    opened.close()
+
+
+def n_documents(server: Server) -> int:
+    return int(server.client.get("/v1/info").json()["documents"])
+
+
+def table(kind: str, rows: list[dict[str, str]]) -> bytes:
+    if kind == "jsonl":
+        return "".join(json.dumps(row) + "\n" for row in rows).encode()
+    if kind == "parquet":
+        out = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(rows), out)
+        return out.getvalue()
+    lines = io.StringIO()
+    writer = csv.DictWriter(lines, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return lines.getvalue().encode()
+
+
+def upload(tab: Tab, name: str, body: bytes) -> None:
+    file = {"name": name, "mimeType": "application/octet-stream", "buffer": body}
+    tab.page.locator(".drop.large input[type=file]").set_input_files(file)
+
+
+MAILS = [
+    {"date": f"2026-01-{k + 1:02}", "subject": f"{words} {k}", "folder": folder}
+    for k, (words, folder) in enumerate([("cheap pills win money", "spam"), ("lunch at noon with the team", "ham")] * 6)
+]
+
+
+# --- the views
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_train_from_a_file(tab: Tab, kind: str) -> None:
+    before = n_documents(tab.server)
+    page = tab.open("train")
+    upload(tab, f"mails.{kind}", table(kind, MAILS))
+    EXPECTED(tab.view.locator(".rows thead th")).to_have_text(["date", "subject", "folder"])
+    assert page.locator("#column-text").input_value() == "subject"
+    assert page.locator("#column-label").input_value() == "folder"
+    assert sorted(tab.view.locator(".inspected .bars li").all_text_contents()) == ["ham6", "spam6"]
+    page.select_option("#column-label", "date")
+    EXPECTED(tab.view.locator(".inspected .bars li")).to_have_count(12)
+    page.select_option("#column-label", "folder")
+    EXPECTED(tab.view.locator(".inspected .bars li")).to_have_count(2)
+    tab.view.get_by_role("button", name="Learn 12 documents").click()
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("Documents learned: 12.")
+    EXPECTED(page.locator("#about")).to_contain_text(f"{before + 12} documents")
+    EXPECTED(tab.view.locator(".figures")).to_contain_text("Accuracy")
+    EXPECTED(tab.view.locator(".cell[aria-label='ham, predicted as ham: 6']")).to_be_visible()
+    assert n_documents(tab.server) == before + 12
+    tab.view.get_by_role("button", name="Undo").click()
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("Documents taken back: 12.")
+    assert n_documents(tab.server) == before
+
+
+def test_train_leaves_bad_rows_out_when_told_so(tab: Tab) -> None:
+    tab.open("train")
+    upload(tab, "mails.csv", table("csv", [*MAILS, {"date": "", "subject": "nobody knows", "folder": ""}]))
+    button = tab.view.get_by_role("button", name="Learn 12 documents")
+    EXPECTED(button).to_be_disabled()
+    EXPECTED(tab.view).to_contain_text("mails.csv, line 14: the label is empty")
+    tab.view.get_by_label("Leave them out").check()
+    EXPECTED(button).to_be_enabled()
+
+
+def test_a_file_that_cannot_be_read(browser: Browser, news: Server) -> None:
+    tab = Tab(browser, news)
+    tab.open("train")
+    upload(tab, "mails.pdf", b"%PDF")
+    EXPECTED(tab.page.locator("#alert")).to_contain_text("the name 'mails.pdf' does not tell the format")
+    tab.page.get_by_role("button", name="Close").click()
+    EXPECTED(tab.page.locator("#alert")).to_be_empty()
+    tab.faults = [fault for fault in tab.faults if "422" not in fault]  # browsers log every answer of that kind
+    tab.close()
+
+
+def test_predict_explain_correct_undo(tab: Tab) -> None:
+    page = tab.open()
+    was = tab.predict(TEXT)
+    shares = tab.view.locator(".shares li").all_text_contents()
+    known = tab.server.client.post("/v1/explain", json={"text": TEXT}).json()
+    assert (was, len(shares)) == (known["label"], len(known["probabilities"]))
+
+    # the exact contribution of a word
+    first = known["contributions"][0]
+    start, end = first["spans"][0]
+    tab.view.locator(".run", has_text=TEXT[start:end].strip()).first.hover()
+    sign = "−" if first["value"] < 0 else "+"
+    EXPECTED(page.locator(".tip:visible")).to_contain_text(f"{sign}{abs(first['value']):.3f}")
+    assert "".join(tab.view.locator(".why .text").all_text_contents()) == TEXT
+
+    # the view of another class
+    other = list(known["probabilities"])[2]
+    tab.view.locator(".shares button", has_text=other).click()
+    EXPECTED(tab.view.locator(".shares button[aria-pressed=true]")).to_contain_text(other)
+    EXPECTED(tab.view.locator(".legend .chip.for")).to_have_text(other)
+    EXPECTED(page.locator(".headline .label")).to_have_text(was)
+
+    # what it is in truth
+    page.get_by_role("button", name=f"This is {other}").click()
+    EXPECTED(page.locator(".change")).to_contain_text(f"Learned as {other}.")
+    EXPECTED(page.locator(".headline .label")).to_have_text(other)
+    assert tab.server.client.post("/v1/predict", json={"texts": [TEXT]}).json()["labels"] == [other]
+    page.get_by_role("button", name="Undo").click()
+    EXPECTED(page.locator(".change")).to_contain_text("Taken back.")
+    EXPECTED(page.locator(".headline .label")).to_have_text(was)
+    assert tab.server.client.post("/v1/explain", json={"text": TEXT}).json() == known
+
+
+def test_correct_what_was_learned_before(tab: Tab) -> None:
+    """It gets another label, and is not learned twice; and a label that nobody has used."""
+    before = n_documents(tab.server)
+    text = next(row["text"] for row in read("demo") if row["lang"] == "en" and row["label"] == "science")
+    page = tab.open()
+    tab.predict(text)
+    page.get_by_label("another label").fill("space")
+    page.get_by_role("button", name="Learn").click()
+    EXPECTED(page.locator(".change")).to_contain_text("now its label is space.")
+    assert n_documents(tab.server) == before
+    assert {"label": "space", "documents": 1} in tab.server.client.get("/v1/labels").json()["labels"]
+    page.get_by_role("button", name="Undo").click()
+    EXPECTED(page.locator(".change")).to_contain_text("Taken back.")
+    assert n_documents(tab.server) == before
+
+
+def test_undo_takes_back_nothing_of_others(tab: Tab) -> None:
+    """Somebody else has learned meanwhile: only the correction of this page goes."""
+    before = n_documents(tab.server)
+    page = tab.open()
+    tab.predict(TEXT)
+    page.get_by_role("button", name="This is world").click()
+    EXPECTED(page.locator(".change")).to_contain_text("Learned as world.")
+    other = {"texts": ["somebody else"], "labels": ["world"]}
+    tab.server.client.post("/v1/learn", json=other)
+    page.get_by_role("button", name="Undo").click()
+    EXPECTED(page.locator(".change")).to_contain_text("Taken back.")
+    assert tab.server.client.post("/v1/unlearn", json=other).json()["documents"] == before
+
+
+def test_predict_a_file(tab: Tab) -> None:
+    page = tab.open()
+    file = page.locator("section.view:visible input[type=file]")
+    file.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": JAPANESE.encode()})
+    EXPECTED(page.locator("#text")).to_have_value(JAPANESE)
+    EXPECTED(tab.view.locator(".why .text")).to_have_text(JAPANESE)
+    page.evaluate(
+        """() => {
+            const data = new DataTransfer();
+            data.items.add(new File(["lunch at noon"], "b.txt"));
+            document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+        }"""
+    )
+    EXPECTED(page.locator("#text")).to_have_value("lunch at noon")
+
+
+def test_words(tab: Tab) -> None:
+    page = tab.open("words")
+    EXPECTED(tab.view.locator(".column")).to_have_count(5)
+    page.fill("#word", "Team")
+    page.keyboard.press("Enter")
+    EXPECTED(tab.view.locator(".word caption")).to_have_text("team")
+    [known] = tab.server.client.get("/v1/words", params={"word": "team", "label": "sports"}).json()["words"]
+    row = tab.view.locator(".word tbody tr", has_text="sports")
+    assert row.locator("td").all_text_contents()[:2] == [str(known["counts"]["sports"]), f"+{known['weight']:.3f}"]
+    page.fill("#word", "xyzzy")
+    page.keyboard.press("Enter")
+    EXPECTED(tab.view.locator(".word")).to_contain_text("xyzzy was never learned.")
+
+
+def test_evaluate(tab: Tab) -> None:
+    page = tab.open("evaluate")
+    tab.view.get_by_role("button", name="Evaluate").click()
+    EXPECTED(tab.view.locator(".figures")).to_contain_text("200")
+    cells = tab.view.locator(".cell")
+    EXPECTED(cells).to_have_count(25)
+    counts = [int(re.search(r": (\d+)$", label)[1]) for label in cells.evaluate_all("all => all.map(e => e.ariaLabel)")]
+    assert sum(counts) == 200
+    wrong = tab.view.locator(".cell.wrong:not(.none)").first
+    n = int(re.search(r": (\d+)$", wrong.get_attribute("aria-label"))[1])
+    wrong.click()
+    EXPECTED(tab.view.locator(".mistakes li")).to_have_count(n)
+    text = tab.view.locator(".mistakes li .text").first.text_content()
+    EXPECTED(tab.view.locator(".bin").first).to_be_attached()
+    tab.view.get_by_role("button", name="Draw it").click()
+    EXPECTED(tab.view.locator(".chart .line")).to_be_visible()
+    tab.view.get_by_role("button", name="Why?").first.click()
+    EXPECTED(page.locator("#predict-title")).to_be_visible()
+    EXPECTED(page.locator("#text")).to_have_value(text)
+
+
+def test_audit(tab: Tab) -> None:
+    page = tab.open("audit")
+    tab.view.get_by_role("button", name="Look for suspect labels").click()
+    EXPECTED(tab.view.locator(".card")).to_contain_text("1 of ")
+    text = tab.view.locator(".card .text").text_content()
+    given = tab.view.locator(".legend .chip.for").text_content()
+    suggested = tab.view.locator(".legend .chip.against").text_content()
+    assert tab.view.locator(".card .run.against").count() > 0
+    page.keyboard.press("r")
+    EXPECTED(tab.view.locator(".card")).to_contain_text("2 of ")
+    with bunrui.open(tab.server.path, read_only=True) as clf:
+        assert [document.labels for document in clf.documents() if document.text == text] == [[suggested]]
+    page.keyboard.press("k")
+    EXPECTED(tab.view.locator(".card")).to_contain_text("3 of ")
+    page.keyboard.press("u")
+    page.keyboard.press("u")
+    EXPECTED(tab.view.locator(".card")).to_contain_text("1 of ")
+    with bunrui.open(tab.server.path, read_only=True) as clf:
+        assert [document.labels for document in clf.documents() if document.text == text] == [[given]]
+    page.keyboard.press("k")
+    EXPECTED(tab.view.locator(".card")).to_contain_text("2 of ")
+    tab.view.get_by_role("button", name="Look for suspect labels").click()
+    EXPECTED(tab.view.locator(".card")).to_contain_text("1 of ")
+    assert tab.view.locator(".card .text").text_content() != text
+
+
+def test_compare(tab: Tab) -> None:
+    tab.open("compare")
+    tab.view.get_by_role("button", name="Compare").click()
+    EXPECTED(tab.view.locator("tbody tr.first")).to_have_count(1)
+    EXPECTED(tab.page.locator("#status")).to_contain_text("Compared:")
+    models = tab.view.locator("tbody th").all_text_contents()
+    assert {"multinomial", "binary-complement", "bernoulli"} <= set(models)
+
+
+# --- in Japanese
+
+
+def test_in_japanese(browser: Browser, news: Server) -> None:
+    tab = Tab(browser, news, locale="ja-JP")
+    page = tab.open()
+    assert page.evaluate("document.documentElement.lang") == "ja"
+    assert page.locator("nav a").all_text_contents() == ["分類", "学習", "単語", "評価", "比較", "点検"]
+    was = tab.predict(JAPANESE)
+    known = news.client.post("/v1/explain", json={"text": JAPANESE}).json()
+    assert was == known["label"]
+    assert "".join(tab.view.locator(".why .text").all_text_contents()) == JAPANESE
+    other = list(known["probabilities"])[1]
+    page.get_by_role("button", name=f"これは {other}").click()
+    EXPECTED(page.locator(".change")).to_contain_text(f"{other} として学習しました。")
+    page.get_by_role("button", name="元に戻す").click()
+    EXPECTED(page.locator(".change")).to_contain_text("元に戻しました。")
+    assert news.client.post("/v1/explain", json={"text": JAPANESE}).json() == known
+    tab.go("words")
+    page.fill("#word", "首相")
+    page.keyboard.press("Enter")
+    EXPECTED(tab.view.locator(".word caption")).to_have_text("首相")
+    # the language changes where the page is
+    page.select_option("#language", "ko")
+    EXPECTED(page.locator("#words-title")).to_have_text("단어")
+    EXPECTED(tab.view.locator(".word caption")).to_have_text("首相")
+    page.reload()
+    EXPECTED(page.locator("nav a").first).to_have_text("분류")
+    tab.close()
+
+
+# --- who may do what
+
+
+def test_without_the_token(browser: Browser, news: Server) -> None:
+    tab = Tab(browser, news)
+    page = tab.open(token=None)
+    EXPECTED(page.locator("#notice")).to_contain_text("Read-only")
+    tab.predict(TEXT)
+    assert page.locator(".fixing button").count() == 0
+    tab.go("train")
+    assert page.locator(".drop.large").is_hidden()
+    tab.go("audit")
+    EXPECTED(tab.view.get_by_role("button")).to_be_disabled()
+    tab.go("evaluate")
+    tab.view.get_by_role("button", name="Evaluate").click()
+    tab.view.locator(".cell.wrong:not(.none)").first.click()
+    EXPECTED(tab.view.locator(".mistakes")).to_have_text("With the token you could see these documents.")
+
+    page.get_by_role("button", name="Enter the token").click()
+    page.get_by_label("Token", exact=True).fill("wrong")
+    page.keyboard.press("Enter")
+    EXPECTED(page.get_by_role("dialog")).to_contain_text("The service does not know this token.")
+    page.get_by_label("Token", exact=True).fill(TOKEN)
+    page.keyboard.press("Enter")
+    EXPECTED(page.locator("#notice")).to_be_hidden()
+    page.reload()
+    EXPECTED(page.get_by_role("button", name="Forget the token")).to_be_visible()
+    tab.faults = [fault for fault in tab.faults if "401" not in fault]
+    tab.close()
+
+
+def test_the_token_leaves_the_address(tab: Tab) -> None:
+    page = tab.open()
+    assert page.url == f"{tab.server.url}/"
+    assert page.evaluate("sessionStorage.length + localStorage.length") == 1
+    assert TOKEN not in tab.server.log.read_text().partition("\n")[2]
+
+
+# --- texts that mean harm
+
+
+def test_harmful_text_is_shown(tab: Tab) -> None:
+    page = tab.open()
+    tab.page.fill("#text", HARM)
+    page.keyboard.press("Control+Enter")
+    shown = tab.view.locator(".why .text")
+    EXPECTED(shown).to_contain_text("<script>alert(1)</script><img src=x")
+    EXPECTED(shown).to_contain_text("‹U+202E›evil‹U+202C›␀␛[2J</textarea>{{7*7}}${alert(3)} &lt;b&gt;")
+    assert page.locator("main script, main img, main style").count() == 0
+
+
+def test_harmful_labels_are_shown(tab: Tab) -> None:
+    label = "<img src=x onerror=alert(1)>\u202e'\""
+    rows = [{"text": f"{HARM} {k}", "label": label} for k in range(3)]
+    page = tab.open("train")
+    upload(tab, "<b>mails.jsonl", table("jsonl", rows))
+    EXPECTED(tab.view.locator(".inspected .bars li")).to_have_text("<img src=x onerror=alert(1)>‹U+202E›'\"3")
+    tab.view.get_by_role("button", name="Learn 3 documents").click()
+    EXPECTED(tab.view.locator(".results")).to_be_visible()
+    tab.view.get_by_role("button", name="<img src=x").first.click()
+    tab.go("words")
+    EXPECTED(tab.view.locator(".columns")).to_contain_text("<img src=x")
+    tab.go("predict")
+    tab.predict(TEXT)
+    page.get_by_role("button", name="This is <img").click()
+    EXPECTED(page.locator(".change")).to_contain_text("Learned as <img src=x onerror=alert(1)>‹U+202E›")
+    for _ in range(2):
+        tab.server.client.post("/v1/undo").raise_for_status()
+
+
+def test_a_megabyte_of_one_character(tab: Tab) -> None:
+    page = tab.open()
+    page.evaluate(
+        """() => {
+            const area = document.getElementById("text");
+            area.value = "あ".repeat(1 << 20);
+            area.dispatchEvent(new Event("input"));
+        }"""
+    )
+    EXPECTED(tab.view.locator(".why")).to_contain_text("A text of more than 100,000 characters is predicted")
+    assert len(tab.view.locator(".why .text").text_content()) < 3000
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_half_characters(tab: Tab) -> None:
+    """JavaScript's strings may have them, JSON that is sent may not."""
+    page = tab.open()
+    page.evaluate(
+        """() => {
+            const area = document.getElementById("text");
+            area.value = "lunch \\ud83c at \\udf55 noon 🍕";
+            area.dispatchEvent(new Event("input"));
+        }"""
+    )
+    EXPECTED(tab.view.locator(".why .text")).to_have_text("lunch \ufffd at \ufffd noon 🍕")
+    tab.go("train")
+    upload(
+        tab, "half.jsonl", b'{"text": "lunch \\ud800 at noon", "label": "ham"}\n{"text": "noon", "label": "ham"}\n'
+    )
+    EXPECTED(tab.view.locator(".inspected")).to_contain_text("Rows that cannot be read: 1")
+
+
+def test_texts_are_shown_as_in_python(tab: Tab) -> None:
+    from bunrui.rendering import shown, visible
+
+    page = tab.open()
+    texts = [
+        *map(chr, range(0x180)),
+        "\r\n",
+        "\u202e",
+        "\u2066",
+        "\ue000 x",
+        "\ue002\t",
+        "",
+        "長" * 100,
+        "🍕" * 90,
+        HARM,
+    ]
+    script = """async (texts) => {
+        const { shown, visible } = await import("/js/show.js");
+        return texts.map((text) => [visible(text), shown(text)]);
+    }"""
+    assert page.evaluate(script, texts) == [[visible(text), shown(text)] for text in texts]
+
+
+# --- for everybody
+
+
+def test_no_view_is_wider_than_a_phone(browser: Browser, news: Server) -> None:
+    tab = Tab(browser, news, viewport={"width": 360, "height": 740})
+    page = tab.open()
+    tab.predict("a-word-that-does-not-end" * 40 + " " + TEXT)
+    for language in ("en", "ja", "zh", "ko"):
+        page.select_option("#language", language)
+        for view in VIEWS:
+            tab.go(view)
+            assert page.evaluate("document.documentElement.scrollWidth") == 360, (language, view)
+    tab.close()
+
+
+def test_by_keyboard_alone(tab: Tab) -> None:
+    page = tab.open()
+    page.keyboard.press("Tab")
+    EXPECTED(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("/")
+    EXPECTED(page.locator("#text")).to_be_focused()
+    page.keyboard.type(TEXT)
+    page.keyboard.press("Control+Enter")
+    EXPECTED(page.locator(".headline .label")).to_be_visible()
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('run')"):
+            break
+    first = page.evaluate("document.activeElement.textContent")
+    EXPECTED(page.locator(".tip")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.textContent") != first
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.keyboard.press("Escape")
+    EXPECTED(page.locator(".tip")).to_be_hidden()
+    page.keyboard.press("w")
+    EXPECTED(page.locator("#words-title")).to_be_focused()
+    page.keyboard.press("?")
+    EXPECTED(page.get_by_role("dialog")).to_contain_text("Keyboard shortcuts")
+    page.get_by_label("Switch off the keys").check()
+    page.keyboard.press("Escape")
+    page.keyboard.press("p")
+    EXPECTED(page.locator("#words-title")).to_be_visible()
+
+
+def test_everything_has_a_name(tab: Tab) -> None:
+    page = tab.open()
+    tab.predict(TEXT)
+    for view in VIEWS:
+        tab.go(view)
+        nameless = page.evaluate(
+            """() => [...document.querySelectorAll("button, input, select, textarea, a, svg")]
+                .filter((e) => e.checkVisibility() && !e.closest("[aria-hidden]"))
+                .filter((e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length || e.title))
+                .map((e) => e.outerHTML)"""
+        )
+        assert nameless == [], view
+    assert page.locator("[aria-live=polite]").count() > 2
+
+
+def test_dark_and_light(browser: Browser, news: Server) -> None:
+    tab = Tab(browser, news, color_scheme="dark")
+    page = tab.open()
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    dark = page.evaluate(ground)
+    page.locator("#theme").click()
+    light = page.evaluate(ground)
+    assert dark == "rgb(16, 22, 27)" and light == "rgb(247, 248, 249)"
+    page.reload()
+    assert page.evaluate(ground) == light
+    tab.close()
+
+
+# --- as it is served
+
+
+def test_the_policy_is_strict(news: Server) -> None:
+    with httpx.Client(base_url=news.url) as client:
+        for path in ("/", "/js/main.js", "/style.css", "/lang/ja.json"):
+            answer = client.get(path)
+            assert answer.status_code == 200 and "unsafe" not in answer.headers["content-security-policy"], path
+        assert client.get("/js/main.js").headers["content-type"].startswith("text/javascript")
+
+
+def test_the_limit_of_explanations_is_that_of_the_service(news: Server) -> None:
+    schema = news.client.get("/openapi.json").json()["paths"]["/v1/explain"]["post"]["requestBody"]["content"]
+    longest = schema["application/json"]["schema"]["properties"]["text"]["maxLength"]
+    source = Path(bunrui.__file__).parent / "service" / "web" / "js" / "views" / "predict.js"
+    assert f"LONGEST_EXPLAINED = {longest};" in source.read_text(encoding="utf-8")
+
+
+def test_demo_serves_the_page(browser: Browser, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    environment = os.environ | {"PYTHONPATH": str(Path(bunrui.__file__).parents[1]), "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "bunrui", "demo", "--serve", "--no-browser"]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        address = re.fullmatch(r"the page is at (http://127\.0\.0\.1:\d+/#token=[\w-]{32})\n", said)[1]
+        page = browser.new_page()
+        page.goto(address)
+        page.wait_for_selector("html[data-ready]", timeout=60_000)
+        EXPECTED(page.locator("#about")).to_contain_text("news.bunrui")
+        EXPECTED(page.locator("#about")).to_contain_text("400")
+        EXPECTED(page.locator("#notice")).to_be_hidden()
+        page.close()
+        process.send_signal(2)
+        process.stderr.read()
+    assert process.returncode == 0 and list(tmp_path.iterdir()) == []

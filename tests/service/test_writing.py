@@ -1,0 +1,169 @@
+"""Routes that write: what they answer is in the file."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bunrui
+from tests.service.conftest import LABELS, TEXTS, Serve, Server, make_classifier, problem
+from tests.service.test_reading import ARROW, stream
+
+
+def documents(path: Path) -> list[tuple[str | None, list[str], Any]]:
+    with bunrui.open(path, read_only=True) as clf:
+        return [(document.id, list(document.labels), document.text) for document in clf.documents()]
+
+
+def post(server: Server, verb: str, **body: Any) -> Any:
+    return server.client.post(f"/v1/{verb}", json=body)
+
+
+def test_learn_unlearn_relabel_undo(serve: Serve) -> None:
+    server = serve()
+    before = documents(server.path)
+    learned = post(server, "learn", texts=["gratis 무료", "free"], labels=["spam", "ad"], ids=["x", None])
+    assert learned.json() == {"transaction": 2, "changed": 2, "documents": 6, "duplicates": 0}
+    assert documents(server.path) == [*before, ("x", ["spam"], "gratis 무료"), (None, ["ad"], "free")]
+    assert post(server, "predict", texts=["무료"], model="multinomial").json()["labels"] == ["spam"]
+    assert post(server, "relabel", to="ad", ids=["x"]).json() == {"transaction": 3, "changed": 1, "documents": 6}
+    assert post(server, "predict", texts=["무료"], model="multinomial").json()["labels"] == ["ad"]
+    assert post(server, "undo").json() == {"undone": "relabel", "changed": 1, "documents": 6}
+    assert post(server, "relabel", to=["ad", "ham"], texts=["free"]).json()["changed"] == 1
+    assert post(server, "unlearn", ids=["x"]).json() == {"transaction": 5, "changed": 1, "documents": 5}
+    gone = post(server, "unlearn", texts=["free"], labels=[["ad", "ham"]])
+    assert gone.json() == {"transaction": 6, "changed": 1, "documents": 4}
+    assert documents(server.path) == before
+    with bunrui.open(server.path, read_only=True) as clf:
+        digests = [document.digest for document in clf.documents()][:2]
+    assert post(server, "unlearn", digests=digests).json()["changed"] == 2
+    assert server.client.get("/v1/labels").json() == {"labels": [{"label": "ham", "documents": 2}]}
+    kinds = [change["kind"] for change in server.client.get("/v1/log").json()["changes"]]
+    assert kinds == ["unlearn", "unlearn", "unlearn", "relabel", "relabel", "learn", "learn"]
+    with bunrui.open(server.path, read_only=True) as clf:
+        assert clf.check().is_right
+
+
+def test_learn_in_arrow_and_in_a_large_body(serve: Serve) -> None:
+    server = serve()
+    body = stream(text=["a b", "c d"], label=[["x"], ["x", "y"]], id=["7", "8"])
+    learned = server.client.post("/v1/learn", content=body, headers={"Content-Type": ARROW})
+    assert learned.json()["changed"] == 2
+    assert documents(server.path)[4:] == [("7", ["x"], "a b"), ("8", ["x", "y"], "c d")]
+    texts = [f"{'word ' * 20}{k}" for k in range(2000)]
+    many = post(server, "learn", texts=texts, labels=[["x", "z"] for _ in texts], ids=[None, *map(str, range(1999))])
+    assert many.json() == {"transaction": 3, "changed": 2000, "documents": 2006, "duplicates": 0}
+    again = post(server, "learn", texts=texts, labels=["z"] * 2000).json()
+    assert (again["changed"], again["duplicates"]) == (2000, 2000)
+    assert post(server, "relabel", to=["x", "w"], texts=texts).json()["changed"] == 4000
+    assert post(server, "unlearn", texts=texts, labels=[["w", "x"]] * 2000).json()["changed"] == 2000
+    assert post(server, "unlearn", ids=["7", "8"]).json()["changed"] == 2
+    body = stream(text=TEXTS, label=LABELS)
+    assert server.client.post("/v1/unlearn", content=body, headers={"Content-Type": ARROW}).json()["changed"] == 4
+
+
+def test_what_cannot_be_done_changes_nothing(server: Server) -> None:
+    before = documents(server.path)
+    problem(post(server, "unlearn", texts=["never seen"], labels=["spam"]), 409, "conflict")
+    problem(post(server, "unlearn", texts=[TEXTS[0], "never seen"], labels=["spam", "spam"]), 409, "conflict")
+    problem(post(server, "unlearn", ids=["1", "99"]), 409, "conflict")
+    problem(post(server, "unlearn", digests=["abc"]), 422, "invalid")
+    problem(post(server, "relabel", to="ham", texts=["never seen"]), 409, "conflict")
+    for verb, body in (
+        ("learn", {"texts": ["a"]}),
+        ("learn", {"texts": ["a", "b"], "labels": ["x"]}),
+        ("learn", {"texts": ["a"], "labels": [""]}),
+        ("learn", {"texts": ["a"], "labels": [[]]}),
+        ("learn", {"texts": ["a"], "labels": ["x\0"]}),
+        ("learn", {"texts": ["a"], "labels": [1]}),
+        ("learn", {"texts": ["a", "b"], "labels": ["x", "y"], "ids": ["1"]}),
+        ("learn", {"texts": ["a"], "labels": ["x"], "ids": [7]}),
+        ("unlearn", {}),
+        ("unlearn", {"ids": []}),
+        ("unlearn", {"ids": [None]}),
+        ("unlearn", {"texts": ["a"]}),
+        ("unlearn", {"ids": ["1"], "digests": ["2"]}),
+        ("unlearn", {"ids": ["1"], "labels": ["spam"]}),
+        ("relabel", {"to": "ham"}),
+        ("relabel", {"to": "", "ids": ["1"]}),
+        ("relabel", {"to": [], "ids": ["1"]}),
+    ):
+        problem(post(server, verb, **body), 422, "invalid")
+    assert documents(server.path) == before
+
+
+def test_nulls_in_a_large_body_choose_nobody(server: Server) -> None:
+    before = documents(server.path)
+    ids: list[str | None] = [f"nobody {k}" for k in range(10_000)]
+    problem(post(server, "unlearn", ids=[*ids, None]), 422, "invalid")
+    problem(post(server, "unlearn", ids=ids), 409, "conflict")
+    texts: list[str | None] = ["word " * 30 for _ in range(1000)]
+    assert "null" in problem(post(server, "learn", texts=[*texts, None], labels=["x"] * 1001), 422, "invalid")["detail"]
+    assert "null" in problem(post(server, "learn", texts=texts, labels=["x"] * 999 + [None]), 422, "invalid")["detail"]
+    assert documents(server.path) == before
+
+
+def test_relabelling_what_has_the_label_is_no_change(server: Server) -> None:
+    assert post(server, "relabel", to="spam", ids=["1"]).json() == {"transaction": None, "changed": 0, "documents": 4}
+
+
+def test_a_file_that_keeps_nothing(serve: Serve, tmp_path: Path) -> None:
+    server = serve(path=make_classifier(tmp_path / "slim.bunrui", keep="nothing"))
+    assert post(server, "learn", texts=["a"], labels=["x"]).json()["duplicates"] is None
+    problem(post(server, "unlearn", ids=["1"]), 409, "conflict")
+    assert post(server, "unlearn", texts=["a"], labels=["x"]).json()["documents"] == 4
+    assert "keeps nothing" in problem(server.client.post("/v1/evaluate"), 409, "conflict")["detail"]
+
+
+def test_what_other_processes_write(serve: Serve) -> None:
+    server = serve()
+    assert post(server, "predict", texts=["eggs"]).status_code == 200
+    with bunrui.open(server.path) as clf:
+        clf.learn(["eggs eggs", "eggs and spam"], ["food", "food"])
+        clf.configure(model="multinomial", alpha=2.0)
+        expected = clf.predict_proba(["eggs"]).max()
+    until = time.monotonic() + 10
+    while (answer := post(server, "predict", texts=["eggs"]).json())["labels"] != ["food"] and time.monotonic() < until:
+        time.sleep(0.1)
+    assert answer == {"labels": ["food"], "probabilities": [expected]}
+    assert server.client.get("/v1/info").json()["model"] == "multinomial"
+
+
+@pytest.mark.slow  # the service waits 10 seconds for the other
+def test_a_file_that_another_process_holds(serve: Serve) -> None:
+    server = serve()
+    other = sqlite3.connect(server.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    started = time.monotonic()
+    refused = post(server, "learn", texts=["a"], labels=["x"])
+    assert "another process" in problem(refused, 503, "busy")["detail"]
+    assert refused.headers["retry-after"] == "1" and time.monotonic() - started < 30
+    assert post(server, "predict", texts=["pills"]).json()["labels"] == ["spam"]
+    other.execute("ROLLBACK")
+    other.close()
+    assert post(server, "learn", texts=["a"], labels=["x"]).json()["documents"] == 5
+
+
+def test_a_file_that_was_moved_away(serve: Serve, tmp_path: Path) -> None:
+    server = serve()
+    server.path.rename(tmp_path / "old.bunrui")
+    detail = problem(post(server, "learn", texts=["a"], labels=["x"]), 503, "not-ready")["detail"]
+    assert "put it back" in detail and str(tmp_path) not in detail
+    wait_for_readiness(server, 503)
+    problem(server.client.get("/readyz"), 503, "not-ready")
+    assert server.client.get("/healthz").status_code == 200
+    assert post(server, "predict", texts=["pills"]).json()["labels"] == ["spam"]
+    (tmp_path / "old.bunrui").rename(server.path)
+    wait_for_readiness(server, 200)
+    assert post(server, "learn", texts=["a"], labels=["x"]).json()["documents"] == 5
+
+
+def wait_for_readiness(server: Server, status: int) -> None:
+    until = time.monotonic() + 30
+    while server.client.get("/readyz").status_code != status:
+        assert time.monotonic() < until
+        time.sleep(0.1)
