@@ -1,6 +1,6 @@
 """Exact leave-one-out beside prediction: how many passes over the texts it costs, and what refitting would take.
 
-    python benchmarks/loo.py [--corpora 20news,imdb] [--analyzer words] [--models multinomial,wcnb] [--repeats 5] [--json]
+    python benchmarks/loo.py [--corpora 20news,imdb] [--analyzer words] [--models binary,wcnb] [--repeats 5] [--json]
 
 All on the training set, times are the best of so many runs after one that may compile.
 

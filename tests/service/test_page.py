@@ -310,7 +310,16 @@ def test_evaluate(tab: Tab) -> None:
     EXPECTED(page.locator("#text")).to_have_value(text)
 
 
+def counts(server: Server) -> dict[str, int]:
+    return {one["label"]: one["documents"] for one in server.client.get("/v1/labels").json()["labels"]}
+
+
+def changes(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
+    return {label: after[label] - n for label, n in before.items() if after[label] != n}
+
+
 def test_audit(tab: Tab) -> None:
+    before = counts(tab.server)
     page = tab.open("audit")
     tab.view.get_by_role("button", name="Look for suspect labels").click()
     EXPECTED(tab.view.locator(".card")).to_contain_text("1 of ")
@@ -320,15 +329,13 @@ def test_audit(tab: Tab) -> None:
     assert tab.view.locator(".card .run.against").count() > 0
     page.keyboard.press("r")
     EXPECTED(tab.view.locator(".card")).to_contain_text("2 of ")
-    with bunrui.open(tab.server.path, read_only=True) as clf:
-        assert [document.labels for document in clf.documents() if document.text == text] == [[suggested]]
+    assert changes(before, counts(tab.server)) == {given: -1, suggested: 1}
     page.keyboard.press("k")
     EXPECTED(tab.view.locator(".card")).to_contain_text("3 of ")
     page.keyboard.press("u")
     page.keyboard.press("u")
     EXPECTED(tab.view.locator(".card")).to_contain_text("1 of ")
-    with bunrui.open(tab.server.path, read_only=True) as clf:
-        assert [document.labels for document in clf.documents() if document.text == text] == [[given]]
+    assert counts(tab.server) == before
     page.keyboard.press("k")
     EXPECTED(tab.view.locator(".card")).to_contain_text("2 of ")
     tab.view.get_by_role("button", name="Look for suspect labels").click()
@@ -472,9 +479,7 @@ def test_half_characters(tab: Tab) -> None:
     )
     EXPECTED(tab.view.locator(".why .text")).to_have_text("lunch \ufffd at \ufffd noon 🍕")
     tab.go("train")
-    upload(
-        tab, "half.jsonl", b'{"text": "lunch \\ud800 at noon", "label": "ham"}\n{"text": "noon", "label": "ham"}\n'
-    )
+    upload(tab, "half.jsonl", b'{"text": "lunch \\ud800 at noon", "label": "ham"}\n{"text": "noon", "label": "ham"}\n')
     EXPECTED(tab.view.locator(".inspected")).to_contain_text("Rows that cannot be read: 1")
 
 

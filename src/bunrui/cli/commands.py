@@ -39,6 +39,7 @@ COMMANDS = {
     "evaluate": _Home("evaluate", "Ask"),
     "compare": _Home("compare", "Ask"),
     "audit": _Home("audit", "Ask"),
+    "filter": _Home("filter", "Ask"),
     "serve": _Home("serve", "Ask"),
     "info": _Home("manage", "Look after"),
     "set": _Home("manage", "Look after"),

@@ -242,7 +242,11 @@ def _new(classifier: Any) -> Any:
 def _in_memory(classifier: Any) -> Any:
     """The classifier as it can be sent; one in a file cannot."""
     new = _new(classifier)
-    return classifier if type(classifier) is type(new) else new.merge(classifier)
+    if type(classifier) is type(new):
+        return classifier
+    new.merge(classifier)
+    new.set_calibration(classifier.calibration)
+    return new
 
 
 def _completed(ray: Any, begun: Iterator[list[Any]], most: int) -> Iterator[list[Any]]:

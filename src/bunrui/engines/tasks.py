@@ -15,7 +15,6 @@ from bunrui.engines.labels import label_sets
 from bunrui.engines.outputs import Folder
 from bunrui.engines.partitions import Part, added, parts_of
 from bunrui.errors import BunruiError, DataError
-from bunrui.prediction import probabilities
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +63,9 @@ def _as_it_is(sent: Any) -> Any:
 def _answering(sent: tuple[Any, Callable[[Any], Answers]]) -> Answers:
     # A copy: what was sent cannot be written to, and the kernels are compiled for arrays that can.
     classifier, answers = sent
-    return answers(blank(classifier).merge(classifier))
+    copy = blank(classifier).merge(classifier)
+    copy.set_calibration(classifier.calibration)
+    return answers(copy)
 
 
 def blank(classifier: Any) -> Any:
@@ -155,9 +156,10 @@ class Labels:
         classes = pa.array(self._classes, pa.string())
         labels, shares = [], []
         for start in range(0, max(len(texts), 1), most):
-            scores = self._classifier.scores(texts[start : start + most])
+            some = texts[start : start + most]
+            scores = self._classifier.scores(some)
             labels.append(classes.take(pa.array(scores.argmax(axis=1))))
-            shares.append(pa.array(probabilities(scores).max(axis=1)))
+            shares.append(pa.array(self._classifier.probabilities_of(scores, some).max(axis=1)))
         return pa.chunked_array(labels), pa.chunked_array(shares)
 
 

@@ -258,13 +258,13 @@ def leave_one_out(clf: TextClassifier, texts: Any = None, labels: Any = None) ->
 def corpus_of(clf: TextClassifier, texts: Any, labels: Any) -> Corpus:
     """The corpus of some documents, or of those that a classifier has kept."""
     if texts is None:
-        texts, labels = _own_documents(clf)
+        texts, labels = own_documents(clf)
     elif labels is None:
         raise OptionError("leave-one-out needs the labels of the texts too")
     return Corpus(clf, texts, labels)
 
 
-def _own_documents(clf: TextClassifier) -> tuple[list[Any], list[list[str]]]:
+def own_documents(clf: TextClassifier) -> tuple[list[Any], list[list[str]]]:
     from bunrui.stored import StoredClassifier
 
     if not isinstance(clf, StoredClassifier) or clf.keep != "text":

@@ -112,9 +112,11 @@ def renew(f: int, p: int, take: int, at: int, whole: Whole, model: Model, work: 
     n_cells = u64(work.lengths[p])
     j = u64(0)
     while j < n_cells:
-        # In the classes of the document the difference may be negative; `add_own` knows better.
-        elsewhere = float(max(total - i64(whole.counts[start + j]), i64(0))) + lam
-        weight = log(elsewhere / smoothed)
+        count = i64(whole.counts[start + j])
+        weight = 0.0
+        if count > 0:
+            # In the classes of the document the difference may be negative; `add_own` knows better.
+            weight = log((float(max(total - count, i64(0))) + lam) / smoothed)
         work.weights[at + j] = weight
         if normalised:
             before = model.constants.before[start + j]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bunrui.models import MODELS
 from bunrui.service.jobs import Job
 from bunrui.stored.documents import Document
+
+if TYPE_CHECKING:
+    from bunrui.selection import Comparison
+    from bunrui.selection.comparing import Progress
 
 __all__ = ["compare_all"]
 
@@ -15,7 +19,7 @@ def compare_all(documents: list[Document], job: Job, *, trained: bool) -> dict[s
     """Measure them; what is measured already is the result of the job while it runs."""
     from bunrui.selection import compare
 
-    def watch(progress: Any) -> None:
+    def watch(progress: Progress) -> None:
         job.total = progress.n_all
         job.add(len(progress.done.rows) - job.done)
         if progress.done.rows:
@@ -27,8 +31,6 @@ def compare_all(documents: list[Document], job: Job, *, trained: bool) -> dict[s
     return _told(found)
 
 
-def _told(comparison: Any) -> dict[str, Any]:
-    names: list[str] = [row.features for row in comparison.rows]
-    members: dict[str, Any] = comparison.to_dict()
-    rows = [row | {"reads": name} for row, name in zip(members["rows"], names, strict=True)]
-    return members | {"rows": rows}
+def _told(comparison: Comparison) -> dict[str, Any]:
+    rows = [row.to_dict() | {"reads": row.features} for row in comparison.rows]
+    return comparison.to_dict() | {"rows": rows}

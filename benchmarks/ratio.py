@@ -1,0 +1,124 @@
+"""Estimates of log P(f | target) / P(f | raw), and how well each selects: the numbers of docs/decisions/009.
+
+    python benchmarks/ratio.py [--bits 20] [--folder FOLDER]
+
+A task has a target (the first training documents of a corpus, or of one of its labels) and raw (test documents of six
+corpora, four languages).  N documents of raw are of the kind of the target; P@N is their share among the N best, P@N/4
+that among the N/4 best.  Features are those of `AnalyzerSpec()` in 2**bits buckets.  Each row is the mean of all tasks.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import corpora
+import numpy as np
+
+from bunrui import AnalyzerSpec
+from bunrui.estimators import TextVectorizer
+
+TASKS = (
+    ("imdb", None, 100),
+    ("imdb", None, 5000),
+    ("20news", "sci.space", 100),
+    ("20news", "sci.space", 500),
+    ("20news", "rec.autos", 500),
+    ("ag_news", "Sports", 100),
+    ("livedoor", "sports-watch", 100),
+    ("livedoor", "it-life-hack", 500),
+    ("thucnews", "education", 100),
+    ("thucnews", "sports", 500),
+    ("nsmc", None, 1000),
+)
+NAMES = sorted({name for name, _, _ in TASKS})
+MOST = 3000  # documents of a corpus in raw
+
+Counts = np.ndarray
+Estimate = Callable[[Counts, Counts], np.ndarray]
+
+
+def added(amount: float) -> Estimate:
+    """λ for every feature: (n + λ) / (N + λV)."""
+
+    def estimate(t: Counts, r: Counts) -> np.ndarray:
+        return np.log((t + amount) / (t.sum() + amount * len(t)) / ((r + amount) / (r.sum() + amount * len(r))))
+
+    return estimate
+
+
+def added_to_shares(t: Counts, r: Counts) -> np.ndarray:
+    """As DSIR does it."""
+    return np.log(t / t.sum() + 1e-8) - np.log(r / r.sum() + 1e-8)
+
+
+def mixed(beta: float) -> Estimate:
+    """The target mixed with all that there is, as `bunrui.selection.ratio` has it."""
+
+    def estimate(t: Counts, r: Counts) -> np.ndarray:
+        n = t + r
+        return np.where(n > 0, np.log((1 - beta) * (t / t.sum()) / (np.maximum(n, 1) / n.sum()) + beta), 0.0)
+
+    return estimate
+
+
+# Name, whether a feature counts once in a document, the estimate, the share of raw that it sees, whether by length
+WAYS: tuple[tuple[str, bool, Estimate, float, bool], ...] = (
+    ("counts, 1e-8 added to shares (DSIR)", False, added_to_shares, 1, False),
+    ("counts, λ = .1", False, added(0.1), 1, False),
+    ("counts, λ = 1", False, added(1.0), 1, False),
+    ("presence, λ = .1", True, added(0.1), 1, False),
+    ("counts, β = 3/4", False, mixed(0.75), 1, False),
+    ("presence, β = 1/2", True, mixed(0.5), 1, False),
+    ("presence, β = 3/4", True, mixed(0.75), 1, False),
+    ("presence, β = 9/10", True, mixed(0.9), 1, False),
+    ("presence, β = 3/4, mean over features", True, mixed(0.75), 1, True),
+    ("presence, β = 3/4, a tenth of raw counted", True, mixed(0.75), 0.1, False),
+    ("presence, β = 3/4, a hundredth", True, mixed(0.75), 0.01, False),
+)
+
+
+def precision(kinds: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
+    """P@N and P@N/4."""
+    found, n = kinds[np.argsort(-scores, kind="stable")], int(kinds.sum())
+    return float(found[:n].mean()), float(found[: n // 4].mean())
+
+
+def totals(X: Any) -> Counts:
+    """The sum of every column."""
+    return np.asarray(X.sum(axis=0), np.float64).ravel()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bits", type=int, default=20)
+    parser.add_argument("--folder", help="where the corpora are")
+    options = parser.parse_args()
+    loaded = {name: corpora.load(name, options.folder) for name in NAMES}
+    rng = np.random.default_rng(0)
+    tests = {name: c.test.take(rng.permutation(c.test.num_rows)[:MOST]) for name, c in loaded.items()}
+    vectorizer = TextVectorizer(analyzer=AnalyzerSpec(), n_features=1 << options.bits)
+    raw = vectorizer.transform([text for name in NAMES for text in tests[name]["text"].to_pylist()])
+    labels = [(name, label) for name in NAMES for label in tests[name]["label"].to_pylist()]
+    order = rng.permutation(len(labels))
+    found: dict[str, list[tuple[float, float]]] = {}
+    for name, label, most in TASKS:
+        train = loaded[name].train
+        pairs = zip(train["text"].to_pylist(), train["label"].to_pylist(), strict=True)
+        target = vectorizer.transform([text for text, mine in pairs if label in (None, mine)][:most])
+        kinds = np.array([(name, label or mine) == (corpus, mine) for corpus, mine in labels])
+        for way, once, estimate, share, by_length in WAYS:
+            T, R = (X.sign() if once else X for X in (target, raw))
+            scores = R @ estimate(totals(T), totals(R[order[: int(share * len(labels))]]))
+            if by_length:
+                scores = scores / np.maximum(np.asarray(R.sum(axis=1)).ravel(), 1)
+            found.setdefault(way, []).append(precision(kinds, scores))
+    print(f"{'':44}   P@N  P@N/4   by task")
+    for way, pairs in found.items():
+        means, each = np.mean(pairs, axis=0), " ".join(f"{first:.2f}" for first, _ in pairs)
+        print(f"{way:44} {means[0]:5.3f}  {means[1]:5.3f}   {each}")
+
+
+if __name__ == "__main__":
+    main()

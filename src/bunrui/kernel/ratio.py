@@ -1,0 +1,121 @@
+"""Documents → sums over the buckets of their features, without a vocabulary: text in, a number out.
+
+The bucket of a feature is the high bits of its stable hash, which has 32 (`rows.hash_columns`).  A bucket counts once
+in a document, however many features of the document fall into it and however often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+
+from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
+from bunrui.kernel.primitives import ONE, U64, i64, prefetch, u64
+from bunrui.kernel.rows import hash_columns
+
+HASH_BITS = 32
+HASHES = 1 << HASH_BITS
+
+# Half of the rest of the time went on waiting for memory: words at 2 ** 20 buckets ran at 388 MB/s without.
+AHEAD = U64(16)
+THREE = U64(3)
+SEVEN = U64(7)
+
+
+def count_buckets(
+    docs: Documents,
+    lo: int,
+    hi: int,
+    recipe: Recipe,
+    scratch: Scratch,
+    shift: int,
+    first: int,
+    seen: MutableSequence[int],
+    counts: MutableSequence[int],
+    marks: MutableSequence[int],
+    hard: MutableSequence[int],
+) -> int:
+    """Add the documents lo … hi - 1 to the `counts` of their buckets; how many went to `hard` instead.
+
+    The bucket of a hash is the hash shifted right by `shift`.  `seen` has the number of the document in which a bucket
+    was last seen; document lo has the number `first`, which is above all that are there.  `marks` has a bit for each of
+    the lowest hashes, set where a feature has it.
+    """
+    ids = scratch.items.ids
+    right = u64(shift)
+    n_marks = u64(len(marks)) << THREE
+    n_hard = i64(0)
+    for d in range(lo, hi):
+        n_units = units_of(docs, d, recipe, scratch)
+        if n_units == HARD:
+            hard[n_hard] = d
+            n_hard += 1
+            continue
+        stamp = first + (d - lo)
+        unit = u64(0)
+        while unit < u64(n_units):
+            n_items, unit = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
+            hash_columns(scratch.units.text, scratch.items, i64(n_items), HASHES)
+            k = u64(0)
+            while k < n_items:
+                later = u64(ids[min(k + AHEAD, n_items - ONE)]) >> right
+                prefetch(seen, later)
+                prefetch(counts, later)
+                h = u64(ids[k])
+                b = h >> right
+                counts[b] += i64(seen[b] != stamp)
+                seen[b] = stamp
+                if h < n_marks:
+                    marks[h >> THREE] |= ONE << (h & SEVEN)
+                k = k + ONE
+    return n_hard
+
+
+def sum_buckets(
+    docs: Documents,
+    lo: int,
+    hi: int,
+    recipe: Recipe,
+    scratch: Scratch,
+    shift: int,
+    first: int,
+    seen: MutableSequence[int],
+    weights: Sequence[float],
+    sums: MutableSequence[float],
+    lengths: MutableSequence[int],
+    hard: MutableSequence[int],
+) -> int:
+    """The sum of the weights of the buckets of each of the documents lo … hi - 1, and how many buckets these are.
+
+    The rest as in `count_buckets`.
+    """
+    ids = scratch.items.ids
+    right = u64(shift)
+    n_hard = i64(0)
+    for d in range(lo, hi):
+        n_units = units_of(docs, d, recipe, scratch)
+        if n_units == HARD:
+            hard[n_hard] = d
+            n_hard += 1
+            continue
+        stamp = first + (d - lo)
+        total = 0.0
+        n = i64(0)
+        unit = u64(0)
+        while unit < u64(n_units):
+            n_items, unit = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
+            hash_columns(scratch.units.text, scratch.items, i64(n_items), HASHES)
+            k = u64(0)
+            while k < n_items:
+                later = u64(ids[min(k + AHEAD, n_items - ONE)]) >> right
+                prefetch(seen, later)
+                prefetch(weights, later)
+                b = u64(ids[k]) >> right
+                # Multiplied, not branched on: whether a word came before cannot be predicted (498 → 620 MB/s, words).
+                is_new = i64(seen[b] != stamp)
+                seen[b] = stamp
+                total += weights[b] * is_new
+                n += is_new
+                k = k + ONE
+        sums[d - lo] = total
+        lengths[d - lo] = n
+    return n_hard

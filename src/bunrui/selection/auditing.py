@@ -1,0 +1,195 @@
+"""Labels to look at again: documents whose label the others do not believe, and copies with different labels.
+
+Each document is left out, and asked what it should be (`leftout`); the answers are calibrated, so that those that are
+right come first.  What is ranked, the lowest first, is
+
+    P(given label) - NEAR · P(suggested label)
+
+With 3 of 100 labels of 20 Newsgroups changed at random, 83 % of these are among the first 3 % of the list and 97 %
+among the first 5 %; of SMS spam 90 and 99 %, of IMDB 56 and 70 % (benchmarks/audit.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import texts as inputs
+from bunrui.calibration import lengths_of
+from bunrui.classifier import TextClassifier
+from bunrui.evaluation.duplicates import find_duplicates
+from bunrui.explanation import Contribution, Explanation
+from bunrui.selection.calibration import fit_calibration
+from bunrui.selection.leftout import left_out
+from bunrui.trained.names import is_trained
+
+__all__ = ["Audit", "Conflict", "Suspect", "audit"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+# Where labels are almost equally unlikely, the surer suggestion tells more.  20 Newsgroups, found among the first 3 and
+# 5 %, means of three draws, with NEAR 0, .02 and .1: binary-complement .85 and .98, .84 and .97, .79 and .95;
+# multinomial .39 and .64, .62 and .74, .64 and .77.  Of two labels the order is the same with any.
+NEAR = 0.02
+
+
+class Suspect(NamedTuple):
+    """A document whose label the others do not believe.
+
+    Attributes
+    ----------
+    row : int
+        Its place among the documents.
+    given : tuple of str
+        The labels that it has.
+    suggested : str
+        The likeliest label.
+    probability, suggested_probability : float
+        Of the labels that it has, together, and of the other one.
+    """
+
+    row: int
+    given: tuple[str, ...]
+    suggested: str
+    probability: float
+    suggested_probability: float
+
+
+class Conflict(NamedTuple):
+    """Copies of a document, exact or near, that do not have the same labels; `labels` of each of `rows`."""
+
+    kind: Literal["exact", "near"]
+    rows: tuple[int, ...]
+    labels: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Audit:
+    """Labels to look at again.
+
+    Attributes
+    ----------
+    order : (n_docs,) int64
+        All documents, the most suspicious first.
+    suspects : tuple of Suspect
+        Those whose label is not the likeliest one, in this order.
+    conflicts : tuple of Conflict
+    alone : tuple of int
+        Documents that are the only ones of their label: of these nothing can be said.
+    texts : sequence
+        The documents.
+    """
+
+    order: Integers
+    suspects: tuple[Suspect, ...]
+    conflicts: tuple[Conflict, ...]
+    alone: tuple[int, ...]
+    texts: Any
+    labels: list[tuple[str, ...]]
+    classifier: TextClassifier
+
+    def __repr__(self) -> str:
+        return f"<Audit: {self.n_docs} documents, {len(self.suspects)} suspects, {len(self.conflicts)} conflicts>"
+
+    @property
+    def n_docs(self) -> int:
+        """Documents."""
+        return len(self.labels)
+
+    def text(self, row: int) -> Any:
+        """A document."""
+        return self.texts[row] if isinstance(self.texts, list) else self.texts[row].as_py()
+
+    def explain(self, suspect: Suspect) -> Explanation:
+        """Why the suggested label, and not the given one, by the model that has unlearned the document.
+
+        A model that is trained from documents is trained once, without all suspects, unless a label would be lost.
+        """
+        text, clf = self.text(suspect.row), self._learned
+        if is_trained(clf.model):
+            return _explained(clf, text, suspect)
+        labels = [list(suspect.given)]
+        clf.unlearn([text], labels)
+        try:
+            return _explained(clf, text, suspect)
+        finally:
+            clf.learn([text], labels)
+
+    def words(self, suspect: Suspect, top: int = 5) -> list[Contribution]:
+        """The words that speak most against the given label."""
+        found = self.explain(suspect).contributions
+        return [contribution for contribution in found if contribution.value > 0][:top]
+
+    @cached_property
+    def _learned(self) -> TextClassifier:
+        clf = TextClassifier(**self.classifier.get_params())
+        if is_trained(clf.model):
+            without = {suspect.row for suspect in self.suspects}
+            rows = [row for row in range(self.n_docs) if row not in without]
+            if {name for row in rows for name in self.labels[row]} == {name for names in self.labels for name in names}:
+                return clf.learn([self.text(row) for row in rows], [list(self.labels[row]) for row in rows])
+        return clf.learn(self.texts, [list(names) for names in self.labels])
+
+
+def _explained(clf: TextClassifier, text: Any, suspect: Suspect) -> Explanation:
+    known = clf.counts.live_labels
+    return clf.explain(
+        text, label=suspect.suggested, against=next((name for name in suspect.given if name in known), None)
+    )
+
+
+def audit(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Audit:
+    """Find labels to look at again.
+
+    Parameters
+    ----------
+    clf : TextClassifier
+        Its model and options are used; it does not change.
+    texts, labels
+        Labelled documents.  Without them, those that a classifier in a file keeps.
+
+    Examples
+    --------
+    >>> texts = ["cheap pills", "pills now", "pills today", "see you at noon", "lunch at noon", "noon again"]
+    >>> found = audit(TextClassifier(analyzer="words"), texts, ["spam", "spam", "ham", "ham", "ham", "ham"])
+    >>> [(suspect.row, suspect.given, suspect.suggested) for suspect in found.suspects]
+    [(2, ('ham',), 'spam')]
+    >>> [word.feature for word in found.words(found.suspects[0])]
+    ['pills']
+    """
+    found = left_out(clf, texts, labels)
+    rows, names = np.arange(len(found.scores)), np.array(found.classes, object)
+    given = [tuple(names[row].tolist()) for row in found.own]
+    top = found.scores.argmax(axis=1)
+    shares = np.ones_like(found.scores)
+    if len(names) > 1:
+        lengths = lengths_of(found.texts)
+        shares = fit_calibration(found.scores, lengths, found.own).apply(found.scores, lengths)
+    own = np.where(found.own, shares, 0).sum(axis=1)
+    behind = found.scores.max(axis=1) - np.where(found.own, found.scores, -np.inf).max(axis=1)
+    # Where these are the same, the scores tell more.
+    order = np.lexsort((-behind, own - NEAR * shares[rows, top]))
+    is_alone, is_right = np.isinf(behind), found.own[rows, top]
+    suspects = (
+        Suspect(row, given[row], str(names[top[row]]), float(own[row]), float(shares[row, top[row]]))
+        for row in order.tolist()
+        if not is_alone[row] and not is_right[row]
+    )
+    order = np.concatenate([order[~is_alone[order]], order[is_alone[order]]])
+    alone = tuple(np.flatnonzero(is_alone).tolist())
+    return Audit(order, tuple(suspects), _conflicts(found.texts, given), alone, found.texts, given, clf)
+
+
+def _conflicts(texts: Any, given: list[tuple[str, ...]]) -> tuple[Conflict, ...]:
+    if inputs.is_given(texts):
+        return ()
+    return tuple(
+        Conflict(group.kind, group.rows, tuple(given[row] for row in group.rows))
+        for group in find_duplicates(texts).groups
+        if len({given[row] for row in group.rows}) > 1
+    )

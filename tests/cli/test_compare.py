@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from bunrui import data
+
+ON_TERMINAL = """
+import os, sys
+os.environ["TERM"] = "xterm"
+from bunrui.cli import main
+sys.exit(main())
+"""
+FEW = ("--models", "binary,multinomial", "--analyzers", "universal,words:2")
+
+
+@pytest.fixture
+def news(run, tmp_path: Path) -> Path:
+    """A hundred sentences of five labels, in news.jsonl."""
+    rows = [row for row in data.read("demo") if row["lang"] == "en"]
+    path = tmp_path / "news.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_table_on_stdout_and_nothing_else(run, news: Path) -> None:
+    code, out, err = run("compare", "news.jsonl", *FEW)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "100 documents, predicted each of 5 parts by the others"
+    assert lines[1].split() == [
+        *["model", "analyzer", "accuracy", "95", "%", "macro", "F1", "vs.", "first"],
+        *["learn", "predict", "features", "cells"],
+    ]
+    rows = [line for line in lines if line.startswith(("binary", "multinomial"))]
+    assert len(rows) == 4 and " first " in rows[0] and all(" tied +" in row or " lost +" in row for row in rows[1:])
+
+
+def test_json(run, news: Path) -> None:
+    code, out, err = run("compare", "news.jsonl", *FEW, "--folds", "3", "--json")
+    found = json.loads(out)
+    assert (code, err, found["documents"]) == (0, "", 100)
+    assert found["predicted"] == "each of 3 parts by the others"
+    accuracies = [row["accuracy"] for row in found["rows"]]
+    assert accuracies == sorted(accuracies, reverse=True) and len(accuracies) == 4
+    assert found["rows"][0]["verdict"] == "first" and found["rows"][0]["against_first"] is None
+    assert set(found["rows"][1]["against_first"]) == {"only_first", "only_this", "p"}
+
+
+def test_leave_one_out_is_that_of_evaluate(run, news: Path) -> None:
+    code, out, _ = run("compare", "news.jsonl", "--loo", "--models", "binary", "--analyzers", "words", "--json")
+    alone = run("evaluate", "news.jsonl", "--loo", "--model", "binary", "--analyzer", "words", "--json").out
+    assert (code, json.loads(out)["rows"][0]["accuracy"]) == (0, json.loads(alone)["accuracy"])
+
+
+def test_test_documents(run, news: Path) -> None:
+    lines = news.read_text().splitlines(keepends=True)
+    Path("train.jsonl").write_text("".join(lines[:80]))
+    Path("test.jsonl").write_text("".join(lines[80:]))
+    code, out, err = run("compare", "train.jsonl", "--test", "test.jsonl", *FEW, "--baselines", "--json")
+    found = json.loads(out)
+    assert (code, err, found["documents"], found["predicted"]) == (0, "", 20, "by 80 others")
+    assert {row["model"] for row in found["rows"]} == {"binary", "multinomial", "LinearSVC", "LogisticRegression"}
+    run("learn", "a.bunrui", "train.jsonl", "--model", "binary")
+    expected = json.loads(run("evaluate", "a.bunrui", "test.jsonl", "--json").out)
+    (mine,) = [row for row in found["rows"] if (row["model"], row["analyzer"]) == ("binary", {"name": "universal"})]
+    assert (mine["accuracy"], mine["macro_f1"]) == (expected["accuracy"], expected["macro"]["f1"])
+
+
+def test_a_classifier_that_keeps_texts(run, news: Path) -> None:
+    run("learn", "news.bunrui", "news.jsonl")
+    before = Path("news.bunrui").read_bytes()
+    code, out, err = run("compare", "news.bunrui", *FEW, "--json")
+    assert (code, err, Path("news.bunrui").read_bytes()) == (0, "", before)
+    same = json.loads(run("compare", "news.jsonl", *FEW, "--json").out)
+    assert [row["accuracy"] for row in json.loads(out)["rows"]] == [row["accuracy"] for row in same["rows"]]
+
+
+def test_copies_are_told(run, news: Path) -> None:
+    news.write_text(news.read_text() * 2)
+    code, _, err = run("compare", "news.jsonl", *FEW)
+    assert code == 0 and err.startswith("100 documents (50.0%) are copies, or near copies, of others")
+
+
+def test_a_page(run, news: Path) -> None:
+    code, out, err = run("compare", "news.jsonl", *FEW, "--html", "all.html")
+    assert (code, err) == (0, "wrote all.html\n") and out.startswith("100 documents")
+    page = Path("all.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html><meta charset='utf-8'>") and page.count("<tr") == 5
+
+
+def test_what_a_baseline_cannot_learn(run, tmp_path: Path) -> None:
+    Path("a.csv").write_text("text,label\na,x\nb,y\na,x\nb,y\n")
+    code, out, err = run("compare", "a.csv", *FEW, "--baselines")
+    assert code == 0 and "LinearSVC" not in out
+    assert [line.partition(" cannot")[0] for line in err.splitlines()[-2:]] == [
+        "left out: LinearSVC",
+        "left out: LogisticRegression",
+    ]
+
+
+def test_japanese_without_spaces(run, tmp_path: Path) -> None:
+    rows = [row for row in data.read("demo") if row["lang"] == "ja"]
+    Path("ja.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, err = run("compare", "ja.jsonl", "--models", "binary", "--json")
+    names = {row["analyzer"]["name"] for row in json.loads(out)["rows"]}
+    assert (code, err) == (0, "") and "universal" in names and "words" not in names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "err"),
+    [
+        (
+            ["--models", "svm"],
+            1,
+            "error: there is no model 'svm' to compare: choose among multinomial, binary, mixed, ",
+        ),
+        (["--models", "binary,,mixed"], 2, "error: invalid value for '--models': 'binary,,mixed' has an empty name: "),
+        (["--analyzers", "sentences"], 1, "error: there is no analyzer 'sentences': choose one of "),
+        (
+            ["--loo", "--models", "nbsvm"],
+            1,
+            "error: nbsvm would be trained once for each document: compare it by folds",
+        ),
+        (["--loo", "--baselines"], 1, "error: baselines would be trained once for each document: "),
+        (["--loo", "--folds", "3"], 2, "error: give one of --test, --folds and --loo, not several.\n"),
+        (["--folds", "200"], 1, "error: 100 rows cannot be cut into 200 folds: give more rows, or fewer folds\n"),
+        (["--test", "no.csv"], 1, "error: there is no file 'no.csv': check the path\n"),
+        (["--html", "no/all.html"], 1, "error: no/all.html: cannot be written: there is no such folder\n"),
+        (["--html", "."], 1, "error: .: is a folder: name a file in it\n"),
+    ],
+)
+def test_wrong_usage(run, news: Path, arguments: list[str], code: int, err: str) -> None:
+    found = run("compare", "news.jsonl", *arguments)
+    assert (found.code, found.out) == (code, "") and found.err.startswith(err)
+
+
+@pytest.mark.parametrize(
+    ("content", "err"),
+    [
+        ("text,label\na,x\nb,x\n", "error: all documents have the label 'x', so that there is nothing to tell apart: "),
+        ("text,label\n", "error: there are no documents to be read: "),
+        ("text\na\n", "error: a.csv: there is no column 'label', only 'text': choose another with --label\n"),
+    ],
+)
+def test_data_that_cannot_be_compared(run, tmp_path: Path, content: str, err: str) -> None:
+    Path("a.csv").write_text(content)
+    found = run("compare", "a.csv")
+    assert (found.code, found.out) == (1, "") and found.err.startswith(err)
+
+
+def test_tables_are_refused(run, tmp_path: Path) -> None:
+    Path("t.csv").write_text("age,colour,label\n1,red,x\n2,blue,y\n3,red,x\n4,blue,y\n")
+    assert run("learn", "t.bunrui", "t.csv", "--columns").code == 0
+    found = run("compare", "t.bunrui")
+    assert (found.code, found.out) == (2, "") and found.err.startswith("error: t.bunrui is a classifier of tables")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no terminals")
+def test_the_table_grows_on_a_terminal_and_goes(start, news: Path) -> None:
+    import pty
+
+    mine, theirs = pty.openpty()
+    process = start("compare", "news.jsonl", *FEW, "--json", python=("-c", ON_TERMINAL), stderr=theirs)
+    os.close(theirs)
+    shown: list[bytes] = []
+
+    def read() -> None:
+        try:
+            while piece := os.read(mine, 1 << 16):
+                shown.append(piece)
+        except OSError:  # the other end was closed
+            pass
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    out, _ = process.communicate(timeout=100)
+    reader.join(timeout=10)
+    os.close(mine)
+    assert process.returncode == 0 and len(json.loads(out)["rows"]) == 4
+    text = b"".join(shown).decode()
+    assert [k for k in range(1, 6) if f"{k} of 4: " in text] == [1, 2, 3, 4]
+    assert "1 of 4: binary, λ 0.1, universal" in text and text.endswith("\x1b[1A\x1b[2K")  # nothing stays

@@ -1,0 +1,180 @@
+"""Files that are sent: looked into, and learned in the background."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import bunrui
+from tests.service.conftest import TOKEN, Server, problem, shared_server
+
+BYTES = {"Content-Type": "application/octet-stream"}
+CSV = "subject,folder\ncheap pills,spam\n無料の薬,spam\n会議は正午,ham\n".encode()
+JSONL = b'{"text": "cheap pills", "labels": ["spam", "ad"]}\n{"text": "lunch", "labels": ["ham"]}\n'
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from shared_server(tmp_path_factory.mktemp("training"))
+
+
+def inspect(server: Server, name: str, body: bytes, **options: str) -> httpx.Response:
+    return server.client.post("/v1/inspect", params={"name": name, **options}, content=body, headers=BYTES)
+
+
+def finished(server: Server, started: httpx.Response) -> dict[str, Any]:
+    """A job, when it is over."""
+    assert started.status_code == 202, started.text
+    assert started.headers["location"] == f"/v1/jobs/{started.json()['id']}"
+    until = time.monotonic() + 120  # what compiles for the first time takes its time
+    while (job := server.client.get(started.headers["location"]).json())["state"] in ("waiting", "running"):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return dict(job)
+
+
+def train(server: Server, name: str, body: bytes, **options: str) -> dict[str, Any]:
+    asked = server.client.post("/v1/train", params={"name": name, **options}, content=body, headers=BYTES)
+    return finished(server, asked)
+
+
+def parquet(**columns: Any) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table(columns), out)
+    return out.getvalue()
+
+
+def test_columns_are_guessed(own: Server) -> None:
+    assert inspect(own, "mails.csv", CSV).json() == {
+        "columns": ["subject", "folder"],
+        "rows": [
+            {"subject": "cheap pills", "folder": "spam"},
+            {"subject": "無料の薬", "folder": "spam"},
+            {"subject": "会議は正午", "folder": "ham"},
+        ],
+        "text": "subject",
+        "label": "folder",
+        "documents": 3,
+        "labels": {"spam": 2, "ham": 1},
+        "n_labels": 2,
+        "skipped": 0,
+        "problems": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "columns", "text", "label", "labels"),
+    [
+        ("a.jsonl", JSONL, ["text", "labels"], "text", "labels", {"spam": 1, "ad": 1, "ham": 1}),
+        ("a.jsonl.gz", gzip.compress(JSONL), ["text", "labels"], "text", "labels", {"spam": 1, "ad": 1, "ham": 1}),
+        ("a.tsv", b"n\tBody\tTopic\n1\tab c\tx\n2\td\ty\n", ["n", "Body", "Topic"], "Body", "Topic", {"x": 1, "y": 1}),
+        (
+            "a.parquet",
+            parquet(id=[1, 2, 3], said=["hello you", "yes", "bye"], kind=["x", "x", "y"]),
+            ["id", "said", "kind"],
+            "said",
+            "kind",
+            {"x": 2, "y": 1},
+        ),
+        ("a.txt", b"__label__x hello you\n__label__y bye\n", [], None, None, {"x": 1, "y": 1}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_formats(own: Server, name: str, body: bytes, columns: Any, text: Any, label: Any, labels: Any) -> None:
+    found = inspect(own, name, body).json()
+    assert (found["columns"], found["text"], found["label"], found["labels"]) == (columns, text, label, labels)
+    assert len(found["rows"]) == found["documents"]
+
+
+def test_columns_that_are_given(own: Server) -> None:
+    found = inspect(own, "mails.csv", CSV, text="folder", label="subject").json()
+    assert (found["text"], found["label"], found["n_labels"]) == ("folder", "subject", 3)
+    assert "there is no column 'body'" in problem(inspect(own, "mails.csv", CSV, text="body"), 422, "invalid")["detail"]
+
+
+def test_encodings(own: Server) -> None:
+    body = CSV.decode().encode("cp932")
+    found = inspect(own, "mails.csv", body).json()
+    assert found["skipped"] == 2 and "Try encoding='cp932'" in found["problems"][0]
+    assert inspect(own, "mails.csv", body, encoding="cp932").json()["rows"][1]["subject"] == "無料の薬"
+
+
+def test_rows_that_cannot_be_read(own: Server) -> None:
+    found = inspect(own, "mails.csv", CSV + b"nobody knows,\n").json()
+    why = "mails.csv, line 5: the label is empty: give it a name, or leave the row out"
+    assert (found["documents"], found["skipped"], found["problems"]) == (3, 1, [why])
+    job = train(own, "mails.csv", CSV + b"nobody knows,\n", text="subject", label="folder")
+    assert (job["state"], job["problem"]["detail"]) == ("failed", why)
+    job = train(own, "mails.csv", CSV + b"nobody knows,\n", text="subject", label="folder", skip_bad="true")
+    assert job["result"]["changed"] == 3
+    own.client.post("/v1/undo").raise_for_status()
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "why"),
+    [
+        ("mails.pdf", b"%PDF", "does not tell the format"),
+        ("mails.csv", b"", "is empty"),
+        ("mails.parquet", b"PAR1", "cannot be read as Parquet"),
+        ("mails.jsonl", b"[1]", "is a JSON array"),
+        ("mails.jsonl", b"{", "this is not JSON"),
+        ("mails.csv.gz", gzip.compress(CSV)[:-9], "damaged or cut short"),
+    ],
+)
+def test_files_that_are_none(own: Server, name: str, body: bytes, why: str) -> None:
+    assert why in problem(inspect(own, name, body), 422, "invalid")["detail"]
+
+
+def test_a_file_that_grows_too_much(own: Server) -> None:
+    bomb = gzip.compress(b"text,label\n" + b"a" * (1 << 20) + b",x\n" + b"word,x\n" * 4_000_000)
+    problem(inspect(own, "bomb.csv.gz", bomb), 413, "too-large")
+
+
+def test_it_is_learned(own: Server) -> None:
+    before = own.client.get("/v1/info").json()
+    body = "text,label\n" + "".join(f"words of number {k},{'xyz'[k % 3]}\n" for k in range(60_000))
+    job = train(own, "many.csv", body.encode(), text="text", label="label")
+    assert (job["kind"], job["state"], job["progress"]) == ("train", "done", {"done": 60_000, "total": 60_000})
+    assert job["result"] == {
+        "transaction": job["result"]["transaction"],
+        "changed": 60_000,
+        "documents": 60_004,
+        "duplicates": 0,
+    }
+    with bunrui.open(own.path, read_only=True) as clf:
+        assert next(document for document in clf.documents() if document.text == "words of number 7").labels == ["y"]
+    own.client.post("/v1/undo").raise_for_status()
+    after = own.client.get("/v1/info").json()
+    assert (after["documents"], after["labels"]) == (before["documents"], before["labels"])
+
+
+def test_several_labels_and_ids(own: Server) -> None:
+    assert train(own, "a.jsonl", JSONL, text="text", label="labels")["result"]["changed"] == 2
+    assert {"label": "ad", "documents": 1} in own.client.get("/v1/labels").json()["labels"]
+    own.client.post("/v1/undo").raise_for_status()
+
+
+def test_files_need_the_token_and_the_right_type(own: Server, small: Server) -> None:
+    for path in ("/v1/inspect", "/v1/train"):
+        with httpx.Client(base_url=own.url) as client:
+            problem(client.post(path, params={"name": "a.csv"}, content=CSV, headers=BYTES), 401, "no-token")
+        problem(small.client.post(path, params={"name": "a.csv"}, content=CSV, headers=BYTES), 403, "read-only")
+        for kind in ("text/csv", "multipart/form-data", "application/json", "text/plain"):
+            asked = own.client.post(path, params={"name": "a.csv"}, content=CSV, headers={"Content-Type": kind})
+            problem(asked, 415, "media-type")
+        problem(own.client.post(path, content=CSV, headers=BYTES), 422, "invalid")
+    problem(own.client.post("/v1/learn", content=b'{"texts":["a"],"labels":["x"]}', headers=BYTES), 415, "media-type")
+
+
+def test_who_knows_the_token(own: Server) -> None:
+    assert own.client.get("/v1/token").json() == {"right": True}
+    with httpx.Client(base_url=own.url, headers={"Authorization": f"Bearer {TOKEN}x"}) as client:
+        problem(client.get("/v1/token"), 401, "no-token")
