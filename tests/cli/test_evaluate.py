@@ -90,7 +90,7 @@ def test_label_sets(run, tmp_path: Path) -> None:
     assert [line.split("\t")[::2] for line in lines] == [["drink", "grain"], ["oil"]]
     nothing = run("predict", "t.bunrui", "--labels", "--threshold", "99", "--line", "oil", "--json")
     assert json.loads(nothing.out) == {"labels": [], "probabilities": {}}
-    code, out, err = run("evaluate", "t.bunrui", "topics.csv", "--separator", ";", "--labels", "--json")
+    code, out, _err = run("evaluate", "t.bunrui", "topics.csv", "--separator", ";", "--labels", "--json")
     found = json.loads(out)
     assert (code, found["subset_accuracy"], found["hamming_loss"], found["micro"]["f1"]) == (0, 1.0, 0.0, 1.0)
     out = run("evaluate", "t.bunrui", "topics.csv", "--separator", ";", "--labels").out
@@ -138,7 +138,7 @@ DATA = (
 
 def test_leave_one_out(run, tmp_path: Path) -> None:
     Path("data.csv").write_text(DATA)
-    code, out, err = run("evaluate", "data.csv", "--loo", "--json", "--analyzer", "words", "--model", "multinomial")
+    code, out, _err = run("evaluate", "data.csv", "--loo", "--json", "--analyzer", "words", "--model", "multinomial")
     found = json.loads(out)
     assert (code, found["accuracy"], found["n"]) == (0, 1.0, 12)
     assert run("learn", "d.bunrui", "data.csv", "--analyzer", "words", "--model", "multinomial").code == 0

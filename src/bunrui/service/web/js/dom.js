@@ -24,15 +24,19 @@ function fill(element, properties, children) {
       for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
     } else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(...there(children));
   return element;
 }
+
+/** Children that are there, out of lists in lists. */
+const there = (children) =>
+  children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 
 /** Words of the user, such as a label: isolated, with nothing in them that is obeyed. */
 export const data = (text, properties = {}) => h("bdi", properties, visible(String(text)));
 
 export function replace(element, ...children) {
-  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.replaceChildren(...there(children));
   return element;
 }
 

@@ -78,8 +78,7 @@ function askToken(why) {
     {},
     h("h2", { t: "token.title" }),
     h("p", { t: "token.about" }),
-    h("label", { for: "secret", t: "token.label" }),
-    input,
+    h("p", { class: "field wide" }, h("label", { for: "secret", t: "token.label" }), input),
     wrong,
     h("div", { class: "row" }, h("button", { type: "submit", class: "primary", t: "token.use" }), closer(() => dialog)),
   );

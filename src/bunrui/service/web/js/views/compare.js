@@ -52,13 +52,16 @@ export function create() {
 
 const HEADS = ["evaluate.accuracy", "compare.interval", "evaluate.f1.short", "compare.loss", "compare.speed"];
 
+/** A number; of few documents, some cannot be told. */
+const known = (value) => (value === null ? "–" : number(value));
+
 function table(rows) {
   return h(
     "div",
     { class: "scroll", tabindex: 0, role: "region", label: "compare.title" },
     h(
       "table",
-      { class: "plain" },
+      { class: "plain whole" },
       h(
         "thead",
         {},
@@ -83,8 +86,8 @@ function table(rows) {
             h("td", { class: "number" }, percent(row.accuracy)),
             h("td", { class: "number muted" }, `${percent(row.interval.low)} – ${percent(row.interval.high)}`),
             h("td", { class: "number" }, percent(row.macro_f1)),
-            h("td", { class: "number" }, number(row.log_loss)),
-            h("td", { class: "number" }, number(row.predict_mb_per_s)),
+            h("td", { class: "number" }, known(row.log_loss)),
+            h("td", { class: "number" }, known(row.predict_mb_per_s)),
             h("td", { t: `compare.${row.verdict}` }),
           ),
         ),
