@@ -114,7 +114,9 @@ def test_label_sets_in_files(run, suffix: str, tmp_path: Path) -> None:
     elif suffix == "jsonl":
         rows = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
     else:
-        rows = [{"labels": json.loads(row["labels"])} for row in csv.DictReader(Path("out.csv").open())]
+        rows = [
+            {"labels": json.loads(row["labels"])} for row in csv.DictReader(Path("out.csv").read_text().splitlines())
+        ]
     assert [sorted(row["labels"]) for row in rows] == [["drink", "grain"], ["drink"], ["grain"], ["oil"], ["oil"]]
 
 
