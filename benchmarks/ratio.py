@@ -53,12 +53,16 @@ def added_to_shares(t: Counts, r: Counts) -> np.ndarray:
     return np.log(t / t.sum() + 1e-8) - np.log(r / r.sum() + 1e-8)
 
 
-def mixed(beta: float) -> Estimate:
-    """The target mixed with all that there is, as `bunrui.selection.ratio` has it."""
+def mixed(beta: float | None) -> Estimate:
+    """The target mixed with all that there is, as `bunrui.selection.ratio` has it.
+
+    Without β, with what Good and Turing expect of features that the target lacks: the share of those that it has once.
+    """
 
     def estimate(t: Counts, r: Counts) -> np.ndarray:
         n = t + r
-        return np.where(n > 0, np.log((1 - beta) * (t / t.sum()) / (np.maximum(n, 1) / n.sum()) + beta), 0.0)
+        rest = (t == 1).sum() / t.sum() if beta is None else beta
+        return np.where(n > 0, np.log((1 - rest) * (t / t.sum()) / (np.maximum(n, 1) / n.sum()) + rest), 0.0)
 
     return estimate
 
@@ -73,6 +77,7 @@ WAYS: tuple[tuple[str, bool, Estimate, float, bool], ...] = (
     ("presence, β = 1/2", True, mixed(0.5), 1, False),
     ("presence, β = 3/4", True, mixed(0.75), 1, False),
     ("presence, β = 9/10", True, mixed(0.9), 1, False),
+    ("presence, β by Good and Turing", True, mixed(None), 1, False),
     ("presence, β = 3/4, mean over features", True, mixed(0.75), 1, True),
     ("presence, β = 3/4, a tenth of raw counted", True, mixed(0.75), 0.1, False),
     ("presence, β = 3/4, a hundredth", True, mixed(0.75), 0.01, False),

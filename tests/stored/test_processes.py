@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import multiprocessing
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -277,3 +278,24 @@ def test_a_closed_file_says_so(path: str) -> None:
     with pytest.raises(StoreError) as caught:
         clf.learn(["two"], ["y"])
     assert "damaged" not in str(caught.value)
+
+
+LOSING = """
+import os, subprocess, sys
+import bunrui
+path = sys.argv[1]
+with bunrui.create(path) as clf:
+    clf.learn(["a b"], ["x"])
+    list(clf.documents())  # opens the file once more in this process, and closes it
+    subprocess.run([sys.executable, "-c", f"import bunrui; bunrui.open({path!r}, read_only=True).close()"], check=True)
+    clf.learn(["c d"], ["y"])
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_reading_documents_keeps_the_locks_of_the_process(tmp_path: Path) -> None:
+    """Closing any handle of a file drops the POSIX locks of the process; another one may then take the journal away."""
+    path = str(tmp_path / "a.bunrui")
+    subprocess.run([sys.executable, "-c", LOSING, path], check=False, capture_output=True)
+    with bunrui.open(path) as clf:
+        assert clf.counts.n_docs == 2

@@ -9,7 +9,7 @@
     kept.py       what a file must keep for a command
     cluster.py    learn and predict with --engine ray
     learn.py  count.py  lifecycle.py  predict.py  explain.py  evaluate.py  log.py  manage.py  serve.py  demo.py
-    datasets.py
+    datasets.py  filter.py  filtered.py
 
 Results go to stdout, all else to stderr.  Exit codes: 0 done, 1 could not, 2 wrong usage, 130 interrupted, 141 nobody
 reads the output any more.

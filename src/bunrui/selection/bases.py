@@ -34,7 +34,6 @@ Integers = npt.NDArray[np.int64]
 _N_FOLDS = 5
 _WARM = 33  # documents: from so many on, a table of all weights is made
 _SAMPLE_BYTES = 4_000_000  # that the speed of prediction is taken from
-_MOST_CORPORA = 2  # in memory
 
 
 class OutOfTimeError(Exception):
@@ -79,6 +78,9 @@ class Basis(Protocol):
     def cost(self, settings: Settings) -> Cost:
         """What these settings take, right after their `scores`."""
 
+    def release(self) -> None:
+        """Let go of what was counted, to make room."""
+
 
 class LeaveOneOut:
     """Each document by all the others; for settings that are exact."""
@@ -89,7 +91,7 @@ class LeaveOneOut:
         self.documents = documents
         self.rows = np.arange(len(documents))
         self.is_over: Callable[[], bool] = lambda: False
-        self._corpora: dict[AnalyzerSpec, Corpus] = {}
+        self._counted: tuple[AnalyzerSpec, Corpus] | None = None
         self._learned: tuple[AnalyzerSpec, TextClassifier, float] | None = None
 
     def scores(self, settings: Settings) -> Floats:
@@ -98,15 +100,16 @@ class LeaveOneOut:
     def n_features(self, spec: AnalyzerSpec) -> int:
         return self._corpus(spec).counts.n_features
 
+    def release(self) -> None:
+        """Let go of what was counted."""
+        self._counted = self._learned = None
+
     def _corpus(self, spec: AnalyzerSpec) -> Corpus:
-        corpus = self._corpora.pop(spec, None)
-        if corpus is None:
-            if len(self._corpora) == _MOST_CORPORA:
-                del self._corpora[next(iter(self._corpora))]
+        if self._counted is None or self._counted[0] != spec:
+            self._counted = None  # there is room for one
             read, _ = self.documents.read_by(spec)
-            corpus = Corpus(TextClassifier(analyzer=spec), read.texts, read.true)
-        self._corpora[spec] = corpus  # the last is the one that was used last
-        return corpus
+            self._counted = spec, Corpus(TextClassifier(analyzer=spec), read.texts, read.true)
+        return self._counted[1]
 
     def cost(self, settings: Settings) -> Cost:
         spec, sizes = settings.analyzer, self.documents.sizes
@@ -183,6 +186,9 @@ class Folds:
 
     def cost(self, settings: Settings | None = None) -> Cost:
         return self._cost
+
+    def release(self) -> None:
+        self._counted = None
 
     def _costs(self, learned: int, learning: float, scoring: float, reading: float, size: Size) -> Cost:
         sizes = self.documents.sizes

@@ -30,6 +30,7 @@ _ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _NORMED_ALPHAS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 _HEAD_ALPHAS = (0.2, 1.0)  # the default is .5
 _LONGEST_WORDS, _LONGEST_CHARACTERS = 3, 5
+_MOST_FEATURES = 3_000_000  # with more, n-grams are not made longer: each step has two to three times as many
 
 # The words that say most are found by sorting all of them, for each fold anew: 3 s for a million.
 _MOST_SORTED = 200_000
@@ -55,12 +56,13 @@ def try_counting(search: Search, base: AnalyzerSpec, scripts: Scripts | None) ->
     search.run(Settings(analyzer=base))
     if scripts is not None:
         _orders(search, base, scripts)
-    kept = [settings.analyzer for settings in search.top(2, _analyzer)]
+    # One analyzer after the other, the better one last: what is counted by it is there for what follows.
+    kept = [settings.analyzer for settings in search.top(2, _analyzer)][::-1]
     for spec in kept:
         for model in MODELS:
             search.run(Settings(analyzer=spec, model=model))
-    pairs = search.top(len(search.trials), analyzer_and_model)
-    for start in [settings for settings in pairs if settings.analyzer in kept][:3]:
+    pairs = [s for s in search.top(len(search.trials), analyzer_and_model) if s.analyzer in kept]
+    for start in sorted(pairs[:3], key=lambda settings: kept.index(settings.analyzer)):
         _climb(search, start, _ALPHAS)
     for change in _REST:
         best = search.top(1)[0]
@@ -127,6 +129,8 @@ def _best_order(search: Search, spec: AnalyzerSpec, script: str) -> AnalyzerSpec
         if not _leads(best, shorter):
             return max(best, shorter, key=_merit).settings.analyzer
     for longer in range(order + 1, most + 1):
+        if best.n_features > _MOST_FEATURES:
+            break
         trial = search.run(Settings(analyzer=_with_order(spec, script, longer)))
         if not _leads(trial, best):
             return max(best, trial, key=_merit).settings.analyzer

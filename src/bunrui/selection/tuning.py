@@ -202,6 +202,7 @@ def tune(
         if folds is None:
             if is_late():
                 raise OutOfTimeError
+            first.basis.release()
             finals = search_by(by_folds(documents))
             _run_again(finals, usual, choice)
             last = finals

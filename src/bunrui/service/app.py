@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,6 +32,9 @@ from bunrui.stored import StoredClassifier
 __all__ = ["create_app"]
 
 _WEB = Path(__file__).parent / "web"
+
+# What machines say of it differs, and browsers run no script of another type.
+mimetypes.add_type("text/javascript", ".js")
 
 
 def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:

@@ -47,7 +47,7 @@ def add_training(app: FastAPI, service: Service) -> None:
     async def inspect(
         request: Request, name: Name, text: Column = None, label: Column = None, encoding: Encoding = "utf-8"
     ) -> Response:
-        upload = _upload(request, name, encoding)
+        upload = _upload(service, request, name, encoding)
         return answer(await service.readers.run(upload.inspect, text, label))
 
     @app.post("/v1/train", **_described("Learn the documents of a file, all or none", schemas.Job, _WAITING, 202))
@@ -59,17 +59,17 @@ def add_training(app: FastAPI, service: Service) -> None:
         encoding: Encoding = "utf-8",
         skip_bad: Annotated[bool, Query(description="Leave out rows that cannot be read.")] = False,
     ) -> Response:
-        upload = _upload(request, name, encoding)
+        upload = _upload(service, request, name, encoding)
         batches = upload.batches(text, label, skip_bad=skip_bad)
         job = Job("train", None)
         service.jobs.start(job, lambda job: _learn(service, list(batches), job))
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
 
-def _upload(request: Request, name: str, encoding: str) -> Upload:
+def _upload(service: Service, request: Request, name: str, encoding: str) -> Upload:
     if len(request.query_params) < len(request.query_params.multi_items()):
         raise Problem("invalid", "an option comes twice in the address: give it once")
-    return Upload(request.scope["bunrui.body"], name, encoding)
+    return Upload(request.scope["bunrui.body"], name, encoding, service.settings.limits.body)
 
 
 def _learn(service: Service, batches: list[Any], job: Job) -> dict[str, Any]:

@@ -21,7 +21,7 @@ __all__ = ["Upload"]
 
 _BATCH = 1 << 20
 _HEAD = 1 << 16
-_GROWTH = 8  # how much larger than it came a file may be when it is unpacked
+_GROWTH = 8
 _GUESSED_FROM = 100
 _SHOWN = 5
 _LONGEST_CELL = 300
@@ -38,9 +38,12 @@ Row = dict[str, Any]
 class Upload:
     """A file by its bytes and its name, whose suffix tells the format.
 
+    Unpacked, it has at most `most_bytes`, or eight times as many as it came with.
+
     Examples
     --------
-    >>> mails = Upload(b"subject,folder\\ncheap pills,spam\\nlunch at noon,ham\\nnoon?,ham\\n", "mails.csv", "utf-8")
+    >>> lines = b"subject,folder\\ncheap pills,spam\\nlunch at noon,ham\\nnoon?,ham\\n"
+    >>> mails = Upload(lines, "mails.csv", "utf-8", most_bytes=1000)
     >>> found = mails.inspect(None, None)
     >>> found["columns"], found["text"], found["label"], found["labels"]
     (['subject', 'folder'], 'subject', 'folder', {'ham': 2, 'spam': 1})
@@ -49,6 +52,7 @@ class Upload:
     body: bytes | bytearray
     name: str
     encoding: str
+    most_bytes: int
 
     def inspect(self, text: str | None, label: str | None) -> dict[str, Any]:
         """What is in the file, where these columns are text and label; those that are not given are guessed."""
@@ -102,7 +106,7 @@ class Upload:
         return _kind(self.name, self.name, None)[0] or None
 
     def _limited(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        most, n_bytes = _GROWTH * max(len(self.body), _BATCH), 0
+        most, n_bytes = max(_GROWTH * len(self.body), self.most_bytes), 0
         for batch in batches:
             n_bytes += batch.nbytes
             if n_bytes > most:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ from bunrui.errors import DamagedError, StoreError
 
 __all__ = ["check_is_file", "explained"]
 
-_MAGIC = b"SQLite format 3\0"
 _ADVICE = {
     sqlite3.SQLITE_BUSY: "{name} is in use by another process that is writing to it: try again when that is done",
     sqlite3.SQLITE_LOCKED: "{name} is in use: try again later",
@@ -48,13 +48,11 @@ def check_is_file(path: str) -> None:
         raise StoreError(f"{path} is a folder, not a classifier file")
     if os.path.exists(path) and not os.path.isfile(path):
         raise StoreError(f"{path} is no file: give one that `bunrui learn` made")
-    try:
-        with open(path, "rb") as file:
-            head = file.read(len(_MAGIC))
-    except FileNotFoundError as error:
-        raise StoreError(f"there is no classifier {path}: make one with `bunrui learn {path} DATA`") from error
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
-    if head != _MAGIC:
-        what = "is empty" if not head else "is not a bunrui classifier"
-        raise StoreError(f"{path} {what}: give a file that `bunrui learn` made")
+    # The file is not opened here: closing it again would drop the locks that SQLite has on it for this process, and the
+    # next process to leave would take the last changes away with it.  That it is no database SQLite finds by itself.
+    if not os.path.exists(path):
+        raise StoreError(f"there is no classifier {path}: make one with `bunrui learn {path} DATA`")
+    if not os.access(path, os.R_OK):
+        raise StoreError(f"{path} cannot be read: {os.strerror(errno.EACCES)}")
+    if not os.path.getsize(path):
+        raise StoreError(f"{path} is empty: give a file that `bunrui learn` made")

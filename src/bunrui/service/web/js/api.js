@@ -52,8 +52,8 @@ export function address(path, options) {
 }
 
 /**
- * Have work done in the background, up to its result.  `progress` is told of the job as it is; when the signal is aborted, the
- * work is cancelled.
+ * Have work done in the background, up to its result.  `progress` is told of the job as it is; when the signal is
+ * aborted, the work is cancelled.
  */
 export async function work(path, { progress = () => {}, signal, ...options } = {}) {
   let job = await ask("POST", path, options);

@@ -2,89 +2,45 @@
 
 import { drawn, h, svg } from "./dom.js";
 import { number, percent } from "./i18n.js";
-import { visible } from "./show.js";
 
 const GAP = 34; // for the numbers beside an axis
-const short = (text, most) => (Array.from(text).length > most ? `${Array.from(text).slice(0, most - 1).join("")}…` : text);
-
-/**
- * The confusion matrix: a row for each true label, a column for each predicted one.  Its cells are buttons; the arrow
- * keys go from one to the next.
- */
-export function confusion(labels, counts, choose) {
-  const n = labels.length;
-  const of = (row, column) => counts.get(row)?.get(column) ?? 0;
-  const total = (row) => labels.reduce((sum, column) => sum + of(row, column), 0);
-  return drawn((width) => {
-    const names = Math.min(110, Math.max(60, width / 4));
-    const size = Math.min(64, (width - names - 2) / n);
-    const height = Math.min(40, size);
-    const cells = [];
-    const picture = svg("svg", { width, height: names * 0.8 + n * height + 2, role: "group", label: "evaluate.confusion" });
-    const top = names * 0.8;
-    labels.forEach((label, k) => {
-      const x = names + (k + 0.5) * size;
-      const most = Math.floor(names / 8);
-      picture.append(
-        svg("text", { x: names - 6, y: top + (k + 0.5) * height, "text-anchor": "end", "dominant-baseline": "middle" }, short(visible(label), most)),
-        svg("text", { x, y: top - 6, transform: `rotate(-45 ${x} ${top - 6})` }, short(visible(label), most)),
-      );
-    });
-    labels.forEach((row, i) => {
-      const sum = total(row) || 1;
-      labels.forEach((column, j) => {
-        const count = of(row, column);
-        const share = count / sum;
-        const box = svg("rect", { x: names + j * size + 1, y: top + i * height + 1, width: size - 2, height: height - 2, rx: 3 });
-        box.style.setProperty("--depth", Math.sqrt(share).toFixed(3));
-        const words = { row: visible(row), column: visible(column), n: count };
-        const cell = svg(
-          "g",
-          {
-            class: `cell ${i === j ? "right" : "wrong"} ${count ? "" : "none"}`,
-            role: "button",
-            tabindex: -1,
-            label: ["evaluate.cell", words],
-            on: { click: () => choose(row, column), focus: () => stop(cells.indexOf(cell)), keydown: (event) => key(event, i, j) },
-          },
-          svg("title", { t: ["evaluate.cell", words] }),
-          box,
-          size > 17 && count > 0 && svg("text", { x: names + (j + 0.5) * size, y: top + (i + 0.5) * height, "text-anchor": "middle", "dominant-baseline": "central" }, number(count)),
-        );
-        cells.push(cell);
-        picture.append(cell);
-      });
-    });
-    const stop = (at) => cells.forEach((cell, k) => cell.setAttribute("tabindex", k === at ? 0 : -1));
-    const key = (event, i, j) => {
-      if (event.key === "Enter" || event.key === " ") choose(labels[i], labels[j]);
-      const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [0, 0];
-      if (!down && !right && event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
-      const to = [Math.min(Math.max(i + down, 0), n - 1), Math.min(Math.max(j + right, 0), n - 1)];
-      if (down || right) cells[to[0] * n + to[1]].focus();
-    };
-    stop(0);
-    return picture;
-  });
-}
-
 /** Accuracy over confidence: on the line, the classifier is as sure as it is right. */
 export function reliability(bins) {
   const n = bins.reduce((sum, bin) => sum + bin.doc_count, 0);
   return drawn((width) => {
-    const { picture, x, y, side } = plane(width, "evaluate.confidence", "evaluate.accuracy.percent", "evaluate.reliability");
+    const { picture, x, y, side } = plane(
+      width,
+      "evaluate.confidence",
+      "evaluate.accuracy.percent",
+      "evaluate.reliability",
+    );
     picture.append(svg("line", { x1: x(0), y1: y(0), x2: x(1), y2: y(1), class: "ideal" }));
     for (const bin of bins) {
-      const words = { low: percent(bin.low), high: percent(bin.high), accuracy: percent(bin.accuracy), n: bin.doc_count };
+      const words = {
+        low: percent(bin.low),
+        high: percent(bin.high),
+        accuracy: percent(bin.accuracy),
+        n: bin.doc_count,
+      };
       const height = y(0) - y(bin.accuracy);
       picture.append(
         svg(
           "g",
           { class: "bin" },
           svg("title", { t: ["evaluate.bin", words] }),
-          svg("rect", { x: x(bin.low) + 0.5, y: y(bin.accuracy), width: x(bin.high) - x(bin.low) - 1, height, class: "area" }),
-          svg("circle", { cx: x(bin.confidence), cy: y(bin.accuracy), r: 3 + 0.035 * side * Math.sqrt(bin.doc_count / n), class: "point" }),
+          svg("rect", {
+            x: x(bin.low) + 0.5,
+            y: y(bin.accuracy),
+            width: x(bin.high) - x(bin.low) - 1,
+            height,
+            class: "area",
+          }),
+          svg("circle", {
+            cx: x(bin.confidence),
+            cy: y(bin.accuracy),
+            r: 3 + 0.035 * side * Math.sqrt(bin.doc_count / n),
+            class: "point",
+          }),
         ),
       );
     }
@@ -109,7 +65,11 @@ export function curve(points) {
     points.forEach((point, k) => {
       const words = { n: point.documents, accuracy: percent(point.accuracy) };
       picture.append(
-        svg("circle", { cx: at[k], cy: y(point.accuracy), r: 4, class: "point" }, svg("title", { t: ["evaluate.point", words] })),
+        svg(
+          "circle",
+          { cx: at[k], cy: y(point.accuracy), r: 4, class: "point" },
+          svg("title", { t: ["evaluate.point", words] }),
+        ),
       );
       if (at[k] < free) return;
       free = at[k] + 8 * number(point.documents).length + 6;
@@ -132,7 +92,8 @@ function plane(width, across, up, label, ticks = [0, 0.25, 0.5, 0.75, 1]) {
       svg("text", { x: x(0) - 6, y: y(value), "text-anchor": "end", "dominant-baseline": "middle" }, `${100 * value}`),
     );
   }
-  for (const value of ticks) picture.append(svg("text", { x: x(value), y: y(0) + 16, "text-anchor": "middle" }, `${100 * value}`));
+  for (const value of ticks)
+    picture.append(svg("text", { x: x(value), y: y(0) + 16, "text-anchor": "middle" }, `${100 * value}`));
   picture.append(
     svg("text", { x: x(0.5), y: y(0) + 36, "text-anchor": "middle", class: "axis", t: across }),
     svg("text", { x: x(0) + 6, y: y(1) + 12, class: "axis", t: up }),
@@ -152,8 +113,26 @@ export function numbers(heads, rows) {
       h(
         "table",
         { class: "plain" },
-        h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col", class: "number", t: head })))),
-        h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", { class: "number" }, cell))))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            heads.map((head) => h("th", { scope: "col", class: "number", t: head })),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map((row) =>
+            h(
+              "tr",
+              {},
+              row.map((cell) => h("td", { class: "number" }, cell)),
+            ),
+          ),
+        ),
       ),
     ),
   );

@@ -10,7 +10,8 @@ const SVG = "http://www.w3.org/2000/svg";
  * aria-label, placeholder and title, given in the same way; `on` for listeners; all else are attributes.
  */
 export const h = (tag, properties = {}, ...children) => fill(document.createElement(tag), properties, children);
-export const svg = (tag, properties = {}, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
+export const svg = (tag, properties = {}, ...children) =>
+  fill(document.createElementNS(SVG, tag), properties, children);
 
 const TRANSLATED = { t: "", label: "aria-label", hint: "placeholder", title: "title" };
 

@@ -27,9 +27,19 @@ export function explanation(found, { table = true } = {}) {
     h(
       "p",
       { class: "legend" },
-      h("span", {}, h("span", { class: "chip for" }, data(found.label)), h("span", { class: "muted", t: "explain.for" })),
+      h(
+        "span",
+        {},
+        h("span", { class: "chip for" }, data(found.label)),
+        h("span", { class: "muted", t: "explain.for" }),
+      ),
       found.against !== null &&
-        h("span", {}, h("span", { class: "chip against" }, data(found.against)), h("span", { class: "muted", t: "explain.against" })),
+        h(
+          "span",
+          {},
+          h("span", { class: "chip against" }, data(found.against)),
+          h("span", { class: "muted", t: "explain.against" }),
+        ),
     ),
     text(found, write),
     table && contributions(found, write),

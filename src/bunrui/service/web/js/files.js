@@ -30,7 +30,8 @@ export function fileButton(key, take, accept) {
 /** The text of a file, null if it is none. */
 export async function textOf(file, most) {
   const bytes = new Uint8Array(await file.slice(0, most + 1).arrayBuffer());
-  const kind = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
+  const kind =
+    bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
   try {
     return new TextDecoder(kind, { fatal: true }).decode(bytes);
   } catch {

@@ -26,7 +26,8 @@ export const language = () => current;
 
 /** The string of a key; numbers among the parameters are written as the language writes them. */
 export function t(key, parameters = {}) {
-  const plural = typeof parameters.n === "number" ? `${key}.${new Intl.PluralRules(current).select(parameters.n)}` : key;
+  const plural =
+    typeof parameters.n === "number" ? `${key}.${new Intl.PluralRules(current).select(parameters.n)}` : key;
   const text = strings[plural] ?? strings[`${key}.other`] ?? strings[key] ?? key;
   return text.replace(/\{(\w+)\}/g, (_, name) => written(parameters[name]));
 }
@@ -34,7 +35,9 @@ export function t(key, parameters = {}) {
 const written = (value) => (typeof value === "number" ? number(value) : String(value ?? ""));
 export const number = (value) => new Intl.NumberFormat(current, { maximumFractionDigits: 3 }).format(value);
 export const percent = (share) =>
-  new Intl.NumberFormat(current, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(share);
+  new Intl.NumberFormat(current, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(
+    share,
+  );
 
 /** Have an element, or an attribute of it, say a string in whatever language is chosen. */
 export function bind(element, key, parameters, attribute = "") {

@@ -80,7 +80,12 @@ function askToken(why) {
     h("p", { t: "token.about" }),
     h("p", { class: "field wide" }, h("label", { for: "secret", t: "token.label" }), input),
     wrong,
-    h("div", { class: "row" }, h("button", { type: "submit", class: "primary", t: "token.use" }), closer(() => dialog)),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "submit", class: "primary", t: "token.use" }),
+      closer(() => dialog),
+    ),
   );
   const dialog = opened(form);
   form.addEventListener(
@@ -121,8 +126,17 @@ const closer = (dialog) => h("button", { type: "button", t: "page.close", on: { 
 function listKeys() {
   const off = h("input", { type: "checkbox", id: "keys-off" });
   off.checked = Boolean(localStorage.getItem(KEYS_OFF));
-  off.addEventListener("change", () => (off.checked ? localStorage.setItem(KEYS_OFF, "1") : localStorage.removeItem(KEYS_OFF)));
-  const line = (keys, key) => [h("dt", {}, keys.map((name) => h("kbd", {}, name))), h("dd", { t: key })];
+  off.addEventListener("change", () =>
+    off.checked ? localStorage.setItem(KEYS_OFF, "1") : localStorage.removeItem(KEYS_OFF),
+  );
+  const line = (keys, key) => [
+    h(
+      "dt",
+      {},
+      keys.map((name) => h("kbd", {}, name)),
+    ),
+    h("dd", { t: key }),
+  ];
   const dialog = opened(
     h(
       "div",

@@ -1,8 +1,9 @@
 // How well the classifier does: the figures, the confusion, and the mistakes behind it.
 
 import { data, h, replace } from "./dom.js";
-import { confusion, numbers, reliability } from "./charts.js";
+import { numbers, reliability } from "./charts.js";
 import { number, percent } from "./i18n.js";
+import { confusion } from "./matrix.js";
 import { events } from "./state.js";
 import { visible } from "./show.js";
 
@@ -30,20 +31,22 @@ export function results(found) {
     h(
       "ul",
       { class: "pairs", label: "evaluate.pairs" },
-      wrong.slice(0, MOST_PAIRS).map(([row, column, n]) =>
-        h(
-          "li",
-          {},
+      wrong
+        .slice(0, MOST_PAIRS)
+        .map(([row, column, n]) =>
           h(
-            "button",
-            { type: "button", class: "chip", on: { click: () => choose(row, column) } },
-            data(row),
-            " → ",
-            data(column),
-            h("span", { class: "number" }, ` ${number(n)}`),
+            "li",
+            {},
+            h(
+              "button",
+              { type: "button", class: "chip", on: { click: () => choose(row, column) } },
+              data(row),
+              " → ",
+              data(column),
+              h("span", { class: "number" }, ` ${number(n)}`),
+            ),
           ),
         ),
-      ),
     ),
     mistakes,
     perClass(found),
@@ -66,7 +69,12 @@ export function calibration(found) {
 
 function figures(found) {
   const figure = (key, value, about) =>
-    h("div", { class: "figure" }, h("dt", { t: key }), h("dd", {}, value, about && h("small", { class: "muted" }, about)));
+    h(
+      "div",
+      { class: "figure" },
+      h("dt", { t: key }),
+      h("dd", {}, value, about && h("small", { class: "muted" }, about)),
+    );
   const { low, high } = found.interval;
   return h(
     "dl",
@@ -94,7 +102,10 @@ function listed(found, row, column) {
           "li",
           {},
           h("p", { class: "text", dir: "auto" }, visible(one.text)),
-          h("span", { class: "muted", t: ["evaluate.sure", { share: percent(one.probability), column: visible(column) }] }),
+          h("span", {
+            class: "muted",
+            t: ["evaluate.sure", { share: percent(one.probability), column: visible(column) }],
+          }),
           " ",
           h("button", { type: "button", class: "quiet", t: "evaluate.open", on: { click: () => open(one.text) } }),
         ),

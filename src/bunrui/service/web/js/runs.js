@@ -21,7 +21,7 @@ export function runs(characters, contributions) {
   });
   const found = [];
   const standing = new Map();
-  for (let start = 0; start < n; ) {
+  for (let start = 0; start < n;) {
     let end = start;
     const places = new Set();
     for (; end < n && (end === start || values[end] === values[start]); end++) {

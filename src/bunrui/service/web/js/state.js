@@ -9,7 +9,10 @@ export const state = { info: null };
 export const canWrite = () => Boolean(state.info?.service.writable && token.get());
 
 /** Labels, those with most documents first. */
-export const labels = () => Object.entries(state.info?.labels ?? {}).sort(([, a], [, b]) => b - a).map(([label]) => label);
+export const labels = () =>
+  Object.entries(state.info?.labels ?? {})
+    .sort(([, a], [, b]) => b - a)
+    .map(([label]) => label);
 
 /** Look what the classifier is now; views are told. */
 export async function refresh() {

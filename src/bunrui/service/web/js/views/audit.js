@@ -5,12 +5,14 @@ import { last, relabel, undo } from "../changes.js";
 import { data, h, replace } from "../dom.js";
 import { explanation, turned } from "../explanation.js";
 import { percent, t } from "../i18n.js";
-import { visible } from "../show.js";
+import { shown, strength, visible } from "../show.js";
 import { canWrite, events, labels } from "../state.js";
 import { announce, guarded, withProgress } from "../tell.js";
 
 const KEPT = "bunrui.kept";
 const MOST_DIGITS = 9;
+const MOST_WORDS = 8;
+const LONGEST_SAID = 300;
 
 export function create() {
   let suspects = [];
@@ -18,7 +20,7 @@ export function create() {
   let total = 0;
   const done = []; // what was decided, to take it back: "keep" or "relabel"
   const running = h("div");
-  const card = h("div", { class: "card" });
+  const card = h("div", { class: "card", tabindex: -1 });
   const locked = h("p", { class: "muted", t: "audit.readonly" });
   const begin = h("button", { type: "button", class: "primary", t: "audit.go", on: { click: () => start() } });
 
@@ -45,13 +47,18 @@ export function create() {
     }
     const one = suspects[at];
     const given = one.given.map(visible).join(", ");
-    const words = { given, suggested: visible(one.suggested), share: percent(one.suggested_probability), own: percent(one.probability) };
+    const words = {
+      given,
+      suggested: visible(one.suggested),
+      share: percent(one.suggested_probability),
+      own: percent(one.probability),
+    };
     replace(
       card,
       h("p", { class: "muted", t: ["audit.place", { at: at + 1, of: suspects.length, total }] }),
       h("p", { class: "doubt", t: ["audit.doubt", words] }),
       one.explanation && one.explanation.against !== null
-        ? explanation(turned(one.explanation), { table: false })
+        ? [speaking(turned(one.explanation)), explanation(turned(one.explanation), { table: false })]
         : h("p", { class: "text", dir: "auto" }, visible(one.text)),
       h(
         "div",
@@ -61,38 +68,70 @@ export function create() {
         done.length > 0 && undoing(),
       ),
       h("p", { class: "muted", t: "audit.others" }),
-      h("div", { class: "chips" }, others(one).map((label, k) => key(String(k + 1), null, () => change(label), "chip", label))),
+      h(
+        "div",
+        { class: "chips" },
+        others(one).map((label, k) => key(String(k + 1), null, () => change(label), "chip", label)),
+      ),
     );
-    announce(`${t("audit.doubt", words)} ${one.text}`);
+    announce(`${t("audit.doubt", words)} ${one.text.slice(0, LONGEST_SAID)}`);
   }
 
-  const others = (one) => labels().filter((label) => label !== one.suggested && !one.given.includes(label)).slice(0, MOST_DIGITS);
+  /** The words that speak most against the label. */
+  function speaking({ label, contributions }) {
+    const against = contributions.filter(({ value }) => value < 0).slice(0, MOST_WORDS);
+    const largest = Math.abs(against[0]?.value ?? 0);
+    return h(
+      "p",
+      { class: "speaking" },
+      h("span", { class: "muted", t: ["audit.against", { label: visible(label) }] }),
+      against.map(({ feature, value }) => {
+        const word = h("span", { class: "run against" }, data(shown(feature)));
+        word.style.setProperty("--depth", strength(value, largest).toFixed(3));
+        return word;
+      }),
+    );
+  }
+
+  const others = (one) =>
+    labels()
+      .filter((label) => label !== one.suggested && !one.given.includes(label))
+      .slice(0, MOST_DIGITS);
   const undoing = () => key("u", ["audit.undo", {}], back, "quiet");
 
   function key(name, text, act, kind, label) {
     const inside = text ? h("span", { t: text }) : data(label);
-    return h("button", { type: "button", class: kind, "aria-keyshortcuts": name, "data-key": name, on: { click: act } }, h("kbd", {}, name), " ", inside);
+    return h(
+      "button",
+      { type: "button", class: kind, "aria-keyshortcuts": name, "data-key": name, on: { click: act } },
+      h("kbd", {}, name),
+      " ",
+      inside,
+    );
   }
 
   const keep = guarded(async () => {
     keepAll([...kept(), suspects[at].digest]);
     done.push("keep");
-    at++;
-    draw();
+    move(1);
   });
   const change = guarded(async (label) => {
     await relabel(suspects[at].digest, label);
     done.push("relabel");
-    at++;
-    draw();
+    move(1);
   });
   const back = guarded(async () => {
     if (done.at(-1) === "relabel" && last()) await undo();
     else keepAll(kept().slice(0, -1));
     done.pop();
-    at--;
-    draw();
+    move(-1);
   });
+
+  function move(by) {
+    at += by;
+    draw();
+    card.focus(); // the button that was pressed is gone
+  }
 
   const lock = () => {
     locked.hidden = canWrite();

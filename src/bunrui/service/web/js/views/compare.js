@@ -27,7 +27,12 @@ export function create() {
       "job.measurements",
     );
     const [best] = measured.rows;
-    replace(found, table(measured.rows), measured.skipped.map((line) => h("p", { class: "muted" }, data(line))), hint(best.model));
+    replace(
+      found,
+      table(measured.rows),
+      measured.skipped.map((line) => h("p", { class: "muted" }, data(line))),
+      hint(best.model),
+    );
     announce(t("compare.done", { model: best.model, accuracy: percent(best.accuracy) }));
   });
 
@@ -43,7 +48,11 @@ export function create() {
     h("h2", { id: "compare-title", tabindex: -1, t: "compare.title" }),
     h("p", { class: "muted", t: "compare.about" }),
     h("p", {}, trained, " ", h("label", { for: "trained", t: "compare.trained" })),
-    h("div", { class: "row" }, h("button", { type: "button", class: "primary", t: "compare.go", on: { click: start } })),
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", class: "primary", t: "compare.go", on: { click: start } }),
+    ),
     running,
     found,
   );

@@ -16,6 +16,7 @@ const LONGEST_TURNED = 10000;
 const WAIT = 350; // milliseconds without a key
 const MOST_BARS = 12;
 const MOST_CHIPS = 12;
+const MOST_LISTED = 1000;
 
 export function create() {
   let turns = 0;
@@ -25,7 +26,7 @@ export function create() {
 
   const area = h("textarea", {
     id: "text",
-    rows: 6,
+    rows: 5,
     dir: "auto",
     spellcheck: "false",
     hint: "predict.hint",
@@ -66,6 +67,7 @@ export function create() {
     if (mine !== turns) return; // another question was asked meanwhile
     found = answer;
     draw();
+    if (label !== null) shares.querySelector("[aria-pressed=true]")?.focus(); // the one that was pressed is gone
   });
 
   async function ask(text, label) {
@@ -113,14 +115,13 @@ export function create() {
     }
     const names = [...new Set([...ranked(found.probabilities).map(([name]) => name), ...labels()])];
     const input = h("input", { type: "text", hint: "predict.another", label: "predict.another", maxlength: 200 });
-    const other = h(
-      "form",
-      { class: "other" },
-      input,
-      h("button", { type: "submit", t: "predict.learn" }),
-    );
+    const other = h("form", { class: "other" }, input, h("button", { type: "submit", t: "predict.learn" }));
     if (names.length > MOST_CHIPS) {
-      const list = h("datalist", { id: "labels" }, names.map((name) => h("option", { value: visible(name) })));
+      const list = h(
+        "datalist",
+        { id: "labels" },
+        names.slice(0, MOST_LISTED).map((name) => h("option", { value: name })),
+      );
       input.setAttribute("list", "labels");
       other.append(list);
     }
@@ -136,7 +137,11 @@ export function create() {
         { class: "chips" },
         names.slice(0, MOST_CHIPS).map((name) => {
           const title = ["predict.thisis", { label: visible(name) }];
-          return h("button", { type: "button", class: "chip", label: title, on: { click: () => fix(name) } }, data(name));
+          return h(
+            "button",
+            { type: "button", class: "chip", label: title, on: { click: () => fix(name) } },
+            data(name),
+          );
         }),
       ),
       other,
@@ -174,6 +179,7 @@ export function create() {
       h("p", { t: ["predict.moved", words] }),
       last() && h("button", { type: "button", t: "predict.undo", on: { click: takeBack } }),
     );
+    change.querySelector("button")?.focus();
     announce(`${t(key, words)} ${t("predict.moved", words)}`);
   }
 

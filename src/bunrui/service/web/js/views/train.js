@@ -19,7 +19,11 @@ const MOST_LABELS = 15;
 export function create() {
   let file = null;
   let seen = null;
-  const encoding = h("select", { id: "encoding" }, ENCODINGS.map((name) => h("option", {}, name)));
+  const encoding = h(
+    "select",
+    { id: "encoding" },
+    ENCODINGS.map((name) => h("option", {}, name)),
+  );
   const about = h("div", { class: "inspected", "aria-live": "polite" });
   const running = h("div");
   const outcome = h("div", { class: "outcome", role: "status" });
@@ -88,19 +92,28 @@ export function create() {
       table(),
       seen.skipped > 0 && [
         h("p", { class: "warning", t: ["train.skipped", { n: seen.skipped }] }),
-        h("ul", { class: "muted" }, seen.problems.slice(0, 3).map((line) => h("li", {}, data(line)))),
+        h(
+          "ul",
+          { class: "muted" },
+          seen.problems.slice(0, 3).map((line) => h("li", {}, data(line))),
+        ),
         h("p", {}, skip, " ", h("label", { for: "skip", t: "train.skip" })),
       ],
       h("h3", { t: ["train.labels", { n: seen.n_labels }] }),
       bars(entries.slice(0, MOST_LABELS), { most, write: number, label: "train.counts" }),
-      seen.n_labels > MOST_LABELS && h("p", { class: "muted", t: ["predict.more", { n: seen.n_labels - MOST_LABELS }] }),
+      seen.n_labels > MOST_LABELS &&
+        h("p", { class: "muted", t: ["predict.more", { n: seen.n_labels - MOST_LABELS }] }),
       h("div", { class: "row" }, learn),
     );
     announce(t("train.inspected", { n: seen.documents, labels: seen.n_labels }));
   }
 
   function picker(name, choose) {
-    const select = h("select", { id: `column-${name}` }, seen.columns.map((column) => h("option", { value: column }, visible(column))));
+    const select = h(
+      "select",
+      { id: `column-${name}` },
+      seen.columns.map((column) => h("option", { value: column }, visible(column))),
+    );
     select.value = seen[name];
     select.addEventListener("change", () => choose({ [name]: select.value }));
     return h("span", { class: "field" }, h("label", { for: `column-${name}`, t: `train.${name}` }), select);
@@ -115,11 +128,25 @@ export function create() {
       h(
         "table",
         { class: "plain rows" },
-        h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col", class: kind(column) }, data(column))))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            columns.map((column) => h("th", { scope: "col", class: kind(column) }, data(column))),
+          ),
+        ),
         h(
           "tbody",
           {},
-          seen.rows.map((row) => h("tr", {}, columns.map((column) => h("td", { class: kind(column) }, data(cell(row[column])))))),
+          seen.rows.map((row) =>
+            h(
+              "tr",
+              {},
+              columns.map((column) => h("td", { class: kind(column) }, data(cell(row[column])))),
+            ),
+          ),
         ),
       ),
     );
@@ -154,7 +181,11 @@ export function create() {
     if (Object.keys(state.info.labels).length < 2) return;
     replace(measured);
     const found = await withProgress(running, evaluate);
-    replace(measured, h("div", {}, h("h3", { t: "train.measured" }), h("p", { class: "muted", t: "evaluate.about" }), results(found)), calibration(found));
+    replace(
+      measured,
+      h("div", {}, h("h3", { t: "train.measured" }), h("p", { class: "muted", t: "evaluate.about" }), results(found)),
+      calibration(found),
+    );
     announce(t("evaluate.done", { accuracy: percent(found.accuracy) }));
   }
 
@@ -162,10 +193,14 @@ export function create() {
     locked.hidden = canWrite();
     drop.hidden = !canWrite();
   };
-  encoding.addEventListener("change", guarded(() => file && inspect({})));
+  encoding.addEventListener(
+    "change",
+    guarded(() => file && inspect({})),
+  );
   takesDrops(drop, take);
   events.addEventListener("info", lock);
   return { element, shown: lock };
 }
 
-const cell = (value) => (value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value));
+const cell = (value) =>
+  value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value);

@@ -38,7 +38,9 @@ export function create() {
       weighed.map(async (label) => (await get(address("/v1/words", { word, label }))).words[0]?.weight ?? 0),
     );
     replace(answer, table(found, weighed, weights));
-    announce(t("words.found", { word: shown(found.word), label: visible(weighed[weights.indexOf(Math.max(...weights))]) }));
+    announce(
+      t("words.found", { word: shown(found.word), label: visible(weighed[weights.indexOf(Math.max(...weights))]) }),
+    );
   });
 
   function table(found, names, weights) {
@@ -84,38 +86,38 @@ export function create() {
     if (!state.info || seen === state.info.changed) return;
     seen = state.info.changed;
     const names = labels().slice(0, MOST_COLUMNS);
-    const found = await Promise.all(names.map((label) => get(address("/v1/words", { label, top: TOP }))));
+    const places = names.map((name) => h("section", { class: "column" }, h("h4", {}, data(name))));
     replace(
       columns,
-      names.map((name, k) => column(name, found[k].words)),
-      labels().length > MOST_COLUMNS && h("p", { class: "muted", t: ["words.more", { n: labels().length - MOST_COLUMNS }] }),
+      places,
+      labels().length > MOST_COLUMNS &&
+        h("p", { class: "muted", t: ["words.more", { n: labels().length - MOST_COLUMNS }] }),
     );
+    // One after the other: with many words each takes its time, and others want answers, too.
+    for (const [k, label] of names.entries()) {
+      places[k].append(ranking(label, (await get(address("/v1/words", { label, top: TOP }))).words));
+    }
   });
 
-  function column(name, words) {
+  function ranking(name, words) {
     const largest = words[0]?.weight ?? 0;
     return h(
-      "section",
-      { class: "column" },
-      h("h4", {}, data(name)),
-      h(
-        "ol",
-        {},
-        words.map(({ word, weight, counts }) => {
-          const button = h(
-            "button",
-            { type: "button", class: "feature run for", title: ["words.times", { weight, n: counts[name] ?? 0 }] },
-            data(shown(word)),
-          );
-          button.style.setProperty("--depth", strength(weight, largest).toFixed(3));
-          button.addEventListener("click", () => {
-            input.value = word.trim();
-            find(word);
-            answer.scrollIntoView({ block: "nearest" });
-          });
-          return h("li", {}, button);
-        }),
-      ),
+      "ol",
+      {},
+      words.map(({ word, weight, counts }) => {
+        const button = h(
+          "button",
+          { type: "button", class: "feature run for", title: ["words.times", { weight, n: counts[name] ?? 0 }] },
+          data(shown(word)),
+        );
+        button.style.setProperty("--depth", strength(weight, largest).toFixed(3));
+        button.addEventListener("click", () => {
+          input.value = word.trim();
+          find(word);
+          answer.scrollIntoView({ block: "nearest" });
+        });
+        return h("li", {}, button);
+      }),
     );
   }
 
