@@ -37,6 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "wrong.csv": "text,label\nwin money fast,spam\n",
         "not-spam.csv": "text\ncheap pills now\n",
         "topics.csv": "text,label\nrice and tea,grain;drink\ntea,drink\nrice,grain\noil,oil\ncrude oil,oil\n",
+        "new-topics.csv": "text,label\ntea and oil,drink;oil\n",
         "people.csv": "age,job,note,income\n39,clerk,likes tea,low\n50,boss,owns a boat,high\n28,clerk,new,low\n",
         "new-people.csv": "age,job,note\n31,clerk,likes rice\n",
         "message.eml": "From: a@example.org\nTo: b@example.org\nSubject: pills\n\nfree pills for you\n",

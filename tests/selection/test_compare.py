@@ -252,6 +252,20 @@ def test_tokens_have_no_analyzer() -> None:
             compare([["a"], ["b"], ["a"]], ["x", "y", "x"], **options)
 
 
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ([], "there are no folds"),
+        ([([0, 1], [1, 2])], "a fold learns row 1 and tests it"),
+        ([([0, 1], [])], "a fold has no rows to test"),
+        ([([0], [100])], "a fold has row 100, but there are 100 documents"),
+    ],
+)
+def test_folds_that_make_no_sense(parts: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        compare(TEXTS, LABELS, folds=parts, **FEW)
+
+
 def test_no_documents_to_test() -> None:
     with pytest.raises(DataError, match="there are no documents to test"):
         compare(TEXTS, LABELS, test=([], []))

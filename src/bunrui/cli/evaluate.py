@@ -107,6 +107,8 @@ def evaluate(
 
         if loo and folds is not None:
             raise UsageError("--loo or --folds, not both.")
+        if loo and by is not None:
+            raise UsageError("--by says how --folds are made: leave it out with --loo.")
         if not loo and folds is None:
             raise UsageError("--by says how --folds are made: give --folds K, too.")
         if several.labels:

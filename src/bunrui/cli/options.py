@@ -157,6 +157,8 @@ class Documents:
         if getattr(self, "as_", None) == "":
             raise UsageError("--as is empty: give the label a name.")
         check_text(label or "", "--as", "give the label another name")
+        if getattr(self, "separator", None) == "":
+            raise UsageError("--separator is empty: give a character such as ';'.")
         sources: list[Any] = list(data)
         if sources.count("-") == 1:
             sources[sources.index("-")] = stdin or Stdin()
@@ -289,11 +291,18 @@ class Model:
 
     class_norm: Annotated[
         bool | None,
-        _modelling("--class-norm/--no-class-norm", help="Bring the counts of all classes to one size first."),
+        _modelling(
+            "--class-norm/--no-class-norm",
+            help="Bring the counts of all classes to one size first, for multinomial, binary and mixed; --alpha is "
+            "then of shares, 1e-7 by default.",
+        ),
     ] = None
     against_rest: Annotated[
         bool | None,
-        _modelling("--against-rest/--no-against-rest", help="Score a class against all that is not of it."),
+        _modelling(
+            "--against-rest/--no-against-rest",
+            help="Score a class against all that is not of it, for multinomial, binary, mixed and bernoulli.",
+        ),
     ] = None
 
     def given(self) -> dict[str, Any]:
@@ -369,6 +378,8 @@ class LabelSets:
         """One for all labels, or one for each."""
         if self.threshold != "best":
             return float(self.threshold or 0)
+        if getattr(classifier, "keep", "text") != "text":
+            raise UsageError("--threshold best needs a FILE that keeps texts: give a number.")
         from bunrui.evaluation.thresholds import best_thresholds
 
         return best_thresholds(classifier)

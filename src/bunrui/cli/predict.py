@@ -45,7 +45,10 @@ def predict(
     line: Annotated[
         list[str] | None,
         typer.Option(
-            "--line", metavar="TEXT", show_default=False, help="Predict this text; of a table, a row: '{\"age\": 39}'."
+            "--line",
+            metavar="TEXT",
+            show_default=False,
+            help="Predict this text; of a table, a row: '{\"age\": 39, …}'.",
         ),
     ] = None,
     top: Annotated[

@@ -20,6 +20,8 @@ import numpy.typing as npt
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import TextClassifier
 from bunrui.counts import Counts
+from bunrui.errors import DataError
+from bunrui.evaluation.crossing import _checked
 from bunrui.evaluation.folding import folds as cut
 from bunrui.evaluation.loo import Corpus
 from bunrui.selection.corpus import Documents
@@ -101,7 +103,6 @@ class LeaveOneOut:
         return self._corpus(spec).counts.n_features
 
     def release(self) -> None:
-        """Let go of what was counted."""
         self._counted = self._learned = None
 
     def _corpus(self, spec: AnalyzerSpec) -> Corpus:
@@ -223,7 +224,11 @@ def by_folds(documents: Documents, folds: int | Sequence[tuple[Integers, Integer
     if folds is None or isinstance(folds, int):
         k = min(_N_FOLDS, len(documents)) if folds is None else folds
         return Folds(documents, cut(len(documents), documents.true, k), f"each of {k} parts by the others")
-    return Folds(documents, folds, f"in {len(folds)} parts, each by others")
+    if not folds:
+        raise DataError("there are no folds: give at least one pair of training and test rows")
+    return Folds(
+        documents, [_checked(fold, len(documents)) for fold in folds], f"in {len(folds)} parts, each by others"
+    )
 
 
 class _Counted:

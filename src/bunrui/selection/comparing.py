@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +31,6 @@ from bunrui.trained.names import TRAINED
 __all__ = ["Progress", "compare"]
 
 Floats = npt.NDArray[np.float64]
-
-BASELINES = ("LinearSVC", "LogisticRegression")
 
 _ON_TEXT = tuple(name for name in TRAINED if name != "columns")
 _WARM_BYTES = 300_000  # with so many, kernels run compiled
@@ -146,7 +145,8 @@ def _measured(
     rows: list[Row] = []
     skipped: list[str] = []
     warm: set[str] = set()
-    n_all = len(todo) + (len(BASELINES) if baselines else 0)
+    fits = _baselines() if baselines else {}
+    n_all = len(todo) + len(fits)
 
     def so_far() -> Comparison:
         return Comparison(_ranked(rows), basis.how, len(basis.rows), tuple(skipped))
@@ -158,11 +158,11 @@ def _measured(
             warm.add(settings.model)
         scores = basis.scores(settings)
         rows.append(_row(basis, settings.model, settings.analyzer, scores, basis.cost(settings)))
-    for name in BASELINES if baselines else ():
+    for name, fit in fits.items():
         assert isinstance(basis, Folds)
         watch(Progress(so_far(), name, n_all))
         try:
-            scores = basis.refitted(_baseline(name))
+            scores = basis.refitted(fit)
         except DataError as error:
             skipped.append(str(error))
             continue
@@ -170,10 +170,10 @@ def _measured(
     return so_far()
 
 
-def _baseline(name: str) -> Callable[[Any, list[Any]], Fitted]:
-    from bunrui.estimators.baselines import fit_baseline  # imports scikit-learn
+def _baselines() -> dict[str, Callable[[Any, list[Any]], Fitted]]:
+    from bunrui.estimators.baselines import BASELINES, fit_baseline  # imports scikit-learn
 
-    return lambda texts, labels: fit_baseline(name, texts, labels)
+    return {name: partial(fit_baseline, name) for name in BASELINES}
 
 
 def _row(basis: LeaveOneOut | Folds, model: str, spec: AnalyzerSpec | None, scores: Floats, cost: Cost) -> Row:

@@ -23,6 +23,7 @@ from bunrui.stored.merging import merge
 from bunrui.stored.options import calibration_of, new_store, options_of, settings_of, summary_of
 from bunrui.stored.sessions import Learning, Unlearning
 from bunrui.stored.training import LogSource, check_keeps
+from bunrui.trained.names import is_trained
 
 __all__ = ["StoredClassifier"]
 
@@ -363,7 +364,11 @@ class StoredClassifier(TextClassifier):
         if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
             raise OptionError(f"min_df should be a whole number above 0, not {min_df!r}")
         name = os.fspath(path)
-        check_keeps(self.model, "nothing", name)
+        if is_trained(self.model):
+            raise OptionError(
+                f"{self.model} is trained from documents, and a slim copy keeps none: choose a model that reads counts "
+                "first, with `bunrui set` or configure(model=...)"
+            )
         self._file.catch_up()
         with self._memory.lock.read():
             counts = self.counts.pruned(min_df)

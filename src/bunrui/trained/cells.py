@@ -130,7 +130,9 @@ def _number(cell: Number | bool) -> int | float:
 
 
 def _missing(name: str, needed: Sequence[str]) -> TableError:
-    return TableError(f"the column {name!r} is missing: every row that was learned has {_named(needed)}")
+    return TableError(
+        f"the column {name!r} is missing: every row that was learned has {_named(needed)}; null where there is no value"
+    )
 
 
 def _listed(names: Mapping[str, Any]) -> str:
