@@ -372,7 +372,7 @@ def test_rows_that_do_not_fit_what_was_learned(run, people: Path) -> None:
     Path("less.csv").write_text("job,note\nboss,golf\n")
     assert run("predict", "t.bunrui", "less.csv").err == TRAINING.format(80) + (
         "error: less.csv, line 2: the column '年齢' is missing: every row that was learned has '年齢', 'job', 'note', "
-        "'since', 'zip'\n"
+        "'since', 'zip'; null where there is no value\n"
     )
     rows = table(1)[:3]
     rows[1]["年齢"] = "forty"
