@@ -30,7 +30,7 @@ def test_a_typing_error_is_answered_with_a_proposal(run) -> None:
     assert run("lern") == (
         2,
         "",
-        "error: no such command 'lern'. Did you mean 'learn', 'unlearn'?\nTry 'bunrui --help'.\n",
+        "error: no such command 'lern'. Did you mean 'learn', 'unlearn', 'filter'?\nTry 'bunrui --help'.\n",
     )
 
 
