@@ -15,7 +15,7 @@ from bunrui.kernel.rows import hash_columns
 HASH_BITS = 32
 HASHES = 1 << HASH_BITS
 
-# Half of the rest of the time went on waiting for memory: words at 2 ** 20 buckets ran at 388 MB/s without.
+# Words in 2 ** 20 buckets ran at 388 MB/s without asking ahead, at 445 with it.
 AHEAD = U64(16)
 THREE = U64(3)
 SEVEN = U64(7)
