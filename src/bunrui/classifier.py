@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,30 +13,23 @@ import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.analyzer import distinct
+from bunrui.answering import Answering
 from bunrui.calibration import Calibration, digest_of, lengths_of
-from bunrui.engines import threads
 from bunrui.engines.labels import label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
-from bunrui.kernel.analyze import Documents, Recipe
-from bunrui.learner import SETTINGS, Labels, Learner, Texts, n_docs_of
-from bunrui.models.base import log_prior
-from bunrui.models.labelprior import log_label_prior
-from bunrui.models.view import select
-from bunrui.prediction import Reader, log_sum_exp, probabilities
+from bunrui.learner import SETTINGS, Labels, Texts
+from bunrui.prediction import probabilities
 from bunrui.trained.names import is_trained
 
 if TYPE_CHECKING:
     from bunrui.explanation import Explanation, Word
-    from bunrui.trained.model import TrainedModel
-    from bunrui.trained.training import Source
 
 __all__ = ["TextClassifier"]
 
 Floats = npt.NDArray[np.float64]
 
 
-class TextClassifier(Learner):
+class TextClassifier(Answering):
     """Naive Bayes for text: learns by counting, so that it learns, unlearns and merges exactly.
 
     Parameters
@@ -82,11 +74,7 @@ class TextClassifier(Learner):
 
     def _reset(self) -> None:
         super()._reset()
-        self._reader: Reader | None = None
-        self._trained: TrainedModel | None = None
-        self._training = threading.RLock()
         self._against_rest: TextClassifier | None = None
-        self._has_label_priors = False
         self.calibration: Calibration | None = None
 
     @property
@@ -105,21 +93,6 @@ class TextClassifier(Learner):
     def scores(self, texts: Texts) -> Floats:
         """Scores (log-joint, up to what all classes share), (n_docs, n_classes) in the order of `classes_`."""
         return self._scores(texts)[1]
-
-    def _scores(self, texts: Texts) -> tuple[list[str], Floats]:
-        """Scores with the classes of their columns: another thread may learn a class at any time."""
-        if is_trained(self.model):
-            with self._trained_model() as model:
-                return model.classes, model.scores(texts)
-        if self.unseen == "smooth" and self._counting_model().presence:
-            texts = distinct(self._analyzer, texts)
-        docs, recipe, again = self._documents(texts)
-        with self._memory.lock.read():
-            reader = self._current_reader()
-            out, hard = _score(reader, docs, recipe)
-            if len(hard):
-                out[hard], _ = _score(reader, *again(hard))
-            return reader.classes, np.ascontiguousarray(out[:, reader.columns])
 
     def predict(self, texts: Texts) -> npt.NDArray[Any]:
         """The most likely label of every text, (n_docs,); ties go to the label that sorts first."""
@@ -267,64 +240,6 @@ class TextClassifier(Learner):
         with self._memory.lock.read():
             return pipeline_of(self._current_reader(), self.analyzer, self.unseen == "smooth")
 
-    def _current_reader(self) -> Reader:
-        """The reader of the counts as they are now; call with the lock held."""
-        counts = self.counts
-        reader = self._reader
-        if reader is not None and reader.view.counts is counts and reader.version == counts.version:
-            return reader
-        if not counts.n_docs:
-            raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
-        view = select(counts, self.min_df, self.max_features)
-        prior = (log_label_prior if self._has_label_priors else log_prior)(counts, self.prior)
-        if self.against_rest and isinstance(self.prior, Mapping) and not self._has_label_priors:
-            # Shares of any size will do, but for odds.
-            prior -= log_sum_exp(prior[counts.doc_count > 0][None])[0, 0]
-        scorer = self._counting_model().scorer(view, self._smoothing, prior, **self._variants())
-        reader = Reader(view, scorer, smooth_unseen=self.unseen == "smooth")
-        self._reader = reader
-        return reader
-
-    @contextmanager
-    def _trained_model(self) -> Iterator[TrainedModel]:
-        """The model of the documents as they are now, trained if need be, with the lock held."""
-        while True:
-            self._train()
-            with self._memory.lock.read():
-                # Only here: another thread may train it anew, in place, and fail.
-                model = self._trained
-                if model is not None:
-                    yield model
-                    return
-
-    def _is_trained(self) -> bool:
-        """Whether the model is that of the documents and the options as they are now."""
-        return self._trained is not None and self._trained.is_of(self.counts, self.get_params())
-
-    def _train(self) -> None:
-        from bunrui.trained.training import KeptSource
-
-        kept = self._memory.kept
-        if kept is None:
-            raise NotLearnedError(
-                f"{self.model} is trained from documents, and this classifier keeps counts only: make one with "
-                f"TextClassifier({self.model!r}), and learn the texts again"
-            )
-        self._train_from(KeptSource(kept))
-
-    def _train_from(self, source: Source) -> None:
-        from bunrui.trained.training import train
-
-        lock = self._memory.lock
-        with self._training:
-            if self._is_trained():
-                return
-            options = self.get_params()
-            # `arow` goes on in place, where nobody may look meanwhile; what is half learned is not gone on with.
-            with lock.write() if self.model == "arow" else lock.read():
-                before, self._trained = self._trained, None
-                self._trained = train(self.model, options, self._analyzer, self.counts, source, before)
-
     # As a scikit-learn estimator
 
     def fit(self, texts: Texts, labels: Labels) -> TextClassifier:
@@ -442,21 +357,3 @@ def opponent(columns: Sequence[str], positive: str, negative: str | None) -> str
     if len(columns) != 2:
         raise LabelError(f"there are {len(columns)} labels: say which one is negative")
     return next(label for label in columns if label != positive)
-
-
-def _score(reader: Reader, docs: Documents, recipe: Recipe) -> tuple[Floats, Any]:
-    """Scores by class id, and the documents that must be folded in Python first."""
-    n = n_docs_of(docs)
-    out = np.empty((n, len(reader.view.counts.labels)))
-    longest = threads.longest_document(docs, recipe)
-    if not reader.wants_table(n, int(docs.offsets[-1] - docs.offsets[0])):
-        simple = [reader.score_one(docs, recipe, d, longest) for d in range(n)]
-        if all(row is not None for row in simple):
-            for d, row in enumerate(simple):
-                out[d] = row
-            return out, np.empty(0, np.int64)
-    reader.table()
-    hard = threads.each_slice(
-        lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe)
-    )
-    return out, np.concatenate(hard)

@@ -166,7 +166,7 @@ def test_folds(run, by: str, model: str, tmp_path: Path) -> None:
     [
         (["data.csv", "--loo", "--folds", "2"], "not both"),
         (["data.csv", "--by", "id"], "give --folds K"),
-        (["data.csv", "--loo", "--by", "id"], "leave it out with --loo"),
+        (["data.csv", "--loo", "--by", "id"], "give --folds K"),
         (["data.csv", "--loo", "--separator", ""], "--separator is empty"),
         (["data.csv", "--loo", "--model", "nbsvm"], "give --folds K in place of --loo"),
         (["data.csv", "--folds", "2", "--by", "id"], "a document has no id"),

@@ -1,4 +1,4 @@
-"""Documents that predict each other: what `bunrui evaluate --loo` and `--folds` read and run."""
+"""Documents that predict each other: what `evaluate --loo`, `compare`, `tune` and `audit` read and run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bunrui.cli.console import Bar, counted, say, say_skipped
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
+from bunrui.cli.parts import Parts
 from bunrui.engines.batches import texts_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def collect(data: list[str], documents: LabelledDocuments, model: Model, analysi
     """The documents of files, or those that a classifier keeps."""
     if is_classifier(data[0]):
         if len(data) > 1:
-            raise UsageError(f"{data[0]} is a classifier: to evaluate it on DATA, leave --loo and --folds out.")
+            raise UsageError(f"{data[0]} is a classifier, and its own documents are read: give it, or DATA, not both.")
         if analysis.given() or documents != LabelledDocuments():
             raise UsageError(f"{data[0]} is a classifier: its documents are read as they were learned.")
         return _kept(data[0], model)
@@ -90,34 +91,25 @@ def _read(data: list[str], documents: LabelledDocuments, classifier: TextClassif
             bar.add(batch.num_rows)
     say_skipped(reader)
     if not texts:
-        raise DataError("there are no documents to be read: nothing was evaluated")
+        raise DataError("there are no documents to be read: nothing was done")
     return Collection(texts, labels, sources, ids, classifier, lines)
 
 
 def evaluate_alone(
-    data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis, n_folds: int | None, by: str
+    data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis, parts: Parts
 ) -> Evaluation:
     """Each document predicted by the others."""
-    from bunrui.evaluation import cross_validate, folds, leave_one_out
+    from bunrui.evaluation import cross_validate, leave_one_out
     from bunrui.trained.names import is_trained
 
     found = collect(data, documents, model, analysis)
     say_duplicates(found.texts)
-    name = found.classifier.model
-    if n_folds is None:
-        if is_trained(name):
-            raise UsageError(f"{name} would be trained {len(found.labels):,} times: give --folds K in place of --loo.")
-        return leave_one_out(found.classifier, found.texts, found.labels)
-    groups = None
-    if by in ("source", "id"):
-        groups = found.sources if by == "source" else found.ids
-        if any(group is None for group in groups):
-            raise UsageError(
-                f"a document has no {by}: give {'--id COLUMN' if by == 'id' else 'files'}, or leave --by out."
-            )
-    kind = {"label": "stratified", "order": "time"}.get(by, "grouped")
-    parts = folds(len(found.labels), found.labels, n_folds, kind=kind, groups=groups)
-    return cross_validate(found.classifier, found.texts, found.labels, parts)
+    cut, name = parts.of(found), found.classifier.model
+    if cut is not None:
+        return cross_validate(found.classifier, found.texts, found.labels, cut)
+    if is_trained(name):
+        raise UsageError(f"{name} would be trained {len(found.labels):,} times: give --folds K in place of --loo.")
+    return leave_one_out(found.classifier, found.texts, found.labels)
 
 
 def say_duplicates(texts: Any) -> None:

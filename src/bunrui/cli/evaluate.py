@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bunrui.cli.batches import labels_in, placed
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, show, to_json
-from bunrui.cli.options import Analysis, LabelledDocuments, LabelSets, Model, UsageError, file_argument
+from bunrui.cli.labelsets import LabelSets
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError, file_argument
+from bunrui.cli.parts import PANEL, Parts
 from bunrui.cli.tables import reads_tables
 from bunrui.engines.batches import texts_of
 
@@ -23,8 +25,6 @@ __all__ = ["evaluate"]
 # Probabilities of so many documents and labels are kept, to be measured at the end: 400 MB.
 _MOST_PROBABILITIES = 50_000_000
 
-_ALONE = "Without a classifier"
-
 
 def evaluate(
     file: Annotated[
@@ -34,34 +34,13 @@ def evaluate(
     model: Model,
     analysis: Analysis,
     several: LabelSets,
+    parts: Parts,
     data: Annotated[
         list[str] | None, typer.Argument(metavar="DATA", help="Documents with labels that were not learned.")
     ] = None,
     loo: Annotated[
-        bool, typer.Option("--loo", rich_help_panel=_ALONE, help="Predict each document by all the others.")
+        bool, typer.Option("--loo", rich_help_panel=PANEL, help="Predict each document by all the others.")
     ] = False,
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            "--folds",
-            metavar="K",
-            min=2,
-            rich_help_panel=_ALONE,
-            show_default=False,
-            help="Predict each of K parts by all the others.",
-        ),
-    ] = None,
-    by: Annotated[
-        Literal["label", "source", "id", "order"] | None,
-        typer.Option(
-            "--by",
-            metavar="WHAT",
-            rich_help_panel=_ALONE,
-            show_default=False,
-            help="How parts are made: label (the default: each has the same share of every label), source or id "
-            "(documents of one file, or one id, stay together), order (each part by those before it).",
-        ),
-    ] = None,
     positive: Annotated[
         str | None,
         typer.Option(
@@ -102,19 +81,16 @@ def evaluate(
     several.check()
     if several.labels and positive is not None:
         raise UsageError("--positive goes with one label for each document: leave --labels out.")
-    if loo or folds is not None or by is not None:
+    parts.check()
+    if loo or parts.folds is not None:
         from bunrui.cli.crossing import evaluate_alone
 
-        if loo and folds is not None:
+        if loo and parts.folds is not None:
             raise UsageError("--loo or --folds, not both.")
-        if loo and by is not None:
-            raise UsageError("--by says how --folds are made: leave it out with --loo.")
-        if not loo and folds is None:
-            raise UsageError("--by says how --folds are made: give --folds K, too.")
         if several.labels:
             raise UsageError("--labels goes with a classifier and DATA.")
         with interrupts("interrupted"):
-            found: Any = evaluate_alone([file, *(data or [])], documents, model, analysis, folds, by or "label")
+            found: Any = evaluate_alone([file, *(data or [])], documents, model, analysis, parts)
         _report(found, positive, json=json)
         return
     if not data:

@@ -13,7 +13,8 @@ from bunrui.cli.batches import placed
 from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure
 from bunrui.cli.cluster import Engine, predict_on_ray
 from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped
-from bunrui.cli.options import Classifier, Documents, LabelSets, Model, UsageError, check_text
+from bunrui.cli.labelsets import LabelSets
+from bunrui.cli.options import Classifier, Documents, Model, UsageError, check_text
 from bunrui.cli.stdin import Stdin
 from bunrui.cli.tables import reads_tables
 from bunrui.engines.batches import texts_of

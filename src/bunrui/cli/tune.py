@@ -14,6 +14,7 @@ from bunrui.cli.compare import check_folder, check_text
 from bunrui.cli.console import counted, interrupts, say, to_json, uninterrupted
 from bunrui.cli.live import live
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
+from bunrui.cli.parts import Parts
 
 if TYPE_CHECKING:
     from bunrui.cli.crossing import Collection
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["tune"]
 
-_PARTS = "How documents are predicted"
 _BATCH = 10_000
 
 
@@ -41,6 +41,7 @@ def tune(
         ),
     ],
     documents: LabelledDocuments,
+    parts: Parts,
     out: Annotated[str, typer.Option("--out", metavar="FILE", show_default=False, help="The classifier that is made.")],
     budget: Annotated[
         float | None,
@@ -59,28 +60,6 @@ def tune(
         Literal["accuracy", "macro_f1", "log_loss"],
         typer.Option("--metric", metavar="NAME", help="accuracy, macro_f1 or log_loss."),
     ] = "accuracy",
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            "--folds",
-            metavar="K",
-            min=2,
-            rich_help_panel=_PARTS,
-            show_default=False,
-            help="Each of K parts by all the others. By default each document is predicted by all the others.",
-        ),
-    ] = None,
-    by: Annotated[
-        Literal["label", "source", "id", "order"] | None,
-        typer.Option(
-            "--by",
-            metavar="WHAT",
-            rich_help_panel=_PARTS,
-            show_default=False,
-            help="How parts are made: label (the default: each has the same share of every label), source or id "
-            "(documents of one file, or one id, stay together), order (each part by those before it).",
-        ),
-    ] = None,
     json: Annotated[bool, typer.Option("--json", help="What was tried and chosen, as JSON.")] = False,
 ) -> None:
     """Find the settings that suit your documents, and make a classifier with them.
@@ -104,15 +83,13 @@ def tune(
     """
     from bunrui.cli.crossing import collect, say_duplicates
 
-    if by is not None and folds is None:
-        raise UsageError("--by says how --folds are made: give --folds K, too.")
+    parts.check()
     _check_new(out)
     with interrupts(f"interrupted; {out} was not made"):
         found = collect(data, documents, Model(), Analysis())
         check_text(found, data[0])
         say_duplicates(found.texts)
-        parts = None if folds is None else _parts(found, folds, by or "label")
-        tuning = _tuned(found, parts, metric=metric, budget=budget, fast=fast)
+        tuning = _tuned(found, parts.of(found), metric=metric, budget=budget, fast=fast)
         _write(out, found, tuning)
     if json:
         print(to_json(tuning.to_dict()))
@@ -129,20 +106,6 @@ def _check_new(out: str) -> None:
     if os.path.lexists(out):
         raise StoreError(f"{out} is there already, and is not overwritten: give another name, or delete it")
     check_folder(out)
-
-
-def _parts(found: Collection, n_folds: int, by: str) -> Any:
-    from bunrui.evaluation import folds
-
-    n_docs = len(found.labels)
-    if by == "label":
-        return folds(n_docs, found.labels, n_folds)
-    if by == "order":
-        return folds(n_docs, k=n_folds, kind="time")
-    groups = found.sources if by == "source" else found.ids
-    if any(group is None for group in groups):
-        raise UsageError(f"a document has no {by}: give {'--id COLUMN' if by == 'id' else 'files'}, or leave --by out.")
-    return folds(n_docs, k=n_folds, kind="grouped", groups=groups)
 
 
 def _tuned(found: Collection, parts: Any, **options: Any) -> Tuning:
@@ -179,11 +142,10 @@ def _write(out: str, found: Collection, tuning: Tuning) -> None:
         classifier = stack.enter_context(
             stored.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
         )
-        with classifier.learning() as session:
+        with classifier.learning(note={"tuned": tuning.note()}) as session:
             for rows in _batches(found.texts):
                 names = {"ids": found.ids[rows], "sources": found.sources[rows]}
                 session.add(found.texts[rows], found.labels[rows], **names)
-            session._transaction.note["tuned"] = tuning.note()
         with uninterrupted():
             stack.close()  # the file gets its name
 

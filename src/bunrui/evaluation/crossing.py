@@ -77,7 +77,7 @@ def cross_validate(
     (['spam', 'spam', 'ham', 'ham'], 2)
     """
     documents = Labelled(texts, labels)
-    checked = [_checked(fold, len(documents)) for fold in folds]
+    checked = [checked_fold(fold, len(documents)) for fold in folds]
     if not checked:
         raise DataError("there are no folds: give at least one pair of training and test rows")
     learner = _Learner(clf, documents, refit=refit or clf.model not in MODELS)
@@ -119,7 +119,7 @@ class _Learner:
         return self._clf
 
 
-def _checked(fold: tuple[Any, Any], n_docs: int) -> Fold:
+def checked_fold(fold: tuple[Any, Any], n_docs: int) -> Fold:
     """A fold whose rows are rows; they ascend, each of them once."""
     train, test = (np.unique(np.asarray(rows, np.int64)) for rows in fold)
     for rows, what in ((train, "learn"), (test, "test")):

@@ -21,7 +21,7 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import DataError
-from bunrui.evaluation.crossing import _checked
+from bunrui.evaluation.crossing import checked_fold
 from bunrui.evaluation.folding import folds as cut
 from bunrui.evaluation.loo import Corpus
 from bunrui.selection.corpus import Documents
@@ -227,7 +227,7 @@ def by_folds(documents: Documents, folds: int | Sequence[tuple[Integers, Integer
     if not folds:
         raise DataError("there are no folds: give at least one pair of training and test rows")
     return Folds(
-        documents, [_checked(fold, len(documents)) for fold in folds], f"in {len(folds)} parts, each by others"
+        documents, [checked_fold(fold, len(documents)) for fold in folds], f"in {len(folds)} parts, each by others"
     )
 
 

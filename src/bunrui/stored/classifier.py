@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -228,16 +228,18 @@ class StoredClassifier(TextClassifier):
         return lifecycle.move_label(self, label, to)
 
     @contextmanager
-    def learning(self, *, unique: bool = False) -> Iterator[Learning]:
+    def learning(self, *, unique: bool = False, note: Mapping[str, Any] | None = None) -> Iterator[Learning]:
         """Learn batch by batch in one transaction: all of it is kept when the block ends, nothing when it raises.
 
         with clf.learning() as session:
             for texts, labels in batches:
                 session.add(texts, labels)
+
+        `note` is what the log is to say of it besides.
         """
         file = self._file
         with file.lock:
-            with file.writing("learn") as transaction:
+            with file.writing("learn", **(note or {})) as transaction:
                 session = Learning(self, file.store, transaction, file.seen(needed=unique), unique)
                 yield session
                 session.finish()

@@ -1,0 +1,136 @@
+"""`Answering`: from what was learned to scores, by a formula of the counts or by a model that is trained."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis.analyzer import distinct
+from bunrui.engines import threads
+from bunrui.errors import NotLearnedError
+from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.learner import Learner, Texts, n_docs_of
+from bunrui.models.base import log_prior
+from bunrui.models.labelprior import log_label_prior
+from bunrui.models.view import select
+from bunrui.prediction import Reader, log_sum_exp
+from bunrui.trained.names import is_trained
+
+if TYPE_CHECKING:
+    from bunrui.trained.model import TrainedModel
+    from bunrui.trained.training import Source
+
+__all__ = ["Answering"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Answering(Learner):
+    """The model as it is now, made when somebody asks, and its scores; `TextClassifier` says what they mean."""
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._reader: Reader | None = None
+        self._trained: TrainedModel | None = None
+        self._training = threading.RLock()
+        self._has_label_priors = False
+
+    # Scores
+
+    def _scores(self, texts: Texts) -> tuple[list[str], Floats]:
+        """Scores with the classes of their columns: another thread may learn a class at any time."""
+        if is_trained(self.model):
+            with self._trained_model() as model:
+                return model.classes, model.scores(texts)
+        if self.unseen == "smooth" and self._counting_model().presence:
+            texts = distinct(self._analyzer, texts)
+        docs, recipe, again = self._documents(texts)
+        with self._memory.lock.read():
+            reader = self._current_reader()
+            out, hard = _score(reader, docs, recipe)
+            if len(hard):
+                out[hard], _ = _score(reader, *again(hard))
+            return reader.classes, np.ascontiguousarray(out[:, reader.columns])
+
+    # The model
+
+    def _current_reader(self) -> Reader:
+        """The reader of the counts as they are now; call with the lock held."""
+        counts = self.counts
+        reader = self._reader
+        if reader is not None and reader.view.counts is counts and reader.version == counts.version:
+            return reader
+        if not counts.n_docs:
+            raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
+        view = select(counts, self.min_df, self.max_features)
+        prior = (log_label_prior if self._has_label_priors else log_prior)(counts, self.prior)
+        if self.against_rest and isinstance(self.prior, Mapping) and not self._has_label_priors:
+            # Shares of any size will do, but for odds.
+            prior -= log_sum_exp(prior[counts.doc_count > 0][None])[0, 0]
+        scorer = self._counting_model().scorer(view, self._smoothing, prior, **self._variants())
+        reader = Reader(view, scorer, smooth_unseen=self.unseen == "smooth")
+        self._reader = reader
+        return reader
+
+    @contextmanager
+    def _trained_model(self) -> Iterator[TrainedModel]:
+        """The model of the documents as they are now, trained if need be, with the lock held."""
+        while True:
+            self._train()
+            with self._memory.lock.read():
+                # Only here: another thread may train it anew, in place, and fail.
+                model = self._trained
+                if model is not None:
+                    yield model
+                    return
+
+    def _is_trained(self) -> bool:
+        """Whether the model is that of the documents and the options as they are now."""
+        return self._trained is not None and self._trained.is_of(self.counts, self.get_params())
+
+    def _train(self) -> None:
+        from bunrui.trained.training import KeptSource
+
+        kept = self._memory.kept
+        if kept is None:
+            raise NotLearnedError(
+                f"{self.model} is trained from documents, and this classifier keeps counts only: make one with "
+                f"TextClassifier({self.model!r}), and learn the texts again"
+            )
+        self._train_from(KeptSource(kept))
+
+    def _train_from(self, source: Source) -> None:
+        from bunrui.trained.training import train
+
+        lock = self._memory.lock
+        with self._training:
+            if self._is_trained():
+                return
+            options = self.get_params()
+            # `arow` goes on in place, where nobody may look meanwhile; what is half learned is not gone on with.
+            with lock.write() if self.model == "arow" else lock.read():
+                before, self._trained = self._trained, None
+                self._trained = train(self.model, options, self._analyzer, self.counts, source, before)
+
+
+def _score(reader: Reader, docs: Documents, recipe: Recipe) -> tuple[Floats, Any]:
+    """Scores by class id, and the documents that must be folded in Python first."""
+    n = n_docs_of(docs)
+    out = np.empty((n, len(reader.view.counts.labels)))
+    longest = threads.longest_document(docs, recipe)
+    if not reader.wants_table(n, int(docs.offsets[-1] - docs.offsets[0])):
+        simple = [reader.score_one(docs, recipe, d, longest) for d in range(n)]
+        if all(row is not None for row in simple):
+            for d, row in enumerate(simple):
+                out[d] = row
+            return out, np.empty(0, np.int64)
+    reader.table()
+    hard = threads.each_slice(
+        lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe)
+    )
+    return out, np.concatenate(hard)
