@@ -1,10 +1,10 @@
 """How much probabilities are worth: raw, calibrated by leave-one-out, and beside scikit-learn's CalibratedClassifierCV.
 
-    python benchmarks/calibration.py [--corpora 20news,imdb,sms_spam,livedoor] [--lengths] [--json]
+    python benchmarks/calibration.py [--corpora 20news,imdb,sms_spam,livedoor,nsmc] [--lengths] [--json]
 
 Expected calibration error (15 bins) and log loss on the test set, of classifiers that saw the training set alone.
 `seconds` is what calibrating takes, beyond learning.  scikit-learn's counts the words of CountVectorizer (characters of
-Japanese: 2-3-grams) and takes five folds; it may change labels, bunrui's does not.
+Japanese and Korean: 2-3-grams) and takes five folds; it may change labels, bunrui's does not.
 
 With --lengths, what the length of a document is measured by: bytes, features, or nothing at all.
 """
@@ -30,9 +30,9 @@ from bunrui.evaluation import Evaluation
 from bunrui.selection import calibrate, fit_calibration
 from bunrui.selection.leftout import left_out
 
-CORPORA = ("20news", "imdb", "sms_spam", "livedoor")
+CORPORA = ("20news", "imdb", "sms_spam", "livedoor", "nsmc")
 MODELS = ("binary-complement", "multinomial")
-CHARACTERS = {"livedoor": {"analyzer": "char", "ngram_range": (2, 3)}}
+CHARACTERS = {name: {"analyzer": "char", "ngram_range": (2, 3)} for name in ("livedoor", "nsmc")}
 
 
 def row(name: str, what: str, true: list[str], shares: Any, classes: Any, seconds: float | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ All on the training set, times are the best of so many runs after one that may c
     once      the texts are read for good: counted, and kept as ids (`Corpus`); the same for all models
     pass      scores of all documents, each without itself (`Corpus.scores`)
     whole     leave_one_out from texts to metrics: all of it
+    fit       learning the texts and predicting them, from texts to labels: what says nothing about new documents
     refits    n times learn and predict, from three of them
 """
 
@@ -27,7 +28,10 @@ from bunrui import TextClassifier
 from bunrui.evaluation import Corpus, leave_one_out
 from bunrui.models import MODELS
 
-HEAD = "corpus    model               accuracy   predict      once      pass ÷ predict     whole ÷ predict  refits\n"
+HEAD = (
+    "corpus    model               accuracy   predict      once"
+    "      pass ÷ predict     whole ÷ predict  ÷ fit  refits\n"
+)
 
 
 def best_time(action: Callable[[], Any], repeats: int) -> float:
@@ -52,6 +56,10 @@ def refit_time(options: dict[str, Any], texts: Any, labels: Any) -> float:
     return best_time(lambda: [refit(row) for row in (0, n // 2, n - 1)], 1) / 3
 
 
+def _fit(clf: TextClassifier, texts: Any, labels: Any) -> None:
+    TextClassifier(**clf.get_params()).learn(texts, labels).predict(texts)
+
+
 def measure(name: str, analyzer: str, models: list[str], repeats: int) -> list[dict[str, Any]]:
     """A row for each model."""
     train = corpora.load(name).train
@@ -68,6 +76,7 @@ def measure(name: str, analyzer: str, models: list[str], repeats: int) -> list[d
         row["predict"] = best_time(lambda clf=clf: clf.predict(texts), repeats)
         row["pass"] = best_time(lambda model=model: corpus.scores(model), repeats)
         row["whole"] = best_time(lambda clf=clf: leave_one_out(clf, texts, labels), repeats)
+        row["fit"] = best_time(lambda clf=clf: _fit(clf, texts, labels), repeats)
         row["refits"] = len(texts) * refit_time({"model": model, "analyzer": analyzer}, texts, labels)
         rows.append(row)
     return rows
@@ -77,7 +86,8 @@ def line(row: dict[str, Any]) -> str:
     """A row as text."""
     ratios = [f"{row[name] * 1e3:7.0f} ms{row[name] / row['predict']:7.2f}×" for name in ("pass", "whole")]
     start = f"{row['corpus']:10}{row['model']:20}{row['accuracy']:8.4f}{row['predict'] * 1e3:7.0f} ms"
-    return f"{start}{row['once'] * 1e3:7.0f} ms{'  '.join(ratios)}{row['refits']:6.0f} s\n"
+    end = f"{row['whole'] / row['fit']:6.2f}×{row['refits']:6.0f} s\n"
+    return f"{start}{row['once'] * 1e3:7.0f} ms{'  '.join(ratios)}{end}"
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import schemathesis
+import schemathesis.specs.openapi.schemas  # before any thread runs: Python 3.11 may fail to parse modules beside others
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
