@@ -16,7 +16,7 @@ from bunrui.documents.reading import Reading, Source
 from bunrui.documents.streams import COMPRESSIONS
 from bunrui.errors import DataError, LabelError, OptionError
 
-__all__ = ["FORMATS", "find_sources", "guess"]
+__all__ = ["FORMATS", "find_sources", "guess", "kind_of"]
 
 FORMATS = (
     "csv",
@@ -82,7 +82,7 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
         path = os.fsdecode(os.fspath(sources))
         if is_address(path):
             for found in find_files(path):
-                known, compression = _kind(found.name, found.key, format)
+                known, compression = kind_of(found.name, found.key, format)
                 yield FarSource(
                     found.name, found.name, None, known, compression, label, found.size, found.filesystem, found.key
                 )
@@ -122,12 +122,12 @@ def _of_path(path: str, format: str | None, label: str | None) -> Source:
         return Source(path, path, None, format or "folder", label=label)
     if not os.path.exists(path):
         raise DataError(f"there is no file {path!r}: check the path")
-    known, compression = _kind(path, path, format)
+    known, compression = kind_of(path, path, format)
     size = os.path.getsize(path) if os.path.isfile(path) else None
     return Source(path, path, None, known, compression, label, size)
 
 
-def _kind(name: str, path: str, format: str | None) -> tuple[str, str]:
+def kind_of(name: str, path: str, format: str | None) -> tuple[str, str]:
     """The format and the compression of a file."""
     if format in ("maildir", "folder"):
         raise DataError(f"{name} is a file, and format {format!r} is read from a folder: give the folder")

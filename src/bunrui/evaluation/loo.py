@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,10 @@ from bunrui.models.rest import log_odds
 from bunrui.models.view import CountView, select
 from bunrui.prediction import probabilities
 
-__all__ = ["Corpus", "leave_one_out", "loo_log_odds", "loo_scores"]
+if TYPE_CHECKING:
+    from bunrui.stored.documents import Document
+
+__all__ = ["Corpus", "kept_documents", "leave_one_out", "loo_log_odds", "loo_scores"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -265,17 +268,24 @@ def corpus_of(clf: TextClassifier, texts: Any, labels: Any) -> Corpus:
 
 
 def own_documents(clf: TextClassifier) -> tuple[list[Any], list[list[str]]]:
+    """The texts that a classifier has kept, and their labels."""
+    documents = kept_documents(clf)
+    return [document.text for document in documents], [document.labels for document in documents]
+
+
+def kept_documents(clf: TextClassifier) -> list[Document]:
+    """The documents that a classifier has kept: all of them texts, or all of them tokens or counts."""
     from bunrui.stored import StoredClassifier
 
     if not isinstance(clf, StoredClassifier) or clf.keep != "text":
         raise OptionError("this classifier keeps no texts: give the texts and their labels")
     documents = list(clf.documents())
-    texts = [document.text for document in documents]
-    if len({isinstance(text, str) for text in texts}) > 1:
-        # Some were learned as texts, some as tokens: tokens are what they have in common.
-        features = analyzer_of(clf.analyzer).features
-        texts = [[token.text for token in features(text)] if isinstance(text, str) else text for text in texts]
-    return texts, [document.labels for document in documents]
+    if len({isinstance(document.text, str) for document in documents}) < 2:
+        return documents
+    # Some were learned as texts, some as tokens: tokens are what they have in common.
+    features = analyzer_of(clf.analyzer).features
+    tokens = [[token.text for token in features(d.text)] if isinstance(d.text, str) else d.text for d in documents]
+    return [document._replace(text=text) for document, text in zip(documents, tokens, strict=True)]
 
 
 def loo_scores(clf: TextClassifier, texts: Any = None, labels: Any = None) -> tuple[npt.NDArray[Any], Floats]:

@@ -9,7 +9,8 @@ from fastapi import FastAPI, Request, Response
 
 from bunrui import stored
 from bunrui.classifier import TextClassifier
-from bunrui.evaluation import Metrics, Tally
+from bunrui.evaluation import Metrics, Tally, leave_one_out
+from bunrui.evaluation.loo import own_documents
 from bunrui.service import schemas
 from bunrui.service.answers import slices
 from bunrui.service.core import Service, answer
@@ -42,7 +43,7 @@ def add_evaluating(app: FastAPI, service: Service) -> None:
             may_lack_body=True,
             arrow=True,
             options=("model",),
-            statuses=(409, 501),
+            statuses=(409,),
             status=202,
         ),
     )
@@ -57,10 +58,10 @@ def add_evaluating(app: FastAPI, service: Service) -> None:
             job = Job("batch", len(body.texts))
             jobs.start(job, lambda job: _predict_all(classifier, body, job))
         else:
-            leave_one_out = _leave_one_out(served.classifier.keep, classifier.model)
+            _check_leaves_out(served.classifier.keep, classifier.model)
             path, options = served.classifier.path, classifier.get_params()
             job = Job("leave-one-out", classifier.counts.n_docs)
-            jobs.start(job, lambda job: _leave_out(leave_one_out, path, options, job))
+            jobs.start(job, lambda job: _leave_out(path, options, job))
         return answer(job.to_dict(), 202, {"Location": f"/v1/evaluate/{job.id}"})
 
     @app.get(
@@ -92,30 +93,20 @@ def _predict_all(classifier: TextClassifier, body: schemas.Evaluate, job: Job) -
     return _result(tally.metrics())
 
 
-def _leave_one_out(keep: str, model: str) -> Any:
-    """The function that does it, if that can be done."""
+def _check_leaves_out(keep: str, model: str) -> None:
     if keep != "text":
         raise Problem("conflict", f"the file keeps {keep} of its documents: send texts and labels to be predicted")
     if is_trained(model):
         raise Problem("conflict", f"{model} would be trained for each document: send texts and labels to be predicted")
-    try:
-        from bunrui.evaluation import leave_one_out
-    except ImportError:
-        raise Problem("missing", "this version cannot leave one out: send texts and labels to be predicted") from None
-    return leave_one_out
 
 
-def _leave_out(leave_one_out: Any, path: str, options: dict[str, Any], job: Job) -> dict[str, Any]:
+def _leave_out(path: str, options: dict[str, Any], job: Job) -> dict[str, Any]:
     # From the file, into a memory of its own: nobody who asks or learns meanwhile has to wait.
     with closing(stored.open(path, read_only=True)) as opened:
-        documents = list(opened.documents())
+        texts, labels = own_documents(opened)
     job.add(0)
-    found = leave_one_out(
-        TextClassifier(**options),
-        [document.text for document in documents],
-        [list(document.labels) for document in documents],
-    )
-    job.add(len(documents))
+    found = leave_one_out(TextClassifier(**options), texts, labels)
+    job.add(len(texts))
     return _result(found.metrics) | told(found)
 
 

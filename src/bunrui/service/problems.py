@@ -48,7 +48,7 @@ KINDS = {
     "too-large": (413, "Too much in one request"),
     "media-type": (415, "The type of the body does not fit"),
     "wrong-host": (421, "The service has another name"),
-    "invalid": (422, "The request makes no sense"),
+    "invalid": (422, "Something in the request is not valid"),
     "internal": (500, "Something broke"),
     "missing": (501, "The service cannot do that yet"),
     "busy": (503, "Too much to do"),

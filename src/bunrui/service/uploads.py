@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from bunrui import documents
-from bunrui.documents.sources import _kind
+from bunrui.documents.sources import kind_of
 from bunrui.documents.tables import TABLES
 from bunrui.errors import DataError
 from bunrui.service.problems import Problem
@@ -103,7 +103,7 @@ class Upload:
 
     def _format(self) -> str | None:
         """None where the first bytes will tell."""
-        return _kind(self.name, self.name, None)[0] or None
+        return kind_of(self.name, self.name, None)[0] or None
 
     def _limited(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         most, n_bytes = max(_GROWTH * len(self.body), self.most_bytes), 0
