@@ -91,7 +91,8 @@ def test_a_page(run, news: Path) -> None:
     code, out, err = run("compare", "news.jsonl", *FEW, "--html", "all.html")
     assert (code, err) == (0, "wrote all.html\n") and out.startswith("100 documents")
     page = Path("all.html").read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html><meta charset='utf-8'>") and page.count("<tr") == 5
+    assert page.startswith("<!doctype html>\n<html") and page.count("<tr") == 5 and page.count("<circle") == 4
+    assert "<h1>Models compared</h1>" in page and "<bdi>news.jsonl</bdi>" in page
 
 
 def test_what_a_baseline_cannot_learn(run, tmp_path: Path) -> None:
@@ -133,6 +134,11 @@ def test_japanese_without_spaces(run, tmp_path: Path) -> None:
         (["--test", "no.csv"], 1, "error: there is no file 'no.csv': check the path\n"),
         (["--html", "no/all.html"], 1, "error: no/all.html: cannot be written: there is no such folder\n"),
         (["--html", "."], 1, "error: .: is a folder: name a file in it\n"),
+        (
+            ["--html", "news.jsonl"],
+            2,
+            "error: --html writes a page: give a name that ends in .html, not 'news.jsonl'.\n",
+        ),
     ],
 )
 def test_wrong_usage(run, news: Path, arguments: list[str], code: int, err: str) -> None:

@@ -194,3 +194,108 @@ def test_documents_that_are_not_kept_cannot_predict_each_other(run, tmp_path: Pa
 def test_copies_are_counted(run, tmp_path: Path) -> None:
     Path("data.csv").write_text(DATA + "cheap pills 1,spam,a\n")
     assert "(7.7%) are copies" in run("evaluate", "data.csv", "--loo").err
+
+
+# --- pages
+
+
+@pytest.fixture
+def letters(run, tmp_path: Path) -> Path:
+    """Forty mails of two labels, in letters.csv; two of them have the wrong label."""
+    rows = [["cheap pills no", "spam"], ["lunch at noon", "ham"]] * 20
+    names = [label for _, label in rows]
+    names[24], names[25] = names[25], names[24]
+    # What is unlike in each keeps them from being copies of each other.
+    lines = [
+        f"{text} {k} {97 * k % 41:041b},{name}" for k, ((text, _), name) in enumerate(zip(rows, names, strict=True))
+    ]
+    (tmp_path / "letters.csv").write_text("\n".join(["text,label", *lines, ""]))
+    return tmp_path / "letters.csv"
+
+
+def sections(path: str) -> list[str]:
+    import re
+
+    return re.findall("<h2 id=[^>]*>([^<]*)</h2>", Path(path).read_text(encoding="utf-8"))
+
+
+ALL = ["Summary", "Confusion", "Labels", "Calibration", "Rankings", "Learning curve", "Telling words", "Mistakes"]
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (["--loo"], "each document by all the others"),
+        (["--folds", "4"], "each of 4 parts by the others"),
+        (["--folds", "4", "--by", "order"], "each of 4 parts by the others, cut by order"),
+    ],
+)
+def test_a_page_of_documents_that_predict_each_other(run, letters: Path, how: list[str], said: str) -> None:
+    code, out, err = run("evaluate", "letters.csv", *how, "--html", "a.html", "--json")
+    assert (code, err) == (0, "wrote a.html\n") and sections("a.html") == ALL
+    page = Path("a.html").read_text(encoding="utf-8")
+    assert f"<bdi>{said}</bdi>" in page and f"{100 * json.loads(out)['accuracy']:.1f} %" in page
+    assert "letters.csv, line 26" in page and "<h1>letters.csv</h1>" in page
+
+
+def test_a_page_of_test_documents(run, mail: Path, letters: Path) -> None:
+    assert run("evaluate", "mail.bunrui", "letters.csv", "--html", "a.html", "--positive", "spam").code == 0
+    assert sections("a.html") == [name for name in ALL if name != "Learning curve"]  # of four mails there is none
+    run("learn", "more.bunrui", "letters.csv")
+    before = Path("more.bunrui").read_bytes()
+    code, out, err = run("evaluate", "more.bunrui", "mail.csv", "--html", "a.html", "--model", "multinomial")
+    assert (code, err) == (0, "wrote a.html\n") and out.startswith("accuracy ")
+    assert "Learning curve" in sections("a.html") and Path("more.bunrui").read_bytes() == before
+    assert "<bdi>multinomial</bdi>" in Path("a.html").read_text(encoding="utf-8")
+
+
+def test_a_page_of_a_trained_model_has_no_curve(run, letters: Path) -> None:
+    assert run("evaluate", "letters.csv", "--folds", "2", "--model", "nbsvm", "--html", "a.html").code == 0
+    assert sections("a.html") == [name for name in ALL if name not in ("Learning curve", "Telling words")]
+
+
+def test_a_page_of_tables(run, tmp_path: Path) -> None:
+    Path("t.csv").write_text("age,colour,label\n1,red,x\n2,blue,y\n3,red,x\n4,blue,y\n")
+    Path("u.csv").write_text("age,colour,label\n1,red,y\n2,blue,y\n")
+    run("learn", "t.bunrui", "t.csv", "--columns")
+    assert run("evaluate", "t.bunrui", "u.csv", "--html", "a.html").code == 0
+    assert "u.csv, line 2" in Path("a.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "err"),
+    [
+        (["--html", "no/a.html"], 1, "error: no/a.html: cannot be written: there is no such folder\n"),
+        (["--html", "."], 1, "error: .: is a folder: name a file in it\n"),
+        (
+            ["--html", "letters.csv"],
+            2,
+            "error: --html writes a page: give a name that ends in .html, not 'letters.csv'.\n",
+        ),
+    ],
+)
+def test_pages_that_cannot_be_written(run, letters: Path, arguments: list[str], code: int, err: str) -> None:
+    before = letters.read_bytes()
+    found = run("evaluate", "letters.csv", "--loo", *arguments)
+    assert (found.code, found.out) == (code, "") and found.err.startswith(err) and letters.read_bytes() == before
+
+
+def test_label_sets_have_no_page(run, mail: Path) -> None:
+    found = run("evaluate", "mail.bunrui", "mail.csv", "--labels", "--html", "a.html")
+    assert found.code == 2 and found.err.startswith("error: --html goes with one label for each document")
+    assert not Path("a.html").exists()
+
+
+def test_text_out_of_html_has_another_name_here(run, tmp_path: Path) -> None:
+    Path("a.csv").write_text("text,label\n<b>pills</b>,spam\npills,spam\n<b>noon</b>,ham\nnoon,ham\n")
+    assert json.loads(run("evaluate", "a.csv", "--loo", "--from-html", "--json").out)["accuracy"] == 1
+
+
+def test_a_full_disk_leaves_the_page_that_was_there(shell, letters: Path) -> None:
+    import resource
+
+    Path("a.html").write_text("the one before")
+    small = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))}
+    code, out, err = shell("evaluate", "letters.csv", "--loo", "--html", "a.html", **small)
+    assert code == 1 and out.startswith("accuracy") and err == "error: a.html: cannot be written: File too large\n"
+    assert Path("a.html").read_text() == "the one before" and not list(Path().glob(".*unfinished"))

@@ -10,6 +10,7 @@ import typer
 from bunrui.cli.console import interrupts, say, show, to_json
 from bunrui.cli.live import live
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
+from bunrui.cli.pages import check_folder, check_page, write_page
 from bunrui.cli.tables import reads_tables
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from bunrui.selection import Comparison
     from bunrui.selection.comparing import Progress
 
-__all__ = ["compare"]
+__all__ = ["check_folder", "check_text", "compare"]
 
 _ALONE = "Without test documents"
 
@@ -78,7 +79,7 @@ def compare(
     ] = False,
     html: Annotated[
         str | None,
-        typer.Option("--html", metavar="PATH", show_default=False, help="Write the table as a page, too."),
+        typer.Option("--html", metavar="PATH", show_default=False, help="Write a page with a diagram, too."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="All figures, as JSON.")] = False,
 ) -> None:
@@ -104,8 +105,7 @@ def compare(
 
     if sum((test is not None, folds is not None, loo)) > 1:
         raise UsageError("give one of --test, --folds and --loo, not several.")
-    if html is not None:
-        check_folder(html)
+    check_page(html)
     with interrupts("interrupted"):
         found = collect(data, documents, Model(), Analysis())
         check_text(found, data[0])
@@ -115,7 +115,7 @@ def compare(
         result = _compared(found, tested, models=models, analyzers=analyzers, folds=folds, loo=loo, baselines=baselines)
     for reason in result.skipped:
         say(f"left out: {reason}")
-    _report(result, html, json=json)
+    _report(result, data, html, json=json)
 
 
 def _compared(
@@ -158,27 +158,18 @@ def _growing(progress: Progress, most: int) -> Any:
     return Group(ComparisonTable(progress.done, most), line) if progress.done.rows else line
 
 
-def _report(result: Comparison, html: str | None, *, json: bool) -> None:
-    from bunrui.selection.tables import ComparisonTable, comparison_html
+def _report(result: Comparison, data: list[str], html: str | None, *, json: bool) -> None:
+    from bunrui.selection.tables import ComparisonTable
 
     if json:
         print(to_json(result.to_dict()))
     else:
         show(ComparisonTable(result))
     if html is not None:
-        page = f"<!doctype html><meta charset='utf-8'><title>Models compared</title>\n{comparison_html(result)}\n"
-        with open(html, "w", encoding="utf-8") as out:
-            out.write(page)
-        say(f"wrote {html}")
+        from bunrui.report import comparison_page
 
-
-def check_folder(path: str) -> None:
-    """Refuse at once what could not be written at the end."""
-    folder = os.path.dirname(path)
-    if folder and not os.path.isdir(folder):
-        raise FileNotFoundError(2, "cannot be written: there is no such folder", path)
-    if os.path.isdir(path):
-        raise IsADirectoryError(21, "is a folder: name a file in it", path)
+        name = ", ".join(map(os.path.basename, data))
+        write_page(html, comparison_page(result, facts=[("Data", name)]))
 
 
 def check_text(found: Collection, name: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
     from bunrui.evaluation import Evaluation
 
-__all__ = ["Collection", "collect", "evaluate_alone", "say_duplicates"]
+__all__ = ["Alone", "Collection", "collect", "evaluate_alone", "say_duplicates"]
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -28,6 +28,14 @@ class Collection(NamedTuple):
     ids: list[str | None]
     classifier: TextClassifier
     lines: list[int | None]
+
+
+class Alone(NamedTuple):
+    """Documents that predicted each other; `n_duplicates` is None where nobody looked for any."""
+
+    evaluation: Evaluation
+    collection: Collection
+    n_duplicates: int | None
 
 
 def is_classifier(path: str) -> bool:
@@ -97,31 +105,31 @@ def _read(data: list[str], documents: LabelledDocuments, classifier: TextClassif
 
 def evaluate_alone(
     data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis, parts: Parts
-) -> Evaluation:
+) -> Alone:
     """Each document predicted by the others."""
     from bunrui.evaluation import cross_validate, leave_one_out
     from bunrui.trained.names import is_trained
 
     found = collect(data, documents, model, analysis)
-    say_duplicates(found.texts)
+    n_duplicates = say_duplicates(found.texts)
     cut, name = parts.of(found), found.classifier.model
     if cut is not None:
-        return cross_validate(found.classifier, found.texts, found.labels, cut)
+        return Alone(cross_validate(found.classifier, found.texts, found.labels, cut), found, n_duplicates)
     if is_trained(name):
         raise UsageError(f"{name} would be trained {len(found.labels):,} times: give --folds K in place of --loo.")
-    return leave_one_out(found.classifier, found.texts, found.labels)
+    return Alone(leave_one_out(found.classifier, found.texts, found.labels), found, n_duplicates)
 
 
-def say_duplicates(texts: Any) -> None:
+def say_duplicates(texts: Any) -> int | None:
     """Say how many documents are copies of others, or nearly: they flatter what predicts itself."""
     if not isinstance(texts[0], str):
-        return
+        return None
     from bunrui.evaluation import find_duplicates
 
-    found = find_duplicates(texts)
-    if found.n_extra:
-        share = found.n_extra / len(texts)
+    n_extra = find_duplicates(texts).n_extra
+    if n_extra:
         say(
-            f"{counted(found.n_extra, 'document')} ({share:.1%}) are copies, or near copies, of others: what documents "
-            "say of their copies flatters"
+            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) are copies, or near copies, of others: what "
+            "documents say of their copies flatters"
         )
+    return n_extra

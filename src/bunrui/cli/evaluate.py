@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bunrui.cli.batches import labels_in, placed
+from bunrui.cli.batches import labels_in, place, placed
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, show, to_json
 from bunrui.cli.labelsets import LabelSets
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError, file_argument
+from bunrui.cli.pages import check_page, page_of_test, page_of_themselves, write_page
 from bunrui.cli.parts import PANEL, Parts
 from bunrui.cli.tables import reads_tables
 from bunrui.engines.batches import texts_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from bunrui.classifier import TextClassifier
     from bunrui.documents import Reader
     from bunrui.evaluation import MultilabelMetrics
@@ -24,6 +28,16 @@ __all__ = ["evaluate"]
 
 # Probabilities of so many documents and labels are kept, to be measured at the end: 400 MB.
 _MOST_PROBABILITIES = 50_000_000
+_MOST_CHARACTERS = 100_000_000  # of documents that are kept for a page
+
+
+@dataclass(frozen=True)
+class _Analysis(Analysis):
+    """How text becomes features; --html is the page here, as in `compare` and `explain`."""
+
+    html: Annotated[
+        bool, typer.Option("--from-html", rich_help_panel="Analyzer", help="Take the text out of HTML first.")
+    ] = False
 
 
 def evaluate(
@@ -32,7 +46,7 @@ def evaluate(
     ],
     documents: LabelledDocuments,
     model: Model,
-    analysis: Analysis,
+    analysis: _Analysis,
     several: LabelSets,
     parts: Parts,
     data: Annotated[
@@ -48,6 +62,15 @@ def evaluate(
             metavar="LABEL",
             show_default=False,
             help="The label that is looked for, such as spam: adds 1-ROCA% and recall at few false positives.",
+        ),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            "--html",
+            metavar="PATH",
+            show_default=False,
+            help="Write a page with diagrams and mistakes, too. It holds texts of documents.",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="All metrics, as JSON.")] = False,
@@ -72,7 +95,7 @@ def evaluate(
 
       bunrui evaluate mail.bunrui test.csv
       bunrui evaluate mail.bunrui test.csv --model multinomial --alpha 1
-      bunrui evaluate train.csv --loo
+      bunrui evaluate train.csv --loo --html report.html
       bunrui evaluate mail.bunrui --loo --positive spam
       bunrui evaluate train.csv --folds 5 --model nbsvm
       bunrui evaluate train.parquet --folds 5 --by source --json | jq .macro.f1
@@ -81,7 +104,10 @@ def evaluate(
     several.check()
     if several.labels and positive is not None:
         raise UsageError("--positive goes with one label for each document: leave --labels out.")
+    if several.labels and page is not None:
+        raise UsageError("--html goes with one label for each document: leave --labels out.")
     parts.check()
+    check_page(page)
     if loo or parts.folds is not None:
         from bunrui.cli.crossing import evaluate_alone
 
@@ -89,9 +115,12 @@ def evaluate(
             raise UsageError("--loo or --folds, not both.")
         if several.labels:
             raise UsageError("--labels goes with a classifier and DATA.")
+        data = [file, *(data or [])]
         with interrupts("interrupted"):
-            found: Any = evaluate_alone([file, *(data or [])], documents, model, analysis, parts)
-        _report(found, positive, json=json)
+            alone = evaluate_alone(data, documents, model, analysis, parts)
+            evaluation = _report(alone.evaluation, positive, json=json)
+            if page is not None:
+                write_page(page, page_of_themselves(data, alone._replace(evaluation=evaluation), parts))
         return
     if not data:
         raise UsageError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
@@ -102,12 +131,17 @@ def evaluate(
     with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened))
         classifier = model.of(opened)
-        found = _of_sets(classifier, reader, several) if several.labels else _of_labels(classifier, reader)
-    _report(found, positive, json=json)
+        if several.labels:
+            _report(_of_sets(classifier, reader, several), positive, json=json)
+            return
+        wrong = _Wrong() if page is not None else None
+        evaluation = _report(_of_labels(classifier, reader, wrong), positive, json=json)
+        if page is not None and wrong is not None:
+            write_page(page, page_of_test(file, data, opened, classifier, evaluation, wrong.documents))
 
 
-def _report(found: Any, positive: str | None, *, json: bool) -> None:
-    """Show what was measured."""
+def _report(found: Any, positive: str | None, *, json: bool) -> Any:
+    """Show what was measured, and return it."""
     import dataclasses
 
     from bunrui.evaluation import Evaluation, Metrics, MultilabelMetrics
@@ -118,7 +152,7 @@ def _report(found: Any, positive: str | None, *, json: bool) -> None:
         raise UsageError("--positive goes with one label for each document, and with fewer documents.")
     if json:
         print(to_json(found.to_dict()))
-        return
+        return found
     from bunrui import report
 
     if isinstance(found, MultilabelMetrics):
@@ -127,10 +161,29 @@ def _report(found: Any, positive: str | None, *, json: bool) -> None:
         show(report.metrics_tables(found))
     else:
         show(report.evaluation_tables(found))
+    return found
 
 
-def _of_labels(classifier: TextClassifier, reader: Reader) -> Any:
-    """An Evaluation; of too many documents, Metrics."""
+class _Wrong:
+    """Documents that are predicted wrongly, by their rows, with where they come from; as many as there is room for."""
+
+    def __init__(self) -> None:
+        self.documents: dict[int, tuple[Any, str]] = {}
+        self._n_docs = self._n_characters = 0
+
+    def add(self, batch: pa.RecordBatch, texts: Any, predicted: Any) -> None:
+        """Look at the next documents."""
+        for row, (true, answer) in enumerate(zip(batch["label"].to_pylist(), predicted.tolist(), strict=True)):
+            is_right = answer == true if isinstance(true, str) else answer in true
+            if not is_right and self._n_characters < _MOST_CHARACTERS:
+                document = texts[row] if isinstance(texts, list) else texts[row].as_py()
+                self.documents[self._n_docs + row] = document, place(batch, row).removesuffix(": ")
+                self._n_characters += len(document)
+        self._n_docs += batch.num_rows
+
+
+def _of_labels(classifier: TextClassifier, reader: Reader, wrong: _Wrong | None) -> Any:
+    """An Evaluation; of too many documents, Metrics, and no page can be made."""
     import numpy as np
 
     from bunrui.engines.stream import ahead
@@ -148,6 +201,8 @@ def _of_labels(classifier: TextClassifier, reader: Reader) -> Any:
             predicted = names[scores.argmax(axis=1)]
             tally.add(batch["label"], predicted)
             labels |= labels_in(batch)
+            if wrong is not None:
+                wrong.add(batch, texts, predicted)
             bar.add(batch.num_rows)
             n_kept += scores.size
             if n_kept <= _MOST_PROBABILITIES:
@@ -157,6 +212,8 @@ def _of_labels(classifier: TextClassifier, reader: Reader) -> Any:
     _check_read(reader, bar)
     _say_unknown(labels, known)
     if n_kept > _MOST_PROBABILITIES:
+        if wrong is not None:
+            raise UsageError(f"{counted(bar.n_docs, 'document')} are too many for a page: leave --html out.")
         say(f"{counted(bar.n_docs, 'document')} are too many to measure their probabilities")
         return tally.metrics()
     predictions, probabilities = np.concatenate(found), np.concatenate(shares)

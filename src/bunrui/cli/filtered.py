@@ -13,7 +13,7 @@ from datetime import date, time
 from typing import TYPE_CHECKING, Any
 
 from bunrui.cli.console import to_json
-from bunrui.cli.output import _finished, _format_of, open_table
+from bunrui.cli.output import finished, format_of, open_table
 from bunrui.errors import DataError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _BLOCK = 16 << 20
 
 def check_output(path: str) -> None:
     """Refuse a name that does not tell the format."""
-    _format_of(path, _SUFFIXES)
+    format_of(path, _SUFFIXES)
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def open_rows(path: str | None, selection: Selection, *, scores: bool) -> Iterat
         yield show
         return
     schema = None
-    if _format_of(path, _SUFFIXES) == "parquet":
+    if format_of(path, _SUFFIXES) == "parquet":
         schema = selection.originals.schema()
         if schema is None:
             with _lines_to_parquet(path, scores) as write:
@@ -62,7 +62,7 @@ def open_rows(path: str | None, selection: Selection, *, scores: bool) -> Iterat
         with _tables(path, schema, scores) as write:
             yield write
         return
-    with _finished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+    with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
         yield lambda rows: file.writelines([f"{line}\n" for line in lines_of(rows, scores)])
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bunrui.cli.predict import Answer
 
-__all__ = ["open_table", "open_writer"]
+__all__ = ["finished", "format_of", "open_table", "open_writer"]
 
 _TAB = "\t"
 
@@ -52,17 +52,17 @@ def open_writer(path: str | None, classes: list[str], *, json: bool) -> Iterator
     if path is None:
         yield (_JsonLines if json else _PlainLines)(sys.stdout, classes)
         return
-    format = _format_of(path, _SUFFIXES)
-    with _finished(path) as unfinished, _file_writer(format, unfinished, classes) as writer:
+    format = format_of(path, _SUFFIXES)
+    with finished(path) as unfinished, _file_writer(format, unfinished, classes) as writer:
         yield writer
 
 
 @contextmanager
 def open_table(path: str) -> Iterator[Callable[[pa.Table], None]]:
     """A function that writes tables with the same columns, one after the other."""
-    format = _format_of(path, {suffix: format for suffix, format in _SUFFIXES.items() if format != "jsonl"})
+    format = format_of(path, {suffix: format for suffix, format in _SUFFIXES.items() if format != "jsonl"})
     writer: Any = None
-    with _finished(path) as unfinished, open(unfinished, "wb") as sink:
+    with finished(path) as unfinished, open(unfinished, "wb") as sink:
 
         def write(table: pa.Table) -> None:
             nonlocal writer
@@ -75,7 +75,7 @@ def open_table(path: str) -> Iterator[Callable[[pa.Table], None]]:
             writer.close()
 
 
-def _format_of(path: str, suffixes: dict[str, str]) -> str:
+def format_of(path: str, suffixes: dict[str, str]) -> str:
     format = suffixes.get(os.path.splitext(path)[1].lower())
     if format is None:
         raise UsageError(f"the name {path!r} does not tell the format: give it one of {' '.join(suffixes)}")
@@ -83,7 +83,7 @@ def _format_of(path: str, suffixes: dict[str, str]) -> str:
 
 
 @contextmanager
-def _finished(path: str) -> Iterator[str]:
+def finished(path: str) -> Iterator[str]:
     """The name of a file beside the path, which gets that name when the block has written all of it."""
     if os.path.isdir(path):
         raise IsADirectoryError(21, "is a folder: name a file in it", path)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from bunrui.evaluation.crossing import CrossValidation, cross_validate
     from bunrui.evaluation.duplicates import DuplicateGroup, Duplicates, find_duplicates
     from bunrui.evaluation.folding import Fold, folds
+    from bunrui.evaluation.learning import LearningCurve, learning_curve
     from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
     from bunrui.evaluation.multilabel import LabelMetrics, MultilabelMetrics, measure_labels
     from bunrui.evaluation.result import Evaluation
@@ -27,6 +28,7 @@ __all__ = [
     "Fold",
     "Interval",
     "LabelMetrics",
+    "LearningCurve",
     "Macro",
     "McNemar",
     "Metrics",
@@ -39,6 +41,7 @@ __all__ = [
     "cross_validate",
     "find_duplicates",
     "folds",
+    "learning_curve",
     "leave_one_out",
     "loo_log_odds",
     "loo_scores",
@@ -57,6 +60,7 @@ _HOMES = {
     "Fold": "folding",
     "Interval": "uncertainty",
     "LabelMetrics": "multilabel",
+    "LearningCurve": "learning",
     "McNemar": "uncertainty",
     "MultilabelMetrics": "multilabel",
     "bootstrap": "uncertainty",
@@ -64,6 +68,7 @@ _HOMES = {
     "cross_validate": "crossing",
     "find_duplicates": "duplicates",
     "folds": "folding",
+    "learning_curve": "learning",
     "leave_one_out": "loo",
     "loo_log_odds": "loo",
     "loo_scores": "loo",

@@ -167,6 +167,11 @@ class Evaluation:
         """Precision over recall of a label (by default the positive one); thresholds as for `roc_curve`."""
         return ranking.precision_recall_curve(*self._against_rest(label))
 
+    @cached_property
+    def given_probability(self) -> Floats:
+        """The probability of the labels that the document has, (n_docs,)."""
+        return np.asarray(np.where(self._own, self._filled, 0).sum(axis=1))
+
     def interval(
         self,
         metric: str | OfConfusion = "accuracy",
@@ -188,6 +193,11 @@ class Evaluation:
             found["one_minus_roca_percent"] = _defined(self.one_minus_roca_percent)
             found["recall_at_fpr"] = {str(fpr): _defined(self.recall_at_fpr(fpr)) for fpr in FALSE_POSITIVE_RATES}
         return found
+
+    def _repr_html_(self) -> str:
+        from bunrui.evaluation.drawn import evaluation_html
+
+        return evaluation_html(self)
 
     @cached_property
     def _labels(self) -> list[str]:

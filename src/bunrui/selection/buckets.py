@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.analyzer import given_recipe
 from bunrui.engines import threads
 from bunrui.errors import OptionError
 from bunrui.kernel import ratio as kernel
 from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.buckets import HASH_BITS
 from bunrui.kernel.compile import run
 from bunrui.kernel.workspace import scratch_for
 
@@ -32,7 +32,7 @@ TARGET, RAW = 0, 1
 
 # The features with the lowest hashes are told apart, to count them: 8 MB of bits for each thread.
 _MARKED_BITS = 26
-_SAMPLE = 1 << (kernel.HASH_BITS - _MARKED_BITS)
+_SAMPLE = 1 << (HASH_BITS - _MARKED_BITS)
 _FEWEST_BITS = 8
 _STAMPS = 0xFFFF_FFFF
 
@@ -83,7 +83,7 @@ class Buckets:
             )
         self._analyzer = analyzer
         self._bits = bits
-        self._shift = kernel.HASH_BITS - bits
+        self._shift = HASH_BITS - bits
         self._weigh = weigh
         self._rooms: list[_Room] = []
         self._weights: Floats | None = None
@@ -154,7 +154,7 @@ class Buckets:
 def documents_of(analyzer: Analyzer, texts: Any) -> tuple[Documents, Recipe, Again]:
     """Buffers, what to do with them, and the same for some documents folded in Python."""
     if inputs.is_given(texts):
-        return inputs.given(texts), given_recipe(), _never
+        return inputs.given(texts), analyzer.given, _never
     array = inputs.strings(texts)
     return analyzer.documents(array), analyzer.recipe, lambda rows: analyzer.refold(inputs.pick(array, rows))
 

@@ -108,7 +108,7 @@ class Comparison:
         return f"<Comparison: {len(self.rows)} rows, {self.n_docs} documents, {self.how}; first: {self.rows[0]!r}>"
 
     def _repr_html_(self) -> str:
-        from bunrui.selection.tables import comparison_html
+        from bunrui.selection.drawn import comparison_html
 
         return comparison_html(self)
 

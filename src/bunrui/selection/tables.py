@@ -1,9 +1,8 @@
-"""Comparisons and searches → tables in the terminal and in HTML."""
+"""Comparisons and searches → tables in the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
 
 from rich.box import SIMPLE_HEAD
@@ -14,7 +13,7 @@ from rich.text import Text
 from bunrui.selection.comparison import Comparison, Row
 from bunrui.selection.search import Search
 
-__all__ = ["ComparisonTable", "comparison_html", "short", "trial_table"]
+__all__ = ["COLUMNS", "LEGEND", "ComparisonTable", "cells_of", "headline", "short", "trial_table"]
 
 _WIDE = 112  # from here on, all columns have room
 
@@ -32,7 +31,7 @@ _QUALITY = (
     _Column("vs. first", is_number=False),
 )
 _COST = (_Column("learn"), _Column("predict"), _Column("features"), _Column("cells"))
-_COLUMNS = (*_NAMES, *_QUALITY, *_COST)
+COLUMNS = (*_NAMES, *_QUALITY, *_COST)
 
 
 class ComparisonTable(NamedTuple):
@@ -45,47 +44,31 @@ class ComparisonTable(NamedTuple):
     most: int | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text(_headline(self.comparison))
+        yield Text(headline(self.comparison))
         if options.max_width >= _WIDE:
-            yield self._table(_COLUMNS)
+            yield self._table(COLUMNS)
         else:
             yield self._table((*_NAMES, *_QUALITY))
             if self.most is None:
                 yield self._table((*_NAMES, *_COST))
         if self.most is None:
-            yield Text(_LEGEND, "dim")
+            yield Text(LEGEND, "dim")
         elif len(self.comparison.rows) > self.most:
             yield Text(f"and {len(self.comparison.rows) - self.most} more", "dim")
 
     def _table(self, columns: Sequence[_Column]) -> Table:
         table = _table(columns)
         for row in self.comparison.rows[: self.most]:
-            cells = dict(zip(_COLUMNS, _cells(row), strict=True))
+            cells = dict(zip(COLUMNS, cells_of(row), strict=True))
             table.add_row(*(Text(cells[column]) for column in columns), style="bold" if row.verdict == "first" else "")
         return table
 
 
-_LEGEND = (
+LEGEND = (
     "95 %: bootstrap interval of the accuracy\n"
     "tied: not to be told from the first by McNemar's test at 5 %; + only this one is right, − only the first\n"
     "learn, predict: MB/s in this run; cells: numbers that the model keeps"
 )
-
-
-def comparison_html(comparison: Comparison) -> str:
-    """The same as HTML."""
-    head = "".join(_html_cell("th", column, column.name) for column in _COLUMNS)
-    lines = []
-    for row in comparison.rows:
-        cells = (_html_cell("td", column, text) for column, text in zip(_COLUMNS, _cells(row), strict=True))
-        weight = "font-weight:bold;" if row.verdict == "first" else ""
-        lines.append(f"<tr style='{weight}background:none'>{''.join(cells)}</tr>")
-    legend = escape(_LEGEND).replace("\n", "<br>")
-    return (
-        f"<div style='color:inherit;background:none'><p>{escape(_headline(comparison))}</p>"
-        f"<table style='border-collapse:collapse;color:inherit'><tr>{head}</tr>{''.join(lines)}</table>"
-        f"<p style='opacity:.7'>{legend}</p></div>"
-    )
 
 
 def trial_table(search: Search, most: int) -> Table:
@@ -112,12 +95,14 @@ def short(number: float | None) -> str:
     return f"{number:.3g}"
 
 
-def _headline(comparison: Comparison) -> str:
+def headline(comparison: Comparison) -> str:
+    """How many documents, and how they were predicted."""
     documents = "1 document" if comparison.n_docs == 1 else f"{comparison.n_docs:,} documents"
     return f"{documents}, predicted {comparison.how}"
 
 
-def _cells(row: Row) -> list[str]:
+def cells_of(row: Row) -> list[str]:
+    """What stands in `COLUMNS`."""
     return [
         row.model,
         row.features,
@@ -143,9 +128,3 @@ def _table(columns: Sequence[_Column]) -> Table:
     for column in columns:
         table.add_column(column.name, justify="right" if column.is_number else "left", no_wrap=True)
     return table
-
-
-def _html_cell(tag: str, column: _Column, text: str) -> str:
-    side = "right" if column.is_number else "left"
-    style = f"text-align:{side};padding:.1em .8em .1em 0;border:0;background:none;color:inherit;white-space:nowrap"
-    return f"<{tag} style='{style}'>{escape(text)}</{tag}>"

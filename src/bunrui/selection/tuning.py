@@ -61,6 +61,11 @@ class Tuning:
     def __repr__(self) -> str:
         return f"<Tuning: {self.settings.describe()}, {self.metric} {self.value:.4f}, {self.n_tried} settings tried>"
 
+    def _repr_html_(self) -> str:
+        from bunrui.selection.drawn import tuning_html
+
+        return tuning_html(self)
+
     @property
     def settings(self) -> Settings:
         return self.choice.chosen.settings

@@ -9,6 +9,7 @@ import numpy as np
 
 from bunrui.classifier import TextClassifier
 from bunrui.evaluation import Evaluation
+from bunrui.report.excerpts import readable
 from bunrui.service.jobs import Job
 from bunrui.stored.documents import Document
 
@@ -86,7 +87,5 @@ def shown_text(document: Any) -> str:
     >>> shown_text(["cheap", "pills"]), shown_text({"pills": 2})
     ('cheap pills', 'pills ×2')
     """
-    if isinstance(document, dict):
-        document = (f"{word} ×{n}" for word, n in document.items())
-    text = document if isinstance(document, str) else " ".join(document)
+    text = readable(document)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

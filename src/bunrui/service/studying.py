@@ -15,10 +15,11 @@ from fastapi import FastAPI, Request, Response
 
 from bunrui import stored
 from bunrui.classifier import TextClassifier
+from bunrui.evaluation.loo import kept_documents
 from bunrui.service import schemas
 from bunrui.service.comparing import compare_all
 from bunrui.service.core import Service, answer
-from bunrui.service.curves import learning_curve
+from bunrui.service.curves import find_curve
 from bunrui.service.jobs import Job
 from bunrui.service.mistakes import find_mistakes
 from bunrui.service.openapi import described
@@ -50,7 +51,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
 
         def study(job: Job) -> dict[str, Any]:
             with closing(stored.open(served.classifier.path, read_only=True)) as opened:
-                documents = list(opened.documents())
+                documents = kept_documents(opened)
             job.add(0)
             empty = TextClassifier(**options)
             empty.set_calibration(calibration)
@@ -85,7 +86,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
         ),
     )
     async def curve() -> Response:
-        return start("curve", learning_curve)
+        return start("curve", find_curve)
 
     @app.post(
         "/v1/compare",
