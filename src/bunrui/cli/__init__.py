@@ -4,7 +4,7 @@
     commands.py   the names of the commands; a command's module is imported when it is called
     options.py    options that several commands share
     console.py    what is said on stderr, tables on stdout
-    output.py     how predictions are written
+    output.py     how predictions are written; pages.py, how pages are
     wording.py    messages of the library in the words of the command line
     kept.py       what a file must keep for a command
     cluster.py    learn and predict with --engine ray
