@@ -6,15 +6,17 @@
 PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
+DOCS_VENV := .venv-docs
 RUN := $(VENV)/bin/python
 
-# Both stamps lie in their environment, so that deleting the environment is enough to have it made again.
+# The stamps lie in their environments, so that deleting one is enough to have it made again.
 STAMP := $(VENV)/.installed
 BENCH_STAMP := $(BENCH_VENV)/.installed
+DOCS_STAMP := $(DOCS_VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all browser check bench clean
+.PHONY: help demo test test-all browser check bench docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +52,10 @@ bench: $(BENCH_STAMP) ## speed, latency and memory beside other libraries, in an
 	$(BENCH_VENV)/bin/python benchmarks/latency.py
 	$(BENCH_VENV)/bin/python benchmarks/memory.py
 
+docs: $(DOCS_STAMP) ## the guide, as pages in build/guide; every warning is an error
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/python -m mkdocs build --strict
+	@echo "The guide is in build/guide: python3 -m http.server --directory build/guide"
+
 clean: ## remove caches and built files; the environments stay
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
@@ -64,6 +70,15 @@ $(BENCH_STAMP): pyproject.toml benchmarks/requirements.txt
 	@$(call make_venv,$(BENCH_VENV))
 	@echo "Installing bunrui and what it is compared with into $(BENCH_VENV); the first time this takes minutes."
 	@$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[ja,zh,ko]' -r benchmarks/requirements.txt
+	@touch $@
+
+# The guide is made from the sources as they lie there: bunrui itself, and what it needs, need not be installed.
+$(DOCS_STAMP): pyproject.toml
+	@$(call make_venv,$(DOCS_VENV))
+	@echo "Installing what makes the guide into $(DOCS_VENV)."
+	@$(DOCS_VENV)/bin/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		print(*project["optional-dependencies"]["docs"], sep="\n")' > $(DOCS_VENV)/requirements.txt
+	@$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $(DOCS_VENV)/requirements.txt
 	@touch $@
 
 # $(call make_venv,FOLDER): an environment with pip in FOLDER, unless there is one; one made by hand is kept.

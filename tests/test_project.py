@@ -46,7 +46,7 @@ def test_core_dependencies() -> None:
 
 def test_extras() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert set(extras) == {*EXTRAS, "all", "dev"}
+    assert set(extras) == {*EXTRAS, "all", "dev", "docs"}
     assert {extra: names(extras[extra]) for extra in EXTRAS} == EXTRAS
     assert extras["all"] == [f"bunrui[{','.join(EXTRAS)}]"]
 
