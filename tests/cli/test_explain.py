@@ -26,6 +26,14 @@ def test_explain(run, mail: Path) -> None:
     ]
 
 
+def test_a_mail_is_read_as_predict_reads_it(shell, mail: Path) -> None:
+    letter = "From: a@b.c\nTo: d@e.f\nSubject: pills\nContent-Transfer-Encoding: base64\n\nY2hlYXAgcGlsbHM=\n"
+    predicted = json.loads(shell("predict", "mail.bunrui", "--json", stdin=letter).out)
+    explained = json.loads(shell("explain", "mail.bunrui", "--json", stdin=letter).out)
+    assert "cheap pills" in explained["text"]
+    assert explained["label"] == predicted["label"]
+
+
 def test_explain_from_a_pipe(shell, mail: Path) -> None:
     assert shell("explain", "mail.bunrui", stdin="pills").out.startswith(" spam  85.4% against  ham  14.6%")
 

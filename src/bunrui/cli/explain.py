@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,6 +93,11 @@ def _standard_input() -> str:
     data = sys.stdin.buffer.read()
     if not data:
         raise UsageError("the standard input is empty: give TEXT, or text on the standard input.")
+    from bunrui.documents import read
+    from bunrui.documents.sources import is_mail
+
+    if is_mail(data):  # as `predict` reads it
+        return str(next(iter(read(io.BytesIO(data), format="eml", labelled=False)))["text"][0].as_py())
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -16,7 +16,7 @@ from bunrui.documents.reading import Reading, Source
 from bunrui.documents.streams import COMPRESSIONS
 from bunrui.errors import DataError, LabelError, OptionError
 
-__all__ = ["FORMATS", "find_sources", "guess", "kind_of"]
+__all__ = ["FORMATS", "find_sources", "guess", "is_mail", "kind_of"]
 
 FORMATS = (
     "csv",
@@ -144,7 +144,7 @@ _HEADERS = re.compile(rb"(?:[A-Za-z][\w-]*:[ \t][^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?
 _MAIL = (b"from", b"to", b"subject", b"date", b"received", b"message-id", b"mime-version", b"return-path")
 
 
-def _is_mail(head: bytes) -> bool:
+def is_mail(head: bytes) -> bool:
     """Whether bytes begin with the headers of a mail, such as `Subject: …`: three usual ones, then an empty line."""
     block = _HEADERS.match(head)
     names = re.findall(rb"^([A-Za-z][\w-]*):", block[0].lower(), flags=re.MULTILINE) if block else []
@@ -163,7 +163,7 @@ def guess(head: bytes, reading: Reading) -> str:
         return "arrow"
     if re.match(rb"From \S+[^\n]*\d\d?:\d\d[^\n]*\n", head):
         return "mbox"
-    if _is_mail(head):
+    if is_mail(head):
         return "eml"
     try:
         text = head.decode(reading.options.encoding, "replace").lstrip("\ufeff").lstrip()
