@@ -91,8 +91,32 @@ def test_a_page(run, rows: list[tuple[str, str]]) -> None:
     code, out, err = run("audit", "train.csv", "--html", "look.html")
     page = Path("look.html").read_text(encoding="utf-8")
     assert (code, out) == (0, "") and err.startswith("wrote look.html\n")
-    assert page.startswith("<!doctype html>") and "<script>" not in page and "&lt;script&gt;" in page
+    assert page.startswith("<!doctype html>") and page.count("<script>") == 1  # its own
+    assert "&lt;script&gt;" in page and "<script>pills" not in page and "Content-Security-Policy" in page
     assert "train.csv:4" in page and "Copies with different labels" in page
+
+
+def test_a_page_a_table_and_json_at_once(run, rows: list[tuple[str, str]]) -> None:
+    write("train.csv", rows)
+    code, out, _ = run("audit", "train.csv", "--html", "look.html", "-o", "fixes.csv", "--json")
+    assert code == 0 and json.loads(out)["documents"] == len(rows)
+    assert Path("look.html").exists() and Path("fixes.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--html", "mail.bunrui"], 2, "--html writes a page: give a name that ends in .html, not 'mail.bunrui'."),
+        (["--output", "mail.bunrui"], 2, "--output writes a table to be edited: give a name that ends in .csv"),
+        (["--output", "train.csv"], 1, "train.csv: is there already, and may have been edited: give another name"),
+        (["--output", "no/x.csv"], 1, "no/x.csv: cannot be written: there is no such folder"),
+    ],
+)
+def test_nothing_is_written_over(run, file: str, arguments: list[str], code: int, message: str) -> None:
+    before = {path: path.read_bytes() for path in map(Path, (file, "train.csv"))}
+    found = run("audit", file, *arguments)
+    assert found.code == code and found.err.startswith(f"error: {message}")
+    assert before == {path: path.read_bytes() for path in before}
 
 
 # --- files that people edit
@@ -149,7 +173,38 @@ def test_what_spreadsheets_make_of_it(run, file: str) -> None:
     edit("fixes.csv", {"cheap money now": "無料"})
     text = Path("fixes.csv").read_text(encoding="utf-8").replace(",", ";")
     Path("fixes.csv").write_text("\ufeff" + text.replace("\n", "\r\n"), encoding="utf-8", newline="")
-    assert run("audit", file, "--apply", "fixes.csv").out == "1\tham → 無料\n"
+    found = run("audit", file, "--apply", "fixes.csv")
+    assert found.out == "1\tham → 無料\n"
+    assert found.err.startswith("new: no other document had the label 無料\n")
+
+
+def test_copies_are_changed_together(run, rows: list[tuple[str, str]]) -> None:
+    write("train.csv", [*rows, ("cheap money now", "ham"), ("cheap money now", "spam")])
+    run("learn", "mail.bunrui", "train.csv")
+    run("audit", "mail.bunrui", "-o", "fixes.csv")
+    with open("fixes.csv", encoding="utf-8-sig", newline="") as written:
+        found = {(row["text"], row["given"]): row["copies"] for row in csv.DictReader(written)}
+    assert found["cheap money now", "ham"] == "2" and found["cheap money now", "spam"] == "1"
+    edit("fixes.csv", {"cheap money now": " spam"})
+    assert run("audit", "mail.bunrui", "--apply", "fixes.csv") == (
+        0,
+        "2\tham → spam\n",
+        "relabelled 2 documents of mail.bunrui; 'bunrui undo mail.bunrui' takes that back\n",
+    )
+
+
+def test_copies_do_not_swap_their_labels(run, rows: list[tuple[str, str]]) -> None:
+    write("train.csv", [*rows, ("twice", "ham"), ("twice", "spam")])
+    run("learn", "mail.bunrui", "train.csv")
+    run("audit", "mail.bunrui", "-o", "fixes.csv")
+    lines = Path("fixes.csv").read_text(encoding="utf-8-sig").splitlines()
+    twice = [n for n, line in enumerate(lines) if line.endswith(",twice")]
+    for n in twice:
+        digest, label, rest = lines[n].split(",", 2)
+        lines[n] = f"{digest},{'spam' if label == 'ham' else 'ham'},{rest}"
+    Path("fixes.csv").write_text("\n".join(lines) + "\n")
+    code, _, err = run("audit", "mail.bunrui", "--apply", "fixes.csv")
+    assert code == 1 and err.startswith(f"error: fixes.csv, lines {twice[0] + 1} and {twice[1] + 1}: these are copies")
 
 
 def test_formulas_are_not_for_spreadsheets(run, rows: list[tuple[str, str]]) -> None:
@@ -186,6 +241,11 @@ def test_several_labels(run) -> None:
         ("digest,label,given\n{d}\n", "fixes.csv, line 2: this is no row of 'bunrui audit': edit nothing but label"),
         ("digest,label,given\n{d},,ham\n", "fixes.csv, line 2: the label is empty: give one, or the one that it had"),
         (
+            "digest,label,given\n{d},ham,spam\n{d},news,spam\n",
+            "fixes.csv, lines 2 and 3: these are the same text with the same label: change both, or neither",
+        ),
+        ('digest,label,given\n{d},"ham', "fixes.csv cannot be read as CSV: unexpected end of data"),
+        (
             "digest,label,given\n{0},spam,ham\n",
             "fixes.csv, line 2: no document of mail.bunrui has the digest {0}: audit mail.bunrui again",
         ),
@@ -219,7 +279,6 @@ def test_bytes_that_are_no_text(run, file: str) -> None:
         (["train.csv", "--apply", "x"], "--apply changes a classifier, and train.csv is none: correct DATA itself."),
         (["mail.bunrui", "train.csv"], "mail.bunrui is a classifier: give it alone, or DATA alone."),
         (["mail.bunrui", "--apply", "x", "--json"], "--apply goes without --top, --json, --html and --output."),
-        (["train.csv", "--json", "--html", "x"], "--json writes to stdout, --html to a file: give one of them."),
     ],
 )
 def test_wrong_usage(run, file: str, arguments: list[str], message: str) -> None:

@@ -81,7 +81,13 @@ def test_long_lines_are_not_broken_in_a_pipe(run, mail: Path) -> None:
             2,
             "error: --json writes to stdout, --html to a file: give one of them.\nTry 'bunrui explain --help'.\n",
         ),
-        (["pills", "--html", "no/x.html"], 1, "error: no/x.html: No such file or directory\n"),
+        (["pills", "--html", "no/x.html"], 1, "error: no/x.html: cannot be written: there is no such folder\n"),
+        (
+            ["pills", "--html", "mail.bunrui"],
+            2,
+            "error: --html writes a page: give a name that ends in .html, not 'mail.bunrui'.\n"
+            "Try 'bunrui explain --help'.\n",
+        ),
     ],
 )
 def test_wrong_questions(run, mail: Path, options: list[str], code: int, err: str) -> None:

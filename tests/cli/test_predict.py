@@ -219,6 +219,13 @@ def test_wrong_usage(run, mail: Path, arguments: list[str], err: str) -> None:
     assert run("predict", "mail.bunrui", *arguments) == (2, "", f"error: {err}\nTry 'bunrui predict --help'.\n")
 
 
+def test_what_is_read_is_not_written_over(run, mail: Path) -> None:
+    Path("new.csv").write_text("text\npills\n")
+    _, _, err = run("predict", "mail.bunrui", "new.csv", "-o", "./new.csv")
+    assert err.startswith("error: --output would take the place of new.csv, which is read: give another name.\n")
+    assert Path("new.csv").read_text() == "text\npills\n"
+
+
 def test_nothing_to_predict(run, mail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     assert run("predict", "mail.bunrui") == (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bunrui.cli.console import counted, interrupts, plain, say, show, to_json
-from bunrui.cli.fixes import Place, apply_fixes, excerpt, write_fixes
+from bunrui.cli.fixes import Place, apply_fixes, check_fixes, excerpt, write_fixes
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
+from bunrui.cli.pages import check_page, write_page
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["audit"]
 
-_TITLE = "bunrui audit"
 _TOP = 20
 
 
@@ -89,8 +90,9 @@ def audit(
             raise UsageError("--apply goes without --top, --json, --html and --output.")
         apply_fixes(data[0], apply)
         return
-    if json and html is not None:
-        raise UsageError("--json writes to stdout, --html to a file: give one of them.")
+    check_page(html)
+    check_fixes(output)
+    from bunrui.report import audit_page
     from bunrui.selection import audit as find
 
     with interrupts("interrupted"):
@@ -99,14 +101,19 @@ def audit(
         places = [Place(*row) for row in zip(found.sources, found.lines, found.ids, strict=True)]
         listed = result.suspects[: top or _TOP]
         if output is not None:
-            write_fixes(output, result, places, top)
-        elif html is not None:
-            _write_page(html, result, listed, places)
-        elif json:
+            then = ", then --apply it" if is_file else ", and correct DATA by it"
+            write_fixes(output, result, places, top, then=then)
+        if html is not None:
+            write_page(html, audit_page(result, listed, [plain(str(place)) for place in places], facts=_facts(data)))
+        if json:
             print(to_json(_as_dict(result, listed, places)))
-        else:
+        elif output is None and html is None:
             _print(result, listed, places)
     _say_more(result, len(listed) if output is None else None)
+
+
+def _facts(data: list[str]) -> list[tuple[str, str]]:
+    return [("Of", ", ".join(os.path.basename(name) for name in data))]
 
 
 def _say_more(result: Audit, n_listed: int | None) -> None:
@@ -116,7 +123,8 @@ def _say_more(result: Audit, n_listed: int | None) -> None:
     if result.conflicts:
         say(f"{counted(len(result.conflicts), 'text')} came several times with different labels")
     if result.alone:
-        say(f"{counted(len(result.alone), 'document')} have a label that no other has: of these nothing can be said")
+        have = "has" if len(result.alone) == 1 else "have"
+        say(f"{counted(len(result.alone), 'document')} {have} a label that no other has: of that nothing can be said")
 
 
 def _as_dict(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) -> dict[str, Any]:
@@ -176,45 +184,22 @@ def _print(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) -> N
             print("\t".join(plain(cell) for cell in row))
         return
     if rows:
-        show(_table(("P(label)", "label", "suggested", "where", "against the label", "text"), rows))
+        names = ("P(label)", "label", "suggested", "where", "against the label", "text")
+        show(_table(names, rows, long=names[-2:]))
     if copies:
-        show(_table(("copies", "labels", "where", "text"), [(row[0], row[1], row[3], row[5]) for row in copies]))
+        kept = [(row[0], row[1], row[3], row[5]) for row in copies]
+        show(_table(("copies", "labels", "where", "text"), kept, long=("where", "text")))
 
 
-def _table(names: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Table:
+def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], *, long: Sequence[str]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Column, Table
     from rich.text import Text
 
-    # Of a text, one line; all else is shown as a whole.
-    columns = (Column(name, overflow="fold") if name != "text" else Column(name, no_wrap=True) for name in names)
-    table = Table(*columns, box=SIMPLE_HEAD, show_edge=False, pad_edge=False, border_style="dim")
+    # Where there is little room, the long columns give way, a text in one line; the others never do.
+    columns = (Column(name, no_wrap=name not in long) for name in names)
+    table = Table(*columns, box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), border_style="dim")
     for row in rows:
-        table.add_row(*(Text(plain(cell)) for cell in row))
+        cells = zip(names, row, strict=True)
+        table.add_row(*(Text(plain(cell), no_wrap=name == "text", overflow="ellipsis") for name, cell in cells))
     return table
-
-
-# --- a page
-
-
-def _write_page(path: str, result: Audit, listed: tuple[Suspect, ...], places: list[Place]) -> None:
-    from html import escape
-
-    parts = [f"<!doctype html><meta charset='utf-8'><title>{_TITLE}</title>", f"<h1>{_TITLE}</h1>"]
-    for number, suspect in enumerate(listed, 1):
-        given, place = ", ".join(suspect.given), str(places[suspect.row])
-        heading = (
-            f"{number}. <bdi>{escape(plain(given))}</bdi> {suspect.probability:.1%}, perhaps "
-            f"<bdi>{escape(plain(suspect.suggested))}</bdi> {suspect.suggested_probability:.1%}"
-        )
-        parts.append(f"<h2>{heading}</h2><p><bdi>{escape(plain(place))}</bdi></p>")
-        parts.append(result.explain(suspect).to_html())
-    if result.conflicts:
-        parts.append("<h2>Copies with different labels</h2>")
-    for conflict in result.conflicts:
-        kind, labels, _, where, _, text = _conflict_row(result, conflict, places)
-        cells = "</td><td>".join(f"<bdi>{escape(plain(cell))}</bdi>" for cell in (kind, labels, where, text))
-        parts.append(f"<table><tr><td>{cells}</td></tr></table>")
-    with open(path, "w", encoding="utf-8") as out:
-        out.write("\n".join([*parts, ""]))
-    say(f"wrote {path}")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bunrui.cli.console import interrupts, plain, say, show, to_json
+from bunrui.cli.console import interrupts, plain, show, to_json
 from bunrui.cli.options import Classifier, Model, UsageError, check_text
+from bunrui.cli.pages import check_page, write_page
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -66,6 +67,7 @@ def explain(
 
     if json and html is not None:
         raise UsageError("--json writes to stdout, --html to a file: give one of them.")
+    check_page(html)
     if text is None:
         text = _standard_input()
     check_text(text, "TEXT", "convert it with iconv first")
@@ -73,9 +75,7 @@ def explain(
         explanation = model.of(opened).explain(text, label=label, against=against)
     if html is not None:
         page = f"<!doctype html><meta charset='utf-8'><title>{_TITLE}</title>\n{explanation.to_html()}\n"
-        with open(html, "w", encoding="utf-8") as out:
-            out.write(page)
-        say(f"wrote {html}")
+        write_page(html, page)
     elif json:
         print(to_json(explanation.to_dict()))
     else:

@@ -110,6 +110,7 @@ def filter(
     """
     from bunrui.analysis import AnalyzerSpec
     from bunrui.cli.filtered import check_output, open_rows
+    from bunrui.cli.output import check_not_read
     from bunrui.selection.filtering import select
     from bunrui.selection.ratio import HASH_BITS
 
@@ -121,6 +122,7 @@ def filter(
         raise UsageError("--raw is read twice, and the standard input can be read once: write it to a file first.")
     if output is not None:
         check_output(output)
+        check_not_read(output, [*target, *raw])
     started = time.perf_counter()
     with interrupts("interrupted; nothing was written" if output else "interrupted"):
         selection = select(

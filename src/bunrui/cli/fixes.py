@@ -8,6 +8,7 @@ Columns:
     suggested       the likeliest label
     probability     of the given one
     why             unlikely; exact or near: a copy with another label
+    copies          documents that have the same text and the same labels: the row stands for all of them
     id, source, line, text
 """
 
@@ -15,17 +16,22 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bunrui.cli.console import counted, interrupts, plain, say, uninterrupted
+from bunrui.cli.options import UsageError
+from bunrui.cli.output import finished
+from bunrui.cli.pages import check_folder
 
 if TYPE_CHECKING:
     from bunrui.selection import Audit
 
 __all__ = ["Place", "apply_fixes", "excerpt", "write_fixes"]
 
-_COLUMNS = ("digest", "label", "given", "suggested", "probability", "why", "id", "source", "line", "text")
+_COLUMNS = ("digest", "label", "given", "suggested", "probability", "why", "copies", "id", "source", "line", "text")
 _NEEDED = ("digest", "label", "given")
 _EXCERPT = 200
 _DIGITS = 32
@@ -62,25 +68,43 @@ def excerpt(document: Any) -> str:
     return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
 
 
-def write_fixes(path: str, result: Audit, places: list[Place], top: int | None) -> None:
-    """Write what is suspicious."""
+def check_fixes(path: str | None) -> None:
+    """Refuse at once a file that could not be written, or that would take the place of another."""
+    if path is None:
+        return
+    check_folder(path)
+    if not path.lower().endswith(".csv"):
+        raise UsageError(f"--output writes a table to be edited: give a name that ends in .csv, not {path!r}.")
+    if os.path.exists(path):
+        raise FileExistsError(17, "is there already, and may have been edited: give another name", path)
+
+
+def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, *, then: str) -> None:
+    """Write what is suspicious; `then` is said of what to do when it was edited."""
     from bunrui.store import document_digests
 
     why = {suspect.row: "unlikely" for suspect in result.suspects[:top]}
     for conflict in result.conflicts:
         why |= {row: conflict.kind for row in conflict.rows if row not in why}
     suspects = {suspect.row: suspect for suspect in result.suspects}
-    digests: Any = document_digests([result.text(row) for row in why]) if why else []
-    with open(path, "w", encoding="utf-8-sig", newline="") as file:  # spreadsheets take UTF-8 by its mark alone
+    keys = [digest.tobytes().hex() for digest in document_digests(result.texts)] if why else []
+    copies = Counter((keys[row], written(result.labels[row])) for row in range(len(keys)))
+    seen = set()
+    # Spreadsheets take UTF-8 by its mark alone.
+    with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(_COLUMNS)
-        for (row, reason), digest in zip(why.items(), digests, strict=True):
-            given, suspect = written(result.labels[row]), suspects.get(row)
+        for row, reason in why.items():
+            digest, given = key = keys[row], written(result.labels[row])
+            if key in seen:
+                continue
+            seen.add(key)
+            suspect = suspects.get(row)
             suggestion = (suspect.suggested, f"{suspect.probability:.4f}") if suspect else ("", "")
             names = (place if isinstance(place, int) else _tame(place or "") for place in _named(places[row]))
             text = _tame(plain(excerpt(result.text(row))))
-            writer.writerow([digest.tobytes().hex(), given, given, *suggestion, reason, *names, text])
-    say(f"wrote {counted(len(why), 'document')} into {path}: change the column label, then --apply it")
+            writer.writerow([digest, given, given, *suggestion, reason, copies[key], *names, text])
+    say(f"wrote {counted(len(why), 'document')} into {path}: change the column label{then}")
 
 
 def _named(place: Place) -> tuple[Any, ...]:
@@ -101,19 +125,33 @@ def written(labels: tuple[str, ...]) -> str:
     return labels[0] if len(labels) == 1 else json.dumps(labels, ensure_ascii=False)
 
 
-def _read(cell: str) -> list[str]:
+class _Change(NamedTuple):
+    """A row that may have been edited."""
+
+    line: int
+    digest: str
+    has: tuple[str, ...]
+    gets: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[str, tuple[str, ...]]:
+        """The documents that it stands for."""
+        return self.digest, tuple(sorted(self.has))
+
+
+def _read(cell: str) -> tuple[str, ...]:
     """
     >>> _read("spam"), _read('["grain", "oil"]'), _read("[sic]")
-    (['spam'], ['grain', 'oil'], ['[sic]'])
+    (('spam',), ('grain', 'oil'), ('[sic]',))
     """
     if cell.startswith("["):
         try:
             found = json.loads(cell)
         except (ValueError, RecursionError):
-            return [cell]
+            return (cell,)
         if found and all(isinstance(label, str) for label in found):
-            return list(found)
-    return [cell]
+            return tuple(found)
+    return (cell,)
 
 
 def apply_fixes(file: str, path: str) -> None:
@@ -127,31 +165,69 @@ def apply_fixes(file: str, path: str) -> None:
         return
     with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
         need(classifier, "text", "unlearn the documents with their old labels, and learn them with the new ones")
-        known = {(document.digest, tuple(document.labels)) for document in classifier.documents()}
-        for line, digest, has, _ in changes:
-            if (digest, tuple(sorted(has))) not in known:
-                raise _unknown(f"{path}, line {line}", file, digest, has, {key for key, _ in known})
+        known = Counter((document.digest, tuple(document.labels)) for document in classifier.documents())
+        for change in changes:
+            if change.key not in known:
+                raise _unknown(f"{path}, line {change.line}", file, change, {digest for digest, _ in known})
+        labels = set(classifier.counts.live_labels)
+        changes = [change._replace(gets=tuple(_near(name, labels) for name in change.gets)) for change in changes]
+        changes = [change for change in changes if change.has != change.gets]
         with uninterrupted():
-            n_docs = classifier.relabel_each((digest, has, gets) for _, digest, has, gets in changes)
-    tally: dict[str, int] = {}
-    for _, _, has, gets in changes:
-        change = f"{', '.join(has)} → {', '.join(gets)}"
-        tally[change] = tally.get(change, 0) + 1
-    for change, n in sorted(tally.items(), key=lambda item: (-item[1], item[0])):
-        print(f"{n:,}\t{plain(change)}")
+            n_docs = classifier.relabel_each((change.digest, change.has, change.gets) for change in changes)
+    tally: Counter[str] = Counter()
+    for change in changes:
+        tally[f"{', '.join(change.has)} → {', '.join(change.gets)}"] += known[change.key]
+    for words, n in sorted(tally.items(), key=lambda item: (-item[1], item[0])):
+        print(f"{n:,}\t{plain(words)}")
+    new = sorted({name for change in changes for name in change.gets} - labels)
+    if new:
+        say(f"new: no other document had the label {', '.join(map(plain, new))}")
     say(f"relabelled {counted(n_docs, 'document')} of {file}; 'bunrui undo {file}' takes that back")
 
 
-def _unknown(place: str, file: str, digest: str, has: list[str], digests: set[str]) -> Exception:
+def _near(name: str, labels: set[str]) -> str:
+    """The label that was meant, where spaces around it are all that is different."""
+    return name.strip() if name not in labels and name.strip() in labels else name
+
+
+def _unknown(place: str, file: str, change: _Change, digests: set[str]) -> Exception:
     from bunrui.errors import UnlearnError
 
-    if digest in digests:
-        return UnlearnError(f"{place}: this document has another label than {', '.join(has)!r} now: audit {file} again")
-    return UnlearnError(f"{place}: no document of {file} has the digest {digest}: audit {file} again")
+    if change.digest in digests:
+        has = ", ".join(change.has)
+        return UnlearnError(f"{place}: this document has another label than {has!r} now: audit {file} again")
+    return UnlearnError(f"{place}: no document of {file} has the digest {change.digest}: audit {file} again")
 
 
-def _changes(path: str) -> list[tuple[int, str, list[str], list[str]]]:
-    """Line, digest, labels before and after of the rows that were edited."""
+def _changes(path: str) -> list[_Change]:
+    """The rows that were edited."""
+    rows = _rows(path)
+    _check_copies(path, rows)
+    return [row for row in rows if row.has != row.gets]
+
+
+def _check_copies(path: str, rows: list[_Change]) -> None:
+    """Refuse rows that say different things of the same documents."""
+    from bunrui.errors import DataError
+
+    first: dict[tuple[str, tuple[str, ...]], _Change] = {}
+    for row in rows:
+        other = first.setdefault(row.key, row)
+        if other.gets != row.gets:
+            raise DataError(
+                f"{path}, lines {other.line} and {row.line}: these are the same text with the same label: change both, "
+                "or neither"
+            )
+    for row in first.values():
+        other = first.get((row.digest, tuple(sorted(row.gets))), row)
+        if other is not row and other.has != other.gets:
+            raise DataError(
+                f"{path}, lines {row.line} and {other.line}: these are copies of one text, which would get each "
+                "other's labels: change only one of them"
+            )
+
+
+def _rows(path: str) -> list[_Change]:
     from bunrui.errors import DataError, EncodingError
 
     found = []
@@ -160,7 +236,7 @@ def _changes(path: str) -> list[tuple[int, str, list[str], list[str]]]:
             start = file.readline()
             file.seek(0)
             # Spreadsheets of some countries write semicolons.
-            rows = csv.DictReader(file, delimiter=";" if start.count(";") > start.count(",") else ",")
+            rows = csv.DictReader(file, delimiter=";" if start.count(";") > start.count(",") else ",", strict=True)
             missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
             if missing:
                 raise DataError(f"{path}: there is no column {missing[0]!r}: give a file that 'bunrui audit' wrote")
@@ -170,8 +246,7 @@ def _changes(path: str) -> list[tuple[int, str, list[str], list[str]]]:
                     raise DataError(f"{path}, line {line}: this is no row of 'bunrui audit': edit nothing but label")
                 if not label:
                     raise DataError(f"{path}, line {line}: the label is empty: give one, or the one that it had")
-                if label != given:
-                    found.append((line, digest, _read(given), _read(label)))
+                found.append(_Change(line, digest, _read(given), _read(label)))
     except UnicodeDecodeError as error:
         raise EncodingError(f"{path} is not valid UTF-8 (byte {error.start}): save it as UTF-8") from error
     except csv.Error as error:

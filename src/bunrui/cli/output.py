@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bunrui.cli.predict import Answer
 
-__all__ = ["finished", "format_of", "open_table", "open_writer"]
+__all__ = ["check_not_read", "finished", "format_of", "open_table", "open_writer"]
 
 _TAB = "\t"
 
@@ -73,6 +73,13 @@ def open_table(path: str) -> Iterator[Callable[[pa.Table], None]]:
         yield write
         if writer is not None:
             writer.close()
+
+
+def check_not_read(path: str | None, data: Iterable[str]) -> None:
+    """Refuse an output that would take the place of what is read."""
+    for name in data:
+        if path is not None and os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name):
+            raise UsageError(f"--output would take the place of {name}, which is read: give another name.")
 
 
 def format_of(path: str, suffixes: dict[str, str]) -> str:

@@ -69,9 +69,12 @@ def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
     if rows is not None:
         texts, places = [texts[row] for row in rows], [places[row] for row in rows]
     counts = not is_trained(clf.model) and not reads_tables(clf)
-    how = "each document by all the others" if parts.folds is None else f"each of {parts.folds} parts by the others"
-    if parts.by is not None:
-        how += f", cut by {parts.by}"
+    if parts.folds is None:
+        how = "each document by all the others"
+    elif parts.by == "order":
+        how = f"each of {parts.folds} parts by those before it"
+    else:
+        how = f"each of {parts.folds} parts by the others" + (f", cut by {parts.by}" if parts.by is not None else "")
     learned = _copy(clf).learn(collection.texts, collection.labels) if counts else None
     return evaluation_page(
         found.evaluation,

@@ -125,9 +125,10 @@ def predict(
       tail -n 1000 chat.txt | bunrui predict mail.bunrui
     """
     from bunrui import stored
-    from bunrui.cli.output import open_writer
+    from bunrui.cli.output import check_not_read, open_writer
 
     _check_usage(data, line, log_odds, against, json, output)
+    check_not_read(output, data or ())
     several.check()
     if several.labels and (top is not None or log_odds is not None):
         raise UsageError("--labels goes without --top and --log-odds.")

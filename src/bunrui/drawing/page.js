@@ -81,7 +81,3 @@ for (const matrix of document.querySelectorAll("svg.matrix")) {
     best.focus();
   });
 }
-
-addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details:not(.screen)")) details.open = true;
-});

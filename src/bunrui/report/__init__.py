@@ -9,12 +9,20 @@ from bunrui.report.labelsets import multilabel_tables
 from bunrui.report.metrics import evaluation_tables, metrics_tables
 
 if TYPE_CHECKING:
+    from bunrui.report.audit import audit_page
     from bunrui.report.comparison import comparison_page
     from bunrui.report.evaluation import evaluation_page
 
-__all__ = ["comparison_page", "evaluation_page", "evaluation_tables", "metrics_tables", "multilabel_tables"]
+__all__ = [
+    "audit_page",
+    "comparison_page",
+    "evaluation_page",
+    "evaluation_tables",
+    "metrics_tables",
+    "multilabel_tables",
+]
 
-_HOMES = {"comparison_page": "comparison", "evaluation_page": "evaluation"}
+_HOMES = {"audit_page": "audit", "comparison_page": "comparison", "evaluation_page": "evaluation"}
 
 
 def __getattr__(name: str) -> Any:

@@ -132,7 +132,7 @@ def _duplicates(n_duplicates: int | None, n_docs: int) -> Markup | None:
 
 def _confusion(metrics: Metrics, labels: list[str], mistakes: Mistakes) -> Section:
     links = mistakes.links()
-    note = "Rows are true labels, columns predicted ones; the darker, the larger the share of the row."
+    note = "Rows are true labels, columns predicted ones; the stronger its colour, the larger the share of the row."
     if links:
         note += " A cell opens the mistakes behind it."
     n_all = len({name for pair in metrics.pairs for name in pair[:2]})
@@ -197,8 +197,8 @@ def _rankings(evaluation: Evaluation, rankings: list[Ranking], metrics: Metrics)
 
 
 def _curve(curve: LearningCurve) -> Section:
-    of = {1: "a fifth of the documents", 5: "each fifth of the documents in turn"}
-    tested = of.get(curve.n_folds, f"{curve.n_folds} fifths of the documents in turn")
+    of = {1: "a fifth of the learned documents", 5: "each fifth of the learned documents in turn"}
+    tested = of.get(curve.n_folds, f"{curve.n_folds} fifths of the learned documents in turn")
     note = f"Accuracy on {tested}, by growing parts of the rest."
     if curve.n_folds > 1:
         note += " The band goes from the worst fifth to the best."

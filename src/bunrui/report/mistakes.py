@@ -133,20 +133,22 @@ def _explained(clf: TextClassifier, document: Any, mistake: Mistake) -> Explanat
         return None  # a document that this model cannot read, such as a row of a table without its columns
 
 
-def mistake_html(mistake: Mistake, document: Any, explanation: Explanation | None, place: str) -> Markup:
-    """One mistake: its labels, its text in colours, and the words that said most."""
+def mistake_html(
+    mistake: Mistake, document: Any, explanation: Explanation | None, place: str, said: str = "predicted"
+) -> Markup:
+    """One mistake: its labels with what is said of the second, its text in colours, and the words that said most."""
     labels = [isolated(name) for name in mistake.true]
     where = element("span", " · ", isolated(place), class_="muted") if place else None
     heading = element(
         "p",
         element("span", joined(_between(labels, ", ")), class_="chip against"),
-        f" {_share(mistake.given_probability)}, predicted ",
+        f" {_share(mistake.given_probability)}, {said} ",
         element("span", isolated(mistake.predicted), class_="chip for"),
         f" {_share(mistake.confidence)}",
         where,
     )
-    said = telling(explanation) if explanation is not None else None
-    return element("article", heading, coloured(readable(document), explanation), said, class_="mistake")
+    words = telling(explanation) if explanation is not None else None
+    return element("article", heading, coloured(readable(document), explanation), words, class_="mistake")
 
 
 def _between(pieces: list[Markup], sign: str) -> list[str]:
