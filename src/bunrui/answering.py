@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,21 @@ if TYPE_CHECKING:
     from bunrui.trained.model import TrainedModel
     from bunrui.trained.training import Source
 
-__all__ = ["Answering"]
+__all__ = ["Answering", "Best"]
 
 Floats = npt.NDArray[np.float64]
+
+# Of so many numbers, a matrix of scores is no burden where only labels are wanted.
+_MOST_SCORES = 1 << 22
+
+
+class Best(NamedTuple):
+    """The best classes of documents."""
+
+    classes: list[str]
+    width: int  # characters of the longest label
+    places: npt.NDArray[np.int64]  # (n_docs, k) in `classes`, best first; ties by place
+    scores: Floats  # (n_docs, k)
 
 
 class Answering(Learner):
@@ -47,15 +59,36 @@ class Answering(Learner):
         if is_trained(self.model):
             with self._trained_model() as model:
                 return model.classes, model.scores(texts)
-        if self.unseen == "smooth" and self._counting_model().presence:
-            texts = distinct(self._analyzer, texts)
-        docs, recipe, again = self._documents(texts)
+        docs, recipe, again = self._documents(self._as_read(texts))
         with self._memory.lock.read():
             reader = self._current_reader()
             out, hard = _score(reader, docs, recipe)
             if len(hard):
                 out[hard], _ = _score(reader, *again(hard))
             return reader.classes, np.ascontiguousarray(out[:, reader.columns])
+
+    def _best(self, texts: Texts, k: int) -> Best:
+        """The k best classes of every text, or all where there are fewer.
+
+        The scores of all classes are not kept, and where there are many, not all of them are computed.
+        """
+        if is_trained(self.model):
+            classes, scores = self._scores(texts)
+            return Best(classes, max(map(len, classes)), *_highest(scores, k))
+        docs, recipe, again = self._documents(self._as_read(texts))
+        with self._memory.lock.read():
+            reader = self._current_reader()
+            k = min(k, len(reader.classes))
+            places, scores, hard = _find_best(reader, docs, recipe, k)
+            if len(hard):
+                places[hard], scores[hard], _ = _find_best(reader, *again(hard), k)
+            return Best(reader.classes, reader.width, places, scores)
+
+    def _as_read(self, texts: Texts) -> Texts:
+        """Texts with every word once, where words that were never learned count, and count once."""
+        if self.unseen == "smooth" and self._counting_model().presence:
+            return distinct(self._analyzer, texts)
+        return texts
 
     # The model
 
@@ -123,7 +156,7 @@ def _score(reader: Reader, docs: Documents, recipe: Recipe) -> tuple[Floats, Any
     n = n_docs_of(docs)
     out = np.empty((n, len(reader.view.counts.labels)))
     longest = threads.longest_document(docs, recipe)
-    if not reader.wants_table(n, int(docs.offsets[-1] - docs.offsets[0])):
+    if not reader.wants_table(n, _n_bytes(docs)):
         simple = [reader.score_one(docs, recipe, d, longest) for d in range(n)]
         if all(row is not None for row in simple):
             for d, row in enumerate(simple):
@@ -134,3 +167,34 @@ def _score(reader: Reader, docs: Documents, recipe: Recipe) -> tuple[Floats, Any
         lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe)
     )
     return out, np.concatenate(hard)
+
+
+def _find_best(reader: Reader, docs: Documents, recipe: Recipe, k: int) -> tuple[Any, Floats, Any]:
+    """Places of the k best classes, their scores, and the documents that must be folded in Python first."""
+    n = n_docs_of(docs)
+    is_short = not reader.has_many or not reader.wants_table(n, _n_bytes(docs))
+    if is_short and n * len(reader.view.counts.labels) <= _MOST_SCORES:
+        out, hard = _score(reader, docs, recipe)
+        return *_highest(out[:, reader.columns], k), hard
+    longest = threads.longest_document(docs, recipe)
+    classes, scores = np.full((n, k), reader.columns[0]), np.empty((n, k))
+    ranks = reader.bounds().ranks
+    hard = threads.each_slice(
+        lambda lo, hi: reader.best_slice(docs, recipe, lo, hi, longest, classes, scores),
+        threads.bounds_of(docs, recipe),
+    )
+    return ranks[classes], scores, np.concatenate(hard)
+
+
+def _n_bytes(docs: Documents) -> int:
+    """Bytes of text."""
+    return int(docs.offsets[-1] - docs.offsets[0])
+
+
+def _highest(scores: Floats, k: int) -> tuple[Any, Floats]:
+    """Places of the k highest scores of every row, highest first, ties by place, (n_rows, k); the scores."""
+    if k == 1:
+        places = scores.argmax(axis=1)[:, None]
+    else:
+        places = (-scores).argsort(axis=1, kind="stable")[:, :k]
+    return places, np.take_along_axis(scores, places, axis=1)

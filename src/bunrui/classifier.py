@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
 from bunrui.analysis import texts as inputs
-from bunrui.answering import Answering
+from bunrui.answering import Answering, Best
 from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.engines.labels import label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
@@ -96,8 +96,32 @@ class TextClassifier(Answering):
 
     def predict(self, texts: Texts) -> npt.NDArray[Any]:
         """The most likely label of every text, (n_docs,); ties go to the label that sorts first."""
-        classes, scores = self._scores(texts)
-        return np.asarray(self._named(classes)[scores.argmax(axis=1)])
+        return self._labels(self._best(texts, 1))[:, 0]
+
+    def predict_top(self, texts: Texts, k: int = 5) -> tuple[npt.NDArray[Any], Floats]:
+        """The k most likely labels of every text, best first, and their scores, (n_docs, k) each.
+
+        Where there are fewer classes, all of them.  Of many classes most are never scored, which `predict_proba` needs.
+
+        Examples
+        --------
+        >>> clf = TextClassifier(analyzer="words")
+        >>> _ = clf.learn(["rice and tea", "black tea", "oil"], ["grain", "drink", "fuel"])
+        >>> clf.predict_top(["green tea"], k=2)[0].tolist()
+        [['drink', 'grain']]
+        """
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise OptionError(f"k should be a whole number, at least 1, not {k!r}")
+        best = self._best(texts, int(k))
+        return self._labels(best), best.scores
+
+    def _labels(self, best: Best) -> npt.NDArray[Any]:
+        """Names in place of places; as wide as the longest of all labels, so that arrays of two calls can be joined."""
+        names = best.classes
+        if self._numbers or len(names) <= best.places.size:
+            return np.asarray(self._named(names)[best.places])
+        found = [names[place] for place in best.places.reshape(-1).tolist()]
+        return np.array(found, f"<U{best.width}").reshape(best.places.shape)
 
     def predict_proba(self, texts: Texts) -> Floats:
         """P(class | text), (n_docs, n_classes) in the order of `classes_`; calibrated if the classifier is."""

@@ -3,6 +3,9 @@
 A `Reader` answers as one model of some counts.  Weights are never stored: many documents are scored from a table of all
 weights, which is made once; a few, from the weights of just their words, so that a prediction after every learned
 document costs no more than the document.  Both ways give the same bits.
+
+Labels alone need no scores of all classes: where there are many, `Reader.best_slice` leaves out those that a bound
+rules out (`kernel/best.py`).
 """
 
 from __future__ import annotations
@@ -13,13 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.kernel import best, bycount
 from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import HARD, Documents, Recipe
+from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.compile import run
 from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.base import Scorer
-from bunrui.models.view import Cells, View
+from bunrui.models.view import Cells, View, in_blocks
 
 __all__ = ["Reader", "log_sum_exp", "probabilities"]
 
@@ -34,6 +39,19 @@ _FEW_BYTES = 1 << 16
 # adding zeros.
 _FEW_CLASSES = 16
 
+# With fewer classes than this, scoring all of them costs less than finding out which are worth it.
+_MANY_CLASSES = 1024
+_GROUP = 256
+
+# A word that more than one of so many classes have is common.  With 8, 32 and 128 a document takes .26, .10 and .11 ms
+# (multinomial), 1.1, .7 and .7 (binary), .23, .16 and .06 (binary-complement); scoring all classes, 4 to 7:
+# 600,000 documents of benchmarks/classes.py, 100,000 classes.
+_COMMON = 32
+
+# Cells of one document above which weights are made by count, not by cell; counts are seldom larger than the usual.
+_LONG_LISTS = 1 << 12
+_USUAL_COUNT = 128
+
 _local = threading.local()
 
 
@@ -44,6 +62,8 @@ class Reader:
     ----------
     classes : list of str
         Labels with documents, sorted: the columns of all scores.
+    columns : (n_classes,) int64
+        The ids of these labels.
     """
 
     def __init__(self, view: View, scorer: Scorer, *, smooth_unseen: bool) -> None:
@@ -51,8 +71,7 @@ class Reader:
         self.scorer = scorer
         counts = view.counts
         self.version = counts.version
-        self.classes = counts.live_labels
-        self.columns = np.array([counts.label_ids[label] for label in self.classes], np.int64)
+        self.classes, self.columns, self.width = counts.live
         self.linear = Linear(
             scorer.bias,
             scorer.scale,
@@ -61,7 +80,13 @@ class Reader:
             np.array([int(scorer.presence), int(smooth_unseen)], np.int64),
         )
         self._table: Table | None = None
+        self._bounds: Bounds | None = None
         self._lock = threading.Lock()
+
+    @property
+    def has_many(self) -> bool:
+        """Whether there are so many classes that it is worth while to find out which of them to score."""
+        return len(self.view.counts.labels) >= _MANY_CLASSES
 
     def wants_table(self, n_docs: int, n_bytes: int) -> bool:
         """Whether so many documents are better scored from a table of all weights."""
@@ -77,8 +102,6 @@ class Reader:
     def _make_table(self) -> Table:
         counts = self.view.counts
         ids = self.view.feature_ids()
-        cells = self.view.gather(ids, self.scorer.by_docs)
-        gathered = self._weighed(cells)
         n = counts.n_ids
         n_classes = len(counts.labels)
         square = n_classes < _FEW_CLASSES
@@ -87,50 +110,138 @@ class Reader:
             np.zeros(n, np.int32),
             np.empty(0, np.int32),
             np.empty(0),
-            np.zeros(n if len(gathered.shared) else 0),
+            np.zeros(n if self.scorer.share else 0),
         )
-        size = max(1, run(scoring.lay_out, ids, gathered, n_classes, empty, work=len(ids)))
+        lengths = empty._replace(lengths=self.view.sizes(ids).astype(np.int32))
+        size = max(1, run(scoring.lay_out, ids, lengths, n_classes, empty, 0, work=len(ids)))
         full = empty._replace(classes=np.empty(0 if square else size, np.int32), weights=np.empty(size))
-        run(scoring.lay_out, ids, gathered, n_classes, full, work=size)
+        at = 0
+        for cells in in_blocks(self.view, ids, self.scorer.by_docs):
+            at = run(scoring.lay_out, cells.ids, self._weighed(cells), n_classes, full, at, work=size)
         return full
 
     def _weighed(self, cells: Cells) -> Table:
         scorer = self.scorer
         shared = scorer.share(cells) if scorer.share else np.empty(0)
-        return Table(cells.starts, cells.lengths, cells.classes, scorer.weigh(cells), shared)
+        return Table(cells.starts, cells.lengths, cells.classes, scorer.weights(cells), shared)
 
     def score_slice(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats) -> Integers:
         """Score the documents lo … hi - 1 into `out` (all documents, by class id).
 
         Returns the documents that must be folded in Python first.
         """
-        counts = self.view.counts
         hard = np.empty(hi - lo, np.int64)
-        seen = np.zeros(counts.n_ids if self.scorer.presence else 0, np.uint32)
-        sums = Sums(np.empty(len(counts.labels)), np.empty(3), seen)
         n_bytes = int(docs.offsets[-1] - docs.offsets[0])
-        args = (docs, lo, hi, recipe, scratch_for(longest), counts.vocabulary, self.table(), self.linear, sums)
+        vocabulary, table = self.view.counts.vocabulary, self.table()
+        args = (docs, lo, hi, recipe, scratch_for(longest), vocabulary, table, self.linear, self._sums())
         n_hard = run(scoring.score_documents, *args, out[lo:hi].reshape(-1), hard, work=n_bytes)
         return hard[:n_hard]
 
+    def _sums(self) -> Sums:
+        counts = self.view.counts
+        seen = np.zeros(counts.n_ids if self.scorer.presence else 0, np.uint32)
+        return Sums(np.empty(len(counts.labels)), np.empty(3), seen)
+
+    def best_slice(
+        self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, classes: Integers, scores: Floats
+    ) -> Integers:
+        """Write the ids of the best classes of the documents lo … hi - 1, best first, and their scores.
+
+        `classes` and `scores` are (n_docs, k) for all documents.  Returns those that must be folded in Python first.
+        """
+        n, k = len(self.view.counts.labels), classes.shape[1]
+        hard = np.empty(hi - lo, np.int64)
+        room = Room(
+            np.zeros(n, np.uint32), np.empty(n + k, np.int32), np.empty(n + k), np.empty(k, np.int64), np.empty(k)
+        )
+        n_bytes = int(docs.offsets[-1] - docs.offsets[0])
+        vocabulary, table, bounds = self.view.counts.vocabulary, self.table(), self.bounds()
+        args = (docs, lo, hi, recipe, scratch_for(longest), vocabulary, table, self.linear, bounds, self._sums(), room)
+        out = (classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1), hard)
+        n_hard, _ = run(best.best_documents, *args, *out, work=n_bytes)
+        return hard[:n_hard]
+
+    def bounds(self) -> Bounds:
+        """What scores cannot exceed, made when it is first asked for."""
+        table = self.table()
+        with self._lock:
+            if self._bounds is None:
+                self._bounds = self._make_bounds(table)
+            return self._bounds
+
+    def _make_bounds(self, table: Table) -> Bounds:
+        n = len(self.view.counts.labels)
+        ranks = np.full(n, -1, np.int64)
+        ranks[self.columns] = np.arange(len(self.columns))
+        if not self.has_many or not len(table.starts):
+            return Bounds(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64), ranks)
+        peaks = np.empty(len(table.lengths))
+        run(best.find_peaks, table, self.linear.scale, peaks, work=len(table.weights))
+        longest = np.array([n // _COMMON], np.int64)
+        return Bounds(peaks, *grouped(self.linear, self.columns), longest, ranks)
+
     def score_one(self, docs: Documents, recipe: Recipe, d: int, longest: int) -> Floats | None:
         """Scores of one short document by class id, from the weights of its words; None where it is not so simple."""
-        counts = self.view.counts
+        counts, scorer = self.view.counts, self.scorer
         scratch = scratch_for(longest)
-        marks, stamp = _marks(counts.n_ids)
-        features = np.empty(len(scratch.items.ids), np.uint32)
-        alive = counts.postings.doc_total
-        args = (docs, d, recipe, scratch, counts.vocabulary, alive, self.view.keep, marks, stamp, features)
-        n_items, n_features = run(scoring.identify, *args, work=longest)
-        if n_items in (HARD, TOO_LONG):
-            return None
-        table = self._weighed(self.view.gather(features[:n_features], self.scorer.by_docs))
         n_classes = len(counts.labels)
-        seen = np.zeros(n_features if self.scorer.presence else 0, np.uint32)
-        sums = Sums(np.empty(n_classes), np.empty(3), seen)
         out = np.empty(n_classes)
+        for largest in (_USUAL_COUNT, None):
+            marks, stamp = _marks(counts.n_ids)
+            found = np.empty(len(scratch.items.ids), np.uint32)
+            alive = counts.postings.doc_total
+            args = (docs, d, recipe, scratch, counts.vocabulary, alive, self.view.keep, marks, stamp, found)
+            n_items, n_features = run(scoring.identify, *args, work=longest)
+            if n_items in (HARD, TOO_LONG):
+                return None
+            features = found[:n_features]
+            sums = Sums(np.empty(n_classes), np.empty(3), np.zeros(n_features if scorer.presence else 0, np.uint32))
+            table = self._weighed_by_count(features, largest) if scorer.by_count else None
+            if table is None:
+                break
+            rest = (counts.postings, features, int(scorer.by_docs), table, self.linear, sums, out)
+            if run(bycount.score_by_count, docs, d, scratch.items, n_items, *rest, work=n_items):
+                return out
+        table = self._weighed(self.view.gather(features, scorer.by_docs))
         run(scoring.score_items, docs, d, scratch.items, n_items, table, self.linear, sums, out, work=n_items)
         return out
+
+    def _weighed_by_count(self, features: npt.NDArray[np.uint32], largest: int | None) -> Table | None:
+        """The weights of all counts of features up to a largest, by default that of each.
+
+        None where weights of the cells are fewer.
+        """
+        n_cells = int(self.view.sizes(features).sum())
+        if n_cells <= _LONG_LISTS:
+            return None
+        p, by_docs = self.view.counts.postings, self.scorer.by_docs
+        totals = (p.doc_total if by_docs else p.term_total)[features]
+        most = np.empty(len(features), np.int64)
+        if largest is None:
+            run(bycount.largest_counts, p, features, int(by_docs), most, work=n_cells)
+        else:
+            most[:] = np.minimum(totals, largest)
+        if int(most.sum()) > n_cells // 2:
+            return None
+        none = np.empty(0, np.int32)
+        return self._weighed(Cells(features, most, none, none, none, totals).up_to(most))
+
+
+def grouped(linear: Linear, live: Integers) -> tuple[Floats, Floats]:
+    """`Bounds.groups` and `Bounds.limits` of the classes that have documents.
+
+    Classes of like slope stand together: they are of like size, so that their bounds are close to what they score.
+    """
+    smooth = float(linear.reading[scoring.SMOOTH])
+    scale = linear.scale[live]
+    parts = (linear.bias[live], scale * linear.slope[live], smooth * scale * linear.unseen[live], scale)
+    order = np.argsort(parts[1], kind="stable")
+    starts = np.arange(0, len(order), _GROUP)
+    groups = np.empty((len(starts), best.COLUMNS))
+    for column, part in zip((best.BIAS, best.SLOPE, best.UNSEEN, best.HIGH), parts, strict=True):
+        groups[:, column] = np.maximum.reduceat(part[order], starts)
+    groups[:, best.LOW] = np.minimum.reduceat(scale[order], starts)
+    return groups.reshape(-1), np.array([float(np.abs(part).max()) for part in parts])
 
 
 def _marks(n_ids: int) -> tuple[Any, int]:

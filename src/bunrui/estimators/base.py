@@ -7,6 +7,7 @@ and that with rows → scores.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -262,7 +263,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
             if prior == "smoothed":
                 raise OptionError("fit_prior=False is prior='uniform': leave one of the two out")
             prior = "uniform"
-        shares = prior_shares(docs, learned.classes.tolist(), prior)
+        shares = prior_shares(docs, learned.classes.tolist() if isinstance(prior, Mapping) else (), prior)
         out = np.full(len(shares), -np.inf)
         out[shares > 0] = log(shares[shares > 0])
         return out

@@ -18,6 +18,8 @@ __all__ = ["check_discrete", "checked_weights"]
 
 def check_discrete(y: Labels) -> None:
     """Refuse labels that are measurements."""
+    if y.ndim == 1 and y.dtype.kind in "biuU":
+        return
     # Not check_classification_targets: it warns of many classes, which are no fault here.
     kind = type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass"):

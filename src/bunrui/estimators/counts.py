@@ -5,19 +5,21 @@
 
 Whole numbers, weights included, are counted as int64: their sums have no order and can be taken back.  Others are
 float64, right to rounding.  Counts never change: `plus` and `minus` make new ones, all or nothing.
+
+So that learning one row does not cost a copy of all cells, a few that came last (`Recent`) lie beside them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from bunrui.errors import UnlearnError
-from bunrui.estimators.labels import Labels, union
+from bunrui.estimators.labels import Labels, find, union
 
 __all__ = ["MatrixCounts", "count", "indicator", "whole"]
 
@@ -29,6 +31,33 @@ _MOST = 2**53
 _ROUNDING = 1e-9
 
 
+# Cells that may lie beside the others.
+_FEW = 4096
+
+
+class Recent(NamedTuple):
+    """Cells in the order in which they came; a pair of column and class may come several times."""
+
+    columns: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.int64]  # places in `MatrixCounts.classes`
+    values: npt.NDArray[np.int64]
+
+    def joined(self, other: Recent) -> Recent:
+        """Those of both."""
+        return Recent(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+    def table(self, shape: tuple[int, int]) -> Any:
+        """Their sums as a csr_array."""
+        return sparse.coo_array((self.values, (self.columns, self.codes)), shape=shape).tocsr()
+
+    def among(self, ids: npt.NDArray[Any]) -> Recent:
+        """Those of some columns, with places in `ids` in place of columns."""
+        order = np.argsort(ids, kind="stable")
+        places = np.minimum(np.searchsorted(ids[order], self.columns), max(len(ids) - 1, 0))
+        there = np.flatnonzero(ids[order[places]] == self.columns) if len(ids) else places[:0]
+        return Recent(order[places[there]], self.codes[there], self.values[there])
+
+
 @dataclass(frozen=True, eq=False)
 class MatrixCounts:
     """Counts by column and class.
@@ -38,32 +67,65 @@ class MatrixCounts:
     classes : (n_classes,)
         Sorted.
     doc_count : (n_classes,) int64 or float64
-    cells : (n_features, n_classes) csr_array of int64 or float64
+    base : (n_features, n_classes) csr_array of int64 or float64
+        The cells, but for those that came last.
     presence : bool
         Whether no row adds more than its weight to a cell.
+    recent : Recent, optional
     memo : dict
         What was computed from these counts, and need not be again.
     """
 
     classes: Labels
     doc_count: Numbers
-    cells: Any
+    base: Any
     presence: bool = False
+    recent: Recent | None = None
     memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def n_features(self) -> int:
         """The columns."""
-        return int(self.cells.shape[0])
+        return int(self.base.shape[0])
+
+    @property
+    def cells(self) -> Any:
+        """All cells, (n_features, n_classes), a csr_array."""
+        if self.recent is None:
+            return self.base
+        if "cells" not in self.memo:
+            self.memo["cells"] = self.base + self.recent.table(self.base.shape)
+        return self.memo["cells"]
+
+    def cells_of(self, ids: npt.NDArray[Any]) -> Any:
+        """The cells of some columns, (n_ids, n_classes), a csr_array."""
+        if self.recent is None or "cells" in self.memo:
+            return self.cells[ids]
+        more = self.recent.among(ids)
+        cells = self.base[ids]
+        return cells + more.table(cells.shape) if len(more.codes) else cells
 
     @property
     def is_whole(self) -> bool:
         """Whether all counts are whole numbers."""
-        return bool(self.cells.dtype.kind == self.doc_count.dtype.kind == "i")
+        return bool(self.base.dtype.kind == self.doc_count.dtype.kind == "i")
 
     def class_sum(self) -> Numbers:
         """The sum of all cells of a class, (n_classes,)."""
-        return np.asarray(self.cells.T @ np.ones(self.n_features, self.cells.dtype))
+        if "class_sum" not in self.memo:
+            self.memo["class_sum"] = np.asarray(self.cells.T @ np.ones(self.n_features, self.base.dtype))
+        return np.asarray(self.memo["class_sum"])
+
+    def bare(self) -> MatrixCounts:
+        """The same, for a table of weights that is kept in `memo`.
+
+        With counts that hold the table, it would be there until the garbage is collected.
+        """
+        return replace(self, memo={name: self.memo[name] for name in ("cells", "class_sum") if name in self.memo})
+
+    def with_cells(self, cells: Any) -> MatrixCounts:
+        """The same rows with other cells."""
+        return replace(self, base=cells, recent=None, memo={})
 
     def over(self, classes: Labels) -> MatrixCounts:
         """The same counts with columns for more classes."""
@@ -73,18 +135,43 @@ class MatrixCounts:
         doc_count = np.zeros(len(classes), self.doc_count.dtype)
         doc_count[places] = self.doc_count
         shape = (self.n_features, len(classes))
-        cells = sparse.csr_array((self.cells.data, places[self.cells.indices], self.cells.indptr), shape=shape)
-        return replace(self, classes=classes, doc_count=doc_count, cells=cells, memo={})
+        cells = self.cells
+        indices = places.astype(cells.indices.dtype)[cells.indices]
+        cells = sparse.csr_array((cells.data, indices, cells.indptr), shape=shape)
+        return replace(self, classes=classes, doc_count=doc_count, base=cells, recent=None, memo={})
 
     def plus(self, other: MatrixCounts) -> MatrixCounts:
         """The counts of both."""
+        more = self._plus_few(other)
+        if more is not None:
+            return more
         classes = union(self.classes, other.classes)
         mine, theirs = self.over(classes), other.over(classes)
         cells = mine.cells + theirs.cells
         # The estimate is rounded, the sum of integers would wrap round.
         if cells.dtype.kind == "i" and float(mine.cells.sum()) + float(theirs.cells.sum()) >= _MOST:
             cells = mine.cells.astype(np.float64) + theirs.cells
-        return replace(mine, classes=classes, doc_count=mine.doc_count + theirs.doc_count, cells=cells, memo={})
+        doc_count = mine.doc_count + theirs.doc_count
+        return replace(mine, classes=classes, doc_count=doc_count, base=cells, recent=None, memo={})
+
+    def _plus_few(self, other: MatrixCounts) -> MatrixCounts | None:
+        """The counts of both, if the other ones are few whole numbers of classes that are there."""
+        few = other.recent
+        if few is None or other.base.nnz or not (self.is_whole and other.is_whole):
+            return None
+        places = find(other.classes, self.classes)
+        mine, theirs = self.class_sum(), other.class_sum()
+        if places is None or mine.sum(dtype=np.float64) + theirs.sum(dtype=np.float64) >= _MOST:
+            return None
+        recent = few._replace(codes=places[few.codes])
+        recent = recent if self.recent is None else self.recent.joined(recent)
+        doc_count, class_sum = self.doc_count.copy(), mine.copy()
+        doc_count[places] += other.doc_count
+        class_sum[places] += theirs
+        more = replace(self, doc_count=doc_count, recent=recent, memo={"class_sum": class_sum})
+        if len(recent.codes) > _FEW:
+            more = replace(more, base=more.cells, recent=None, memo={"class_sum": class_sum})
+        return more
 
     def minus(self, other: MatrixCounts, keep: Labels, exact: bool) -> MatrixCounts:
         """The counts without those of some rows.
@@ -113,7 +200,8 @@ class MatrixCounts:
         alive = (doc_count > 0) | np.isin(self.classes, keep)
         if not alive.all():
             left = sparse.csr_array(left[:, np.flatnonzero(alive)])
-        return replace(self, classes=self.classes[alive], doc_count=doc_count[alive], cells=left, memo={})
+        doc_count, classes = doc_count[alive], self.classes[alive]
+        return replace(self, classes=classes, doc_count=doc_count, base=left, recent=None, memo={})
 
     def _check_left(self, doc_count: Numbers, cells: Any) -> None:
         """Refuse what no rows could leave behind."""
@@ -155,11 +243,24 @@ def count(
     top = abs(X).max() if X.shape[0] else 0
     if X.dtype.kind == weights.dtype.kind == "i" and float(top) * float(weights.sum()) >= _MOST:
         X = X.astype(np.float64)
+    doc_count = np.zeros(len(classes), weights.dtype)
+    np.add.at(doc_count, codes, weights)
+    if X.dtype.kind == weights.dtype.kind == "i" and sparse.issparse(X) and X.nnz <= _FEW:
+        rows = np.repeat(np.arange(len(codes)), np.diff(X.indptr))
+        values = X.data * weights[rows]
+        there = np.flatnonzero(values)
+        recent = Recent(X.indices[there].astype(np.int64), codes[rows[there]], values[there])
+        empty = sparse.csr_array((X.shape[1], len(classes)), dtype=np.int64)
+        class_sum = np.zeros(len(classes), np.int64)
+        np.add.at(class_sum, recent.codes, recent.values)
+        return MatrixCounts(classes, doc_count, empty, presence, recent, {"class_sum": class_sum})
     sums = indicator(codes, weights, len(classes)) @ X
     cells = sparse.csr_array(sums.T)
     cells.eliminate_zeros()
-    doc_count = np.zeros(len(classes), weights.dtype)
-    np.add.at(doc_count, codes, weights)
+    if max(cells.nnz, *cells.shape) < 2**31:
+        # Of a matrix with 64-bit places they would stay so, and take twice the memory.
+        places = cells.indices.astype(np.int32), cells.indptr.astype(np.int32)
+        cells = sparse.csr_array((cells.data, *places), shape=cells.shape)
     return MatrixCounts(classes, doc_count, cells, presence)
 
 

@@ -89,7 +89,7 @@ class DiscreteNB(CountingClassifier):
         return counts
 
     def _view(self, learned: Any) -> MatrixView:
-        return MatrixView(self._counts(learned), getattr(self, "feature_names_in_", None))
+        return MatrixView(self._counts(learned).bare(), getattr(self, "feature_names_in_", None))
 
     def _scorer(self, view: MatrixView, prior: Floats) -> Scorer:
         options = {name: True for name in ("class_norm", "against_rest") if getattr(self, name)}
@@ -128,6 +128,11 @@ class DiscreteNB(CountingClassifier):
         """
         X = self._checked(X)
         return self._table().scores(self._query(X))
+
+    def predict(self, X: Any) -> Labels:
+        """The most likely label of every row, (n_rows,); ties go to the label that sorts first."""
+        X = self._checked(X)
+        return np.asarray(self.classes_[self._table().best(self._query(X))])
 
     @property
     def feature_count_(self) -> Any:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from bunrui.errors import LabelError
 
-__all__ = ["Labels", "check_among", "encode", "sorted_classes", "union"]
+__all__ = ["Labels", "check_among", "encode", "find", "sorted_classes", "union"]
 
 Labels = npt.NDArray[Any]
 
@@ -46,6 +46,8 @@ def union(known: Labels, new: Labels) -> Labels:
     """
     if not len(known) or not len(new):
         return new if not len(known) else known
+    if find(new, known) is not None:
+        return known
     if _is_number(known) != _is_number(new) and object not in (known.dtype, new.dtype):
         example, other = known.tolist()[0], new.tolist()[0]
         raise LabelError(f"the classes so far are like {example!r}, this label is {other!r}: give labels of one kind")
@@ -56,8 +58,24 @@ def union(known: Labels, new: Labels) -> Labels:
     return classes
 
 
+def find(labels: Labels, classes: Labels) -> npt.NDArray[np.int64] | None:
+    """The places of labels among sorted classes of the same kind, if all are there.
+
+    Examples
+    --------
+    >>> find(np.array(["b"]), np.array(["a", "b"])).tolist(), find(np.array(["c"]), np.array(["a", "b"]))
+    ([1], None)
+    """
+    if labels.dtype.kind != classes.dtype.kind or labels.dtype.kind not in "iubU" or not len(classes):
+        return None
+    places = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    return places if bool((classes[places] == labels).all()) else None
+
+
 def check_among(classes: Labels, allowed: Labels) -> None:
     """Refuse labels that are not among the classes that were given."""
+    if find(classes, allowed) is not None:
+        return
     known = set(allowed.tolist())
     for label in classes.tolist():
         if label not in known:

@@ -16,7 +16,6 @@ from scipy import sparse
 
 from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.analyzer import given_recipe
 from bunrui.engines import threads
 from bunrui.estimators.features import join
 from bunrui.kernel import rows as kernel
@@ -101,7 +100,7 @@ class _Source(NamedTuple):
             texts = list(texts)
         if inputs.is_given(texts):
             docs = inputs.given(texts)
-            return *self._read(docs, given_recipe()), len(docs.lists) - 1
+            return *self._read(docs, self.analyzer.given), len(docs.lists) - 1
         array = inputs.strings(texts)
         parts, hard = self._read(self.analyzer.documents(array), self.analyzer.recipe)
         if len(hard):

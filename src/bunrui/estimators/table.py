@@ -28,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 DENSE_CELLS = 1 << 24  # of a table that is kept: 128 MB
 MOST_CELLS = 1 << 30  # of a table that somebody asks for: 8 GB
+MOST_SCORES = 1 << 21  # at a time, where labels alone are asked for
 
 
 class MatrixView(NamedTuple):
@@ -63,9 +64,7 @@ class MatrixView(NamedTuple):
 
     def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
         """The cells of some columns."""
-        cells = self.counts.cells
-        if len(ids) < self.n_features:
-            cells = cells[ids]
+        cells = self.counts.cells_of(ids) if len(ids) < self.n_features else self.counts.cells
         lengths = np.diff(cells.indptr).astype(np.int32)
         totals = cells @ np.ones(cells.shape[1], cells.dtype)
         return Cells(ids, cells.indptr[:-1], lengths, cells.indices.astype(np.int32, copy=False), cells.data, totals)
@@ -113,19 +112,40 @@ class Table:
 
     def scores(self, X: Any) -> Floats:
         """Of every row of an array or csr_array, (n_rows, n_classes)."""
-        if self.view.n_features * len(self.scorer.slope) <= DENSE_CELLS:
-            return np.asarray(X @ self.weights + self.scorer.bias)
-        return self._sparse_scores(sparse.csr_array(X))
+        if self.view.n_features * len(self.scorer.slope) > DENSE_CELLS:
+            return self._sparse_scores(sparse.csr_array(X))
+        if "weights" not in self.__dict__ and sparse.issparse(X) and 4 * X.nnz < self.view.n_features:
+            # The weights of these columns alone, in the same order: the same bits, and nothing that waits for a table.
+            columns, places = np.unique(X.indices, return_inverse=True)
+            few = sparse.csr_array((X.data, places, X.indptr), shape=(X.shape[0], len(columns)))
+            weights = dense_table(self.view, self.scorer, columns.astype(np.uint32))
+            return np.asarray(few @ weights + self.scorer.bias)
+        return np.asarray(X @ self.weights + self.scorer.bias)
 
     def _sparse_scores(self, X: Any) -> Floats:
         scorer, n_classes = self.scorer, len(self.scorer.slope)
         columns, places = np.unique(X.indices, return_inverse=True)
         cells = self.view.gather(columns.astype(np.uint32), scorer.by_docs)
-        starts = np.append(cells.starts, len(cells.classes))
-        weights = sparse.csr_array((scorer.weigh(cells), cells.classes, starts), shape=(len(columns), n_classes))
+        weights = scorer.weights(cells)
         rows = sparse.csr_array((X.data.astype(np.float64), places, X.indptr), shape=(X.shape[0], len(columns)))
-        total = (rows @ weights).toarray()
+        if X.shape[0] == 1 and X.has_canonical_format:
+            # The same sums in the same order, without the two matrices of a product.
+            sums = np.bincount(cells.classes, weights * cells.spread(rows.data), n_classes)
+            total = np.asarray(sums[None], np.float64)
+        else:
+            starts = np.append(cells.starts, len(cells.classes))
+            total = (rows @ sparse.csr_array((weights, cells.classes, starts), (len(columns), n_classes))).toarray()
         total += np.outer(rows @ np.ones(len(columns)), scorer.slope)
         if scorer.share:
             total += (rows @ scorer.share(cells))[:, None]
-        return np.asarray(total * scorer.scale + scorer.bias)
+        total *= scorer.scale
+        total += scorer.bias
+        return total
+
+    def best(self, X: Any) -> npt.NDArray[np.int64]:
+        """The class of every row with the highest score, (n_rows,); so many rows at a time that scores stay few."""
+        step = max(1, MOST_SCORES // len(self.scorer.slope))
+        if X.shape[0] <= step:
+            return np.asarray(self.scores(X).argmax(axis=1))
+        parts = [self.scores(X[at : at + step]).argmax(axis=1) for at in range(0, X.shape[0], step)]
+        return np.concatenate(parts)

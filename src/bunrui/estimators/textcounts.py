@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class TextCounts:
         rows = np.array([place[word] for word in self.words], np.int64)[cells.coords[0]]
         shape = (len(words), cells.shape[1])
         moved = sparse.csr_array((cells.data, (rows, cells.coords[1])), shape=shape)
-        return replace(self.counts, cells=moved, memo={})
+        return self.counts.with_cells(moved)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"memo": {}}
@@ -64,7 +64,7 @@ def _alive(words: tuple[str, ...], counts: MatrixCounts) -> TextCounts:
         cells.eliminate_zeros()
     stays = np.flatnonzero(np.diff(cells.indptr))
     cells = sparse.csr_array(cells[stays])
-    return TextCounts(tuple(words[k] for k in stays.tolist()), replace(counts, cells=cells, memo={}))
+    return TextCounts(tuple(words[k] for k in stays.tolist()), counts.with_cells(cells))
 
 
 def count_texts(

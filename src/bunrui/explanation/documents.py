@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.analyzer import distinct, given_recipe
+from bunrui.analysis.analyzer import distinct
 from bunrui.errors import LabelError
 from bunrui.explanation.reading import Reading, check_label, find, read
 from bunrui.explanation.words import Weights
@@ -65,18 +65,17 @@ class Duel(NamedTuple):
         known: npt.NDArray[np.bool_],
     ) -> Explanation:
         """All of it, as people see it; `known` says which of the features of the document the model knows."""
-        shares = probabilities(self.scores[None])[0]
-        ranked = sorted(range(len(self.scores)), key=lambda k: -self.scores[k])
-        score_of = dict(zip(self.classes, self.scores.tolist(), strict=True))
+        shares = probabilities(self.scores[None])[0].tolist()
+        score_of = {name: float(self.scores[self.classes.index(name)]) for name in self.names}
         return Explanation(
             label=self.label,
             against=self.against,
-            probabilities={self.classes[k]: float(shares[k]) for k in ranked},
+            probabilities={self.classes[k]: shares[k] for k in _ranked(self.scores)},
             score=score_of[self.label],
             against_score=None if self.against is None else score_of[self.against],
             bias=bias,
             contributions=contributions,
-            unknown=tuple(feature for feature, there in zip(reading.counts, known.tolist(), strict=True) if not there),
+            unknown=tuple(reading.name(f) for f, is_there in zip(reading.counts, known, strict=True) if not is_there),
             text=document if isinstance(document, str) else None,
         )
 
@@ -92,7 +91,7 @@ def check_pair(classes: Sequence[str], label: str | None, against: str | None) -
 
 def hold(classes: Sequence[str], scores: Floats, label: str | None, against: str | None) -> Duel:
     """The label, by default the best one, against another, by default the best of the others."""
-    order = [classes[k] for k in sorted(range(len(scores)), key=lambda k: -scores[k])]
+    order = [classes[k] for k in _ranked(scores)[:3]]
     if label is None:
         label = next(name for name in order if name != against)
     if against is None:
@@ -100,10 +99,16 @@ def hold(classes: Sequence[str], scores: Floats, label: str | None, against: str
     return Duel(label, against, classes, scores)
 
 
+def _ranked(scores: Floats) -> list[int]:
+    """Places of scores, the highest first; ties by place."""
+    order: list[int] = np.argsort(-scores, kind="stable").tolist()
+    return order
+
+
 def placed(reading: Reading, values: Floats, there: npt.NDArray[np.bool_]) -> tuple[Contribution, ...]:
     """What features add, on the text, the largest first; `there` says which of them to list."""
     found = [
-        Contribution(feature, value, reading.counts[feature], tuple(reading.spans.get(feature, ())))
+        Contribution(reading.name(feature), value, reading.counts[feature], tuple(reading.spans.get(feature, ())))
         for feature, value, shown in zip(reading.counts, values.tolist(), there.tolist(), strict=True)
         if shown
     ]
@@ -114,7 +119,7 @@ def _values(reader: Reader, ids: npt.NDArray[np.int64], duel: Duel) -> Floats:
     """What one occurrence of each feature adds to the difference of the scores, (n_features,)."""
     counts, scorer = reader.view.counts, reader.scorer
     known = np.flatnonzero(ids >= 0)
-    weights = Weights(reader, ids[known].astype(np.uint32))
+    weights = Weights.of_ids(reader, ids[known].astype(np.uint32))
     smooth = bool(reader.linear.reading[scoring.SMOOTH])
     values = np.zeros(len(ids))
     for name, sign in zip(duel.names, (1.0, -1.0), strict=False):
@@ -130,7 +135,7 @@ def _scores(reader: Reader, analyzer: Analyzer, document: Any) -> Floats:
     if reader.scorer.presence and reader.linear.reading[scoring.SMOOTH]:
         document = distinct(analyzer, [document])[0]
     if not isinstance(document, str):
-        return _score(reader, inputs.given([document]), given_recipe())[reader.columns]
+        return _score(reader, inputs.given([document]), analyzer.given)[reader.columns]
     scores = _score(reader, analyzer.documents(inputs.strings([document])), analyzer.recipe)
     if not len(scores):
         scores = _score(reader, *analyzer.refold([document]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,10 +29,18 @@ _BLOCK = 4096
 
 
 class Reading(NamedTuple):
-    """Features of a document in the order of its text."""
+    """Features of a document, as counts write them, in the order of its text.
+
+    `names` has the words that stand for them where that is not the same.
+    """
 
     counts: Mapping[str, int]
     spans: Mapping[str, Sequence[tuple[int, int]]]
+    names: Mapping[str, str] = MappingProxyType({})
+
+    def name(self, feature: str) -> str:
+        """What people see."""
+        return self.names.get(feature, feature)
 
 
 def read(analyzer: Analyzer, document: Any) -> Reading:
@@ -39,18 +48,29 @@ def read(analyzer: Analyzer, document: Any) -> Reading:
         inputs.strings([document])
         spans: dict[str, list[tuple[int, int]]] = {}
         n = len(document)
-        for token in analyzer.features(document):
+        tokens = analyzer.features(document)
+        names = _names(analyzer, [token.text for token in tokens])
+        for token in tokens:
             # A function of the user's may name places outside the text.
             start = min(max(token.start, 0), n)
-            spans.setdefault(token.text, []).append((start, min(max(token.end, start), n)))
-        tally = {feature: len(places) for feature, places in spans.items()}
-        return Reading(tally, spans)
+            spans.setdefault(analyzer.written(token.text), []).append((start, min(max(token.end, start), n)))
+        return Reading({feature: len(places) for feature, places in spans.items()}, spans, names)
     inputs.given([_checked(document)])
-    if isinstance(document, Mapping):
-        tally = {str(word): int(count) for word, count in document.items() if count}
-        return Reading(tally, {})
-    tally = Counter(document)
-    return Reading(tally, {})
+    counts = document if isinstance(document, Mapping) else Counter(document)
+    tally: Counter[str] = Counter()
+    for word, count in counts.items():
+        if count:
+            tally[analyzer.written(str(word))] += int(count)
+    return Reading(tally, {}, _names(analyzer, [str(word) for word, count in counts.items() if count]))
+
+
+def _names(analyzer: Analyzer, words: Sequence[str]) -> dict[str, str]:
+    """The words of each feature that is written in another way; of several, all."""
+    found: dict[str, list[str]] = {}
+    for word in dict.fromkeys(words):
+        if analyzer.written(word) != word:
+            found.setdefault(analyzer.written(word), []).append(word)
+    return {feature: " | ".join(several) for feature, several in found.items()}
 
 
 def _checked(document: Any) -> Any:
@@ -85,11 +105,13 @@ def find_word(view: View, analyzer: Analyzer, word: str) -> npt.NDArray[np.uint3
     """The id of a feature as it is written, or as the analyzer writes it: the longest one that it finds in the word."""
     ids = find(view, [word])
     if ids[0] < 0:
+        ids = find(view, [analyzer.written(word)])
+    if ids[0] < 0:
         try:
             written = max((token.text for token in analyzer.features(word)), key=len, default=word)
         except TableError:  # a word is no row of a table
             written = word
-        ids = find(view, [written.strip()])
+        ids = find(view, [analyzer.written(written.strip())])
     return ids[ids >= 0].astype(np.uint32)
 
 

@@ -15,7 +15,7 @@ from bunrui.errors import LabelError, OptionError
 from bunrui.explanation.reading import check_label, find_word
 from bunrui.kernel.sums import exact_sums
 from bunrui.kernel.vocabulary import Vocabulary
-from bunrui.models.view import gather
+from bunrui.models.view import Cells, gather, in_blocks
 from bunrui.prediction import Reader
 
 __all__ = ["Weights", "Word", "check_question", "telling_words", "words_of"]
@@ -72,18 +72,24 @@ def telling_words(
     ids = reader.view.feature_ids() if word is None else find_word(reader.view, analyzer, word)
     if not len(ids):
         return []
-    weights = Weights(reader, ids)
+    pair: tuple[int, ...] = ()
     if positive is not None and negative is not None:
         pair = counts.label_ids[positive], counts.label_ids[negative]
-        values = weights.of(pair[0]) - weights.of(pair[1])
-        if word is None:
-            either = np.zeros(len(ids), np.bool_)
-            cells = weights.cells
-            either[weights.owner[np.isin(cells.classes, pair) & (cells.counts > 0)]] = True
-            ids, values = ids[either], values[either]
     else:
-        c = weights.best_class(reader) if label is None else counts.label_ids[label]
-        values = weights.against_mean(reader, c)
+        c = Weights.of_ids(reader, ids[:1]).best_class(reader) if label is None else counts.label_ids[label]
+    parts = []
+    for cells in in_blocks(reader.view, ids, reader.scorer.by_docs):
+        weights = Weights(reader, cells)
+        if not pair:
+            parts.append((cells.ids, weights.against_mean(reader, c)))
+            continue
+        values = weights.of(pair[0]) - weights.of(pair[1])
+        either = np.ones(len(cells.ids), np.bool_)
+        if word is None:
+            either[:] = False
+            either[weights.owner[np.isin(cells.classes, pair) & (cells.counts > 0)]] = True
+        parts.append((cells.ids[either], values[either]))
+    ids, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     return words_of(counts, ids, values, top, both_ends=positive is not None, by_docs=reader.scorer.by_docs)
 
 
@@ -100,12 +106,17 @@ def words_of(
 class Weights:
     """What one occurrence of some features adds to scores."""
 
-    def __init__(self, reader: Reader, ids: Ids) -> None:
+    def __init__(self, reader: Reader, cells: Cells) -> None:
         self.scorer = reader.scorer
-        self.cells = reader.view.gather(ids, self.scorer.by_docs)
-        self.owner = np.repeat(np.arange(len(ids), dtype=np.int32), self.cells.lengths)
-        self.weight = self.scorer.weigh(self.cells)
-        self.shared: Floats = self.scorer.share(self.cells) if self.scorer.share else np.zeros(len(ids))
+        self.cells = cells
+        self.owner = np.repeat(np.arange(len(cells.ids), dtype=np.int32), cells.lengths)
+        self.weight = self.scorer.weights(cells)
+        self.shared: Floats = self.scorer.share(cells) if self.scorer.share else np.zeros(len(cells.ids))
+
+    @classmethod
+    def of_ids(cls, reader: Reader, ids: Ids) -> Weights:
+        """Of a few features."""
+        return cls(reader, reader.view.gather(ids, reader.scorer.by_docs))
 
     def of(self, c: int) -> Floats:
         """To the score of class c, (n_features,)."""
@@ -131,7 +142,9 @@ class Weights:
         # An order-free sum, since ids of classes follow the order of learning; it keeps multiples of 2 ** -50, so
         # scales (of 1e-6 and less under weight normalisation) are brought near 1 first, by a power of two.
         unit = math.ldexp(1.0, math.frexp(float(np.abs(scale[others]).max()))[1])
-        theirs = np.isin(self.cells.classes, others)
+        is_other = np.zeros(len(scale), np.bool_)
+        is_other[others] = True
+        theirs = is_other[self.cells.classes]
         scaled = scale[self.cells.classes[theirs]] / unit * self.weight[theirs]
         sparse = unit * exact_sums(scaled, self.owner[theirs], len(self.shared))
         dense = float((scale * slope)[others].sum()) + self.shared * float(scale[others].sum())

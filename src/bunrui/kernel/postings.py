@@ -1,7 +1,7 @@
 """The sparse table of counts: for each feature the classes it occurs in, ascending, with occurrences and documents.
 
 A list that outgrows its room moves to the end of the cells and leaves a hole; whoever owns the arrays closes the holes
-when they take too much.  Adding and subtracting touch only the features of what is added or subtracted.
+(`close_holes`) when they take too much.  Adding and subtracting touch only the features of what is added or subtracted.
 """
 
 from __future__ import annotations
@@ -163,6 +163,26 @@ def absorb_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[i
             j -= 1
         k -= 1
     return True
+
+
+def close_holes(p: Postings, order: Sequence[int]) -> None:
+    """Move the lists together where they lie; `order` are all features, by where their lists start."""
+    at = i64(0)
+    for k in range(len(order)):
+        f = i64(order[k])
+        a = i64(p.starts[f])
+        n = i64(p.lengths[f])
+        room = max(i64(p.rooms[f]), n)
+        if a > at:
+            for j in range(n):
+                p.classes[at + j] = p.classes[a + j]
+                p.terms[at + j] = p.terms[a + j]
+                p.docs[at + j] = p.docs[a + j]
+        p.starts[f] = at
+        p.rooms[f] = room
+        at += room
+    p.size[USED] = at
+    p.size[HOLES] = 0
 
 
 def find_lacking(

@@ -121,20 +121,26 @@ def accumulate(
         return
     n_known = keep_known(items, n_items, table, linear, sums, stamp)
     ids = items.ids
-    if len(table.shared) > 0:
-        all_shared = table.shared
-        shared = sums.rest[0]
-        k = u64(0)
-        while k < n_known:
-            shared += all_shared[u64(ids[k])]
-            k = k + ONE
-        sums.rest[0] = shared
+    add_shared(ids, n_known, table, sums)
     if len(table.starts) > 0:
         add_lists(ids, n_known, table, sums.weights)
     elif len(sums.weights) <= FEW_COLUMNS:
         add_columns(ids, n_known, table.weights, sums.weights)
     else:
         add_rows(ids, n_known, table.weights, sums.weights)
+
+
+@inline
+def add_shared(ids: Sequence[int], n_ids: int, table: Table, sums: Sums) -> None:
+    """Add what features add to every class alike."""
+    all_shared = table.shared
+    if len(all_shared) > 0:
+        shared = sums.rest[0]
+        k = u64(0)
+        while k < n_ids:
+            shared += all_shared[u64(ids[k])]
+            k = k + ONE
+        sums.rest[0] = shared
 
 
 def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: Sums, stamp: int) -> int:
@@ -260,10 +266,16 @@ def add_counted(items: Items, n_items: int, counts: Sequence[int], first: int, t
 def finish(linear: Linear, sums: Sums, out: MutableSequence[float], at: int) -> None:
     """Write the scores of the document whose sums these are to `out[at:]`."""
     for c in range(len(linear.bias)):
-        inner = linear.slope[c] * sums.rest[1] + (sums.rest[0] + sums.weights[c])
-        if linear.reading[SMOOTH] != 0:
-            inner += linear.unseen[c] * sums.rest[2]
-        out[at + c] = linear.bias[c] + linear.scale[c] * inner
+        out[at + c] = score_of(linear, sums.rest, c, sums.weights[c])
+
+
+@inline
+def score_of(linear: Linear, rest: Sequence[float], c: int, weights: float) -> float:
+    """The score of class c, whose weights have this sum."""
+    inner = linear.slope[c] * rest[1] + (rest[0] + weights)
+    if linear.reading[SMOOTH] != 0:
+        inner += linear.unseen[c] * rest[2]
+    return linear.bias[c] + linear.scale[c] * inner
 
 
 def identify(
@@ -350,23 +362,24 @@ def score_items(
     finish(linear, sums, out, 0)
 
 
-def lay_out(features: Sequence[int], gathered: Table, n_classes: int, table: Table) -> int:
-    """Put the lists of `gathered` (by place in `features`) under the ids of their features.
+def lay_out(features: Sequence[int], gathered: Table, n_classes: int, table: Table, at: int) -> int:
+    """Put the lists of `gathered` (by place in `features`) under the ids of their features, from cell `at` on.
 
     A list with more than an eighth of the classes is filled up with zeros: adding a row runs at the speed of memory,
-    adding cells one by one does not.  Call with an empty `table.weights` for the number of cells that it needs.
+    adding cells one by one does not.  Returns the cell to go on with; with an empty `table.weights`, which needs only
+    the lengths of `gathered`, no more than that.
     """
-    at = i64(0)
+    at = i64(at)
     square = len(table.starts) == 0
     measure = len(table.weights) == 0
     for k in range(len(features)):
         f = i64(features[k])
-        a = i64(gathered.starts[k])
         n = i64(gathered.lengths[k])
         full = square or n * 8 > n_classes
         if square:
             at = f * n_classes
         if not measure:
+            a = i64(gathered.starts[k])
             if not square:
                 table.starts[f] = at
             table.lengths[f] = n_classes if full else n

@@ -7,7 +7,7 @@ vocabulary have the same bits whatever the order of features, threads or merges.
 from __future__ import annotations
 
 import math
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Iterable, MutableSequence, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,15 @@ LOW = float(1 << LOW_BITS)
 
 def exact_sums(values: Any, groups: Any, n_groups: int) -> npt.NDArray[np.float64]:
     """The sum of `values` (below 2 ** 30 in size) in every group, (n_groups,)."""
+    return exact_sums_of([(values, groups)], n_groups)
+
+
+def exact_sums_of(parts: Iterable[tuple[Any, Any]], n_groups: int) -> npt.NDArray[np.float64]:
+    """The same of values and groups that come in parts."""
     high = np.zeros(n_groups, np.int64)
     low = np.zeros(n_groups, np.int64)
-    run(add_parts, np.ascontiguousarray(values, np.float64), groups, high, low, work=len(values) // 4)
+    for values, groups in parts:
+        run(add_parts, np.ascontiguousarray(values, np.float64), groups, high, low, work=len(values) // 4)
     return np.asarray(high / HIGH + low / (HIGH * LOW))
 
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from bunrui.counts import Counts
 from bunrui.errors import OptionError
 from bunrui.kernel.logs import log
-from bunrui.kernel.sums import exact_sums
-from bunrui.models.view import Cells, CountView
+from bunrui.kernel.sums import exact_sums_of
+from bunrui.models.view import Cells, CountView, in_blocks
 
 __all__ = [
     "MLE_LAMBDA",
@@ -35,6 +35,9 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+
+# Cells that are weighed one by one.
+_FEW_CELLS = 1 << 10
 
 # Maximum likelihood is the limit of vanishing smoothing: scores stay finite, and a word that a class never had costs it
 # 230 nats, more than any document makes up for.
@@ -141,7 +144,9 @@ def log_prior(counts: Counts, prior: Any, smooth: float = 1.0) -> Floats:
     `prior` is "empirical" (D_c / D), "uniform", "smoothed" ((D_c + λ) / (D + λC)), or a mapping from label to P(c).
     """
     alive = counts.doc_count > 0
-    labels = [label for label, lives in zip(counts.labels, alive.tolist(), strict=True) if lives]
+    # Names are for priors that are given; of 100,000 classes the list would take longer than all else here.
+    names = isinstance(prior, Mapping)
+    labels = [counts.labels[c] for c in np.flatnonzero(alive).tolist()] if names else ()
     out = np.zeros(len(alive))
     out[alive] = log(prior_shares(counts.doc_count[alive], labels, prior, smooth))
     return out
@@ -198,6 +203,8 @@ class Scorer:
         Whether the model counts documents in place of occurrences.
     presence : bool
         Whether a word counts once in a document, however often it occurs.
+    by_count : bool
+        Whether a weight is a function of the feature and of the count in the cell, whatever the class.
     everywhere : bool
         Whether weights are not zero in classes that never had the feature too: the cells to weigh are those of a view
         that is `filled`.
@@ -211,7 +218,21 @@ class Scorer:
     share: Callable[[Cells], Floats] | None = None
     by_docs: bool = False
     presence: bool = False
+    by_count: bool = False
     everywhere: bool = False
+
+    def weights(self, cells: Cells) -> Floats:
+        """The same as `weigh`; where many cells of a feature have the same count, of each count once."""
+        if not self.by_count or len(cells.counts) <= _FEW_CELLS or cells.counts.dtype.kind != "i":
+            return self.weigh(cells)
+        # Lists without cells have no largest count, and would hide that of others.
+        lists = cells.lengths > 0
+        most = np.zeros(len(cells.ids), np.int64)
+        most[lists] = np.maximum.reduceat(cells.counts, cells.starts[lists])
+        if int(most.sum(dtype=np.float64)) > len(cells.counts) // 2:
+            return self.weigh(cells)
+        once = cells.up_to(most)
+        return np.asarray(self.weigh(once)[np.repeat(once.starts - 1, cells.lengths) + cells.counts])
 
 
 def normalised(view: CountView, scorer: Scorer) -> Scorer:
@@ -219,11 +240,13 @@ def normalised(view: CountView, scorer: Scorer) -> Scorer:
 
     All of them are logarithms of probabilities, so that the sum of sizes is minus the sum.
     """
-    cells = view.gather(view.feature_ids(), scorer.by_docs)
-    n_classes = len(scorer.slope)
-    shared = scorer.share(cells) if scorer.share else np.zeros(len(cells.ids))
-    everywhere = exact_sums(shared, np.zeros(len(cells.ids), np.int32), 1)
-    parts = (view.n_features * scorer.slope, everywhere, exact_sums(scorer.weigh(cells), cells.classes, n_classes))
+    ids, share = view.feature_ids(), scorer.share
+    everywhere = np.zeros(1)
+    if share is not None:
+        shared = (share(cells) for cells in in_blocks(view, ids, scorer.by_docs))
+        everywhere = exact_sums_of(((each, np.zeros(len(each), np.int32)) for each in shared), 1)
+    weighed = ((scorer.weights(cells), cells.classes) for cells in in_blocks(view, ids, scorer.by_docs))
+    parts = (view.n_features * scorer.slope, everywhere, exact_sums_of(weighed, len(scorer.slope)))
     size = -(parts[0] + parts[1] + parts[2])
     # With one feature every weight is 0, and so is their sum but for rounding.
     noise = 1e-12 * (np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2]))

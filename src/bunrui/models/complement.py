@@ -53,6 +53,7 @@ def complement(view: CountView, smoothing: Smoothing, prior: Floats, *, by_docs:
         share=share,
         by_docs=by_docs,
         presence=by_docs,
+        by_count=True,
     )
 
 

@@ -21,12 +21,15 @@ def log_label_prior(counts: Counts, prior: Any) -> Floats:
     "empirical" is D_c / D with every document once, "uniform" is a half, "smoothed" (D_c + 1) / (D + 2).
     """
     out = np.zeros(len(counts.labels))
-    for c, (label, docs) in enumerate(zip(counts.labels, counts.doc_count.tolist(), strict=True)):
-        if docs:
-            pair = np.array([counts.n_docs - docs, docs])
-            is_given = isinstance(prior, Mapping)
-            out[c] = math.log(_given(label, prior) if is_given else prior_shares(pair, [0, 1], prior)[1])
-    return out
+    if isinstance(prior, Mapping):
+        for c in np.flatnonzero(counts.doc_count).tolist():
+            out[c] = math.log(_given(counts.labels[c], prior))
+        return out
+    # Many labels have as many documents as others.
+    distinct, places = np.unique(counts.doc_count, return_inverse=True)
+    pairs = [np.array([counts.n_docs - docs, docs]) for docs in distinct.tolist()]
+    logs = [math.log(prior_shares(pair, [0, 1], prior)[1]) if pair[1] else 0.0 for pair in pairs]
+    return np.array(logs)[places]
 
 
 def _given(label: str, prior: Mapping[str, float]) -> float:

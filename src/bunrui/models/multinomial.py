@@ -72,6 +72,7 @@ def multinomial(
         share=None if smoothing.is_single else share,
         by_docs=by_docs,
         presence=presence,
+        by_count=not class_norm,
     )
 
 

@@ -68,6 +68,7 @@ def against(own: Scorer, rest: Scorer) -> Scorer:
         share=share if shares else None,
         by_docs=own.by_docs,
         presence=own.presence,
+        by_count=own.by_count and rest.by_count,
         everywhere=rest.everywhere,
     )
 

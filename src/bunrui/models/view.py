@@ -9,7 +9,7 @@ Selection loses nothing: it is computed from the counts whenever a model asks, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,12 +22,15 @@ from bunrui.kernel.compile import run
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
 
-__all__ = ["Cells", "CountView", "FilledView", "View", "distinct_docs", "gather", "select", "whole"]
+__all__ = ["Cells", "CountView", "FilledView", "View", "distinct_docs", "gather", "in_blocks", "select", "whole"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _NO_KEEP = np.empty(0, np.uint8)
+
+# Cells that are weighed at a time: some 60 MB with what becomes of them.
+_BLOCK = 1 << 20
 
 # Cells that are filled in at once, with what becomes of them: some 4 GB.
 _MOST_FILLED = 1 << 26
@@ -107,6 +110,10 @@ class View(NamedTuple):
         """The texts of some features."""
         return self.counts.texts_of(ids)
 
+    def sizes(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+        """How many cells some features have."""
+        return np.asarray(self.counts.postings.lengths[ids])
+
     def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
         """The cells of some features: occurrences, or documents."""
         return gather(self.counts, ids, by_docs)
@@ -124,9 +131,27 @@ class View(NamedTuple):
 class FilledView(View):
     """A view that gathers a cell for every class, be it 0."""
 
+    def sizes(self, ids: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
+        """As many as there are classes."""
+        _check_filled(len(ids), len(self.doc_count))
+        return np.full(len(ids), len(self.doc_count))
+
     def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
         """The cells of some features, one for each class."""
         return super().gather(ids, by_docs).filled(len(self.doc_count))
+
+
+def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> Iterator[Cells]:
+    """The cells of some features; of texts, so many at a time that what is computed of them stays small."""
+    if not isinstance(view, View):
+        yield view.gather(ids, by_docs)
+        return
+    ends = np.cumsum(view.sizes(ids), dtype=np.int64)
+    n_cells = int(ends[-1]) if len(ends) else 0
+    cuts = np.searchsorted(ends, np.arange(_BLOCK, n_cells, _BLOCK), side="left") + 1
+    for part in np.split(ids, np.unique(cuts)):
+        if len(part):
+            yield view.gather(part, by_docs)
 
 
 def distinct_docs(view: CountView) -> Any:
@@ -154,6 +179,21 @@ class Cells(NamedTuple):
         """A value for each feature → for each cell."""
         return np.repeat(by_feature, self.lengths)
 
+    def up_to(self, most: Integers) -> Cells:
+        """The same features with a cell of class 0 for every count from 1 to `most`, (n_features,).
+
+        Examples
+        --------
+        >>> two = np.array([1, 1])
+        >>> cells = Cells(np.array([7, 8], np.uint32), two - 1, two, two, two, two)
+        >>> cells.up_to(np.array([3, 2])).counts.tolist()
+        [1, 2, 3, 1, 2]
+        """
+        starts = np.cumsum(most) - most
+        counts = np.arange(1, int(most.sum()) + 1) - np.repeat(starts, most)
+        classes = np.zeros(len(counts), np.int32)
+        return self._replace(starts=starts, lengths=most.astype(np.int32), classes=classes, counts=counts)
+
     def filled(self, n_classes: int) -> Cells:
         """The same with a cell for every class, in the order of classes: 0 where a class never had the feature.
 
@@ -165,11 +205,7 @@ class Cells(NamedTuple):
         [0, 0, 5, 0]
         """
         n = len(self.ids)
-        if n * n_classes > _MOST_FILLED:
-            raise OptionError(
-                f"{n:,} features × {n_classes:,} classes are too many for weights of every class: leave against_rest "
-                "out, or read fewer features, for texts with min_df or max_features"
-            )
+        _check_filled(n, n_classes)
         counts = np.zeros((n, n_classes), self.counts.dtype)
         counts[self.spread(np.arange(n)), self.classes] = self.counts
         return self._replace(
@@ -177,6 +213,14 @@ class Cells(NamedTuple):
             lengths=np.full(n, n_classes, np.int32),
             classes=np.tile(np.arange(n_classes, dtype=np.int32), n),
             counts=counts.reshape(-1),
+        )
+
+
+def _check_filled(n_features: int, n_classes: int) -> None:
+    if n_features * n_classes > _MOST_FILLED:
+        raise OptionError(
+            f"{n_features:,} features × {n_classes:,} classes are too many for weights of every class: leave "
+            "against_rest out, or read fewer features, for texts with min_df or max_features"
         )
 
 

@@ -1,0 +1,309 @@
+"""Documents → their best classes, without scoring the others where a bound shows that they cannot be among them.
+
+    score[c]  =  (score[c] from rare features alone)  +  (what common features add)
+              <=  the same                             +  R,        R = sum over common features of peaks[f]
+
+A common feature is one that many classes have.  The rare features nominate the classes that have them; all other
+classes score at most the bound of their group (`highest`) plus R.  The k nominees with the highest first part are
+scored in full, as `score.py` does it, in the order of the text: the worst of them is the one to beat.  If no group can
+beat it, only nominees that can are scored.  Else, and where too few are nominated, all classes are.
+
+Bounds are rounded otherwise than scores, so a class counts as beaten only by more than `SLACK` of all that was added.
+Turtle and Flood (1995), Query evaluation: strategies and optimizations, call the same bound MaxScore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+from typing import Any, NamedTuple
+
+from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
+from bunrui.kernel.ngrams import put_items
+from bunrui.kernel.primitives import ZERO, i64, u64
+from bunrui.kernel.score import Linear, Sums, Table, accumulate, add_shared, clear, finish, keep_known, score_of
+from bunrui.kernel.vocabulary import NARROW, Vocabulary, probe
+
+SLACK = 1e-9
+
+# Columns of `Bounds.groups`, for the classes of a group
+BIAS = 0  # the highest
+SLOPE = 1  # the highest scale * slope
+UNSEEN = 2  # the highest scale * unseen
+HIGH = 3  # the highest scale
+LOW = 4  # the lowest scale
+COLUMNS = 5
+
+
+class Bounds(NamedTuple):
+    """What scores cannot exceed."""
+
+    peaks: Any  # float64 (features): no occurrence changes a score by more
+    groups: Any  # float64 (groups * COLUMNS), or empty: then all classes are scored
+    limits: Any  # float64 (4): the largest size of bias, scale * slope, scale * unseen and scale
+    longest: Any  # int64 (1): a feature that more classes have is common
+    ranks: Any  # int64 (classes): places among the labels as they sort, -1 without documents
+
+
+class Room(NamedTuple):
+    """Room for one document."""
+
+    stamps: Any  # uint32 (classes): the document that last nominated a class
+    nominees: Any  # int32 (classes + k)
+    scores: Any  # float64 (classes + k)
+    classes: Any  # int64 (k): the best so far, best first
+    best: Any  # float64 (k): their scores
+
+
+def best_documents(
+    docs: Documents,
+    lo: int,
+    hi: int,
+    recipe: Recipe,
+    scratch: Scratch,
+    v: Vocabulary,
+    table: Table,
+    linear: Linear,
+    bounds: Bounds,
+    sums: Sums,
+    room: Room,
+    classes: MutableSequence[int],
+    scores: MutableSequence[float],
+    hard: MutableSequence[int],
+) -> tuple[int, int]:
+    """Write the k best classes of the documents lo … hi - 1, best first, and their scores.
+
+    Of equal scores the class with the lowest rank is the best.  Returns how many documents went to `hard` instead, and
+    of how many all classes were scored.
+    """
+    k = len(room.classes)
+    n_hard = i64(0)
+    n_whole = i64(0)
+    for d in range(lo, hi):
+        for j in range(k):
+            room.classes[j] = -1
+        # Two stamps to a document: it is read again where bounds do not help.
+        stamp = 2 * (d - lo) + 1
+        found = decide(docs, d, recipe, scratch, v, table, linear, bounds, sums, room, stamp)
+        if found == 0:
+            n_whole += 1
+            found = score_all(docs, d, recipe, scratch, v, table, linear, bounds, sums, room, stamp + 1)
+        if found == HARD:
+            hard[n_hard] = d
+            n_hard += 1
+            continue
+        at = (d - lo) * k
+        for j in range(k):
+            classes[at + j] = room.classes[j]
+            scores[at + j] = room.best[j]
+    return n_hard, n_whole
+
+
+def decide(
+    docs: Documents,
+    d: int,
+    recipe: Recipe,
+    scratch: Scratch,
+    v: Vocabulary,
+    table: Table,
+    linear: Linear,
+    bounds: Bounds,
+    sums: Sums,
+    room: Room,
+    stamp: int,
+) -> int:
+    """Find the best classes of a document among those that its rare features nominate.
+
+    Returns 1, or 0 where others may be better, or HARD.
+    """
+    k = len(room.classes)
+    if len(bounds.groups) == 0 or len(docs.counts) > 0:
+        return 0
+    n_units = units_of(docs, d, recipe, scratch)
+    if n_units == HARD:
+        return HARD
+    items = scratch.items
+    n_items, after = items_of(recipe, scratch.units, ZERO, u64(n_units), items)
+    if after < u64(n_units):
+        return 0
+    put_items(scratch.units.text, items, n_items, v.size[NARROW])
+    probe(v, items, n_items, scratch.units.text, 0)
+    for j in range(3):
+        sums.rest[j] = 0.0
+    n_kept = keep_known(items, n_items, table, linear, sums, stamp)
+    add_shared(items.ids, n_kept, table, sums)
+    n_known = i64(n_kept)
+    n_nominees = nominate(items.ids, n_known, table, bounds, sums, room, stamp)
+    if n_nominees < k:
+        return 0
+    common, rare = peaks_of(items.ids, n_known, table, bounds)
+    for j in range(n_nominees):
+        c = i64(room.nominees[j])
+        score = score_of(linear, sums.rest, c, sums.weights[c])
+        room.scores[j] = score
+        if room.classes[k - 1] < 0 or score >= room.best[k - 1]:
+            insert(room, bounds, c, score)
+    for j in range(k):
+        room.scores[n_nominees + j] = full_score(items.ids, n_known, table, linear, sums, i64(room.classes[j]))
+    for j in range(k):
+        room.nominees[n_nominees + j] = room.classes[j]
+        room.classes[j] = -1
+    for j in range(k):
+        insert(room, bounds, i64(room.nominees[n_nominees + j]), room.scores[n_nominees + j])
+    limits = bounds.limits
+    size = limits[0] + limits[1] * sums.rest[1] + limits[2] * sums.rest[2] + limits[3] * abs(sums.rest[0])
+    hopeless = room.best[k - 1] - common - SLACK * (size + common + rare)
+    # Not "above": what is not a number is not hopeless.
+    if not highest(bounds, sums.rest) < hopeless:
+        return 0
+    for j in range(n_nominees):
+        c = i64(room.nominees[j])
+        if not room.scores[j] < hopeless and not is_in(room.classes, c):
+            insert(room, bounds, c, full_score(items.ids, n_known, table, linear, sums, c))
+    return 1
+
+
+def nominate(ids: Sequence[int], n_known: int, table: Table, bounds: Bounds, sums: Sums, room: Room, stamp: int) -> int:
+    """Add the weights of rare features to the classes that have them; how many classes with documents these are."""
+    n = i64(0)
+    for k in range(n_known):
+        f = i64(ids[k])
+        length = i64(table.lengths[f])
+        if length > bounds.longest[0]:
+            continue
+        a = i64(table.starts[f])
+        for j in range(a, a + length):
+            c = i64(table.classes[j])
+            if room.stamps[c] != stamp:
+                room.stamps[c] = stamp
+                sums.weights[c] = 0.0
+                if bounds.ranks[c] >= 0:
+                    room.nominees[n] = c
+                    n += 1
+            sums.weights[c] += table.weights[j]
+    return n
+
+
+def peaks_of(ids: Sequence[int], n_known: int, table: Table, bounds: Bounds) -> tuple[float, float]:
+    """The most that the common features of a document, and the rare ones, change a score by."""
+    common = 0.0
+    rare = 0.0
+    for k in range(n_known):
+        f = i64(ids[k])
+        if i64(table.lengths[f]) > bounds.longest[0]:
+            common += bounds.peaks[f]
+        else:
+            rare += bounds.peaks[f]
+    return common, rare
+
+
+def find_peaks(table: Table, scale: Sequence[float], peaks: MutableSequence[float]) -> None:
+    """The most by which one occurrence of every feature changes a score."""
+    n_classes = len(scale)
+    for f in range(len(table.lengths)):
+        length = i64(table.lengths[f])
+        peak = 0.0
+        if length > 0:
+            a = i64(table.starts[f])
+            for j in range(length):
+                c = j if length == n_classes else i64(table.classes[a + j])
+                peak = max(peak, abs(scale[c] * table.weights[a + j]))
+        peaks[f] = peak
+
+
+def highest(bounds: Bounds, rest: Sequence[float]) -> float:
+    """No class without a weight scores higher."""
+    groups = bounds.groups
+    top = -1e300
+    for g in range(0, len(groups), COLUMNS):
+        scale = groups[g + HIGH] if rest[0] > 0.0 else groups[g + LOW]
+        score = groups[g + BIAS] + groups[g + SLOPE] * rest[1] + groups[g + UNSEEN] * rest[2] + scale * rest[0]
+        top = max(top, score)
+    return top
+
+
+def full_score(ids: Sequence[int], n_known: int, table: Table, linear: Linear, sums: Sums, c: int) -> float:
+    """The score of one class, its weights in the order of the text."""
+    n_classes = len(sums.weights)
+    total = 0.0
+    for k in range(n_known):
+        f = i64(ids[k])
+        a = i64(table.starts[f])
+        length = i64(table.lengths[f])
+        if length == n_classes:
+            total += table.weights[a + c]
+            continue
+        end = a + length
+        while a < end:
+            middle = (a + end) >> 1
+            if table.classes[middle] < c:
+                a = middle + 1
+            else:
+                end = middle
+        if a < i64(table.starts[f]) + length and table.classes[a] == c:
+            total += table.weights[a]
+    return score_of(linear, sums.rest, c, total)
+
+
+def score_all(
+    docs: Documents,
+    d: int,
+    recipe: Recipe,
+    scratch: Scratch,
+    v: Vocabulary,
+    table: Table,
+    linear: Linear,
+    bounds: Bounds,
+    sums: Sums,
+    room: Room,
+    stamp: int,
+) -> int:
+    """Score all classes and find the best; 1, or HARD."""
+    n_units = units_of(docs, d, recipe, scratch)
+    if n_units == HARD:
+        return HARD
+    clear(sums)
+    unit = u64(0)
+    while unit < u64(n_units):
+        n_items, after = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
+        put_items(scratch.units.text, scratch.items, n_items, v.size[NARROW])
+        probe(v, scratch.items, n_items, scratch.units.text, 0)
+        first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
+        accumulate(scratch.items, n_items, docs.counts, first, table, linear, sums, stamp)
+        unit = after
+    finish(linear, sums, room.scores, 0)
+    for j in range(len(room.classes)):
+        room.classes[j] = -1
+    last = len(room.classes) - 1
+    for c in range(len(bounds.ranks)):
+        if bounds.ranks[c] >= 0 and (room.classes[last] < 0 or room.scores[c] >= room.best[last]):
+            insert(room, bounds, c, room.scores[c])
+    return 1
+
+
+def insert(room: Room, bounds: Bounds, c: int, score: float) -> None:
+    """Put a class among the best, if it is."""
+    j = len(room.classes)
+    while j > 0 and is_better(room, bounds, c, score, j - 1):
+        j -= 1
+        if j + 1 < len(room.classes):
+            room.classes[j + 1] = room.classes[j]
+            room.best[j + 1] = room.best[j]
+    if j < len(room.classes):
+        room.classes[j] = c
+        room.best[j] = score
+
+
+def is_better(room: Room, bounds: Bounds, c: int, score: float, j: int) -> bool:
+    """Whether a class goes before the one at place j, which may be empty."""
+    other = i64(room.classes[j])
+    if other < 0 or score > room.best[j]:
+        return True
+    return score == room.best[j] and bounds.ranks[c] < bounds.ranks[other]
+
+
+def is_in(classes: Sequence[int], c: int) -> bool:
+    """Whether a class is among some."""
+    found = False
+    for j in range(len(classes)):
+        found = found or classes[j] == c
+    return found
