@@ -152,7 +152,7 @@ def test_evaluation_of_one_label() -> None:
     """There is nothing to rank it against."""
     found = Evaluation(true=["a"], predictions=["a"], probabilities=[[1.0]], classes=["a"], positive="a")
     assert shown(found).splitlines()[:5] == [
-        "accuracy 1.000 (95 % interval 1.000–1.000) of 1 document",
+        "accuracy 1.000 (95 % interval 0.207–1.000) of 1 document",
         "micro F1 1.000 · macro F1 1.000",
         "labels one against the rest: mean accuracy 1.000",
         "log loss 0.000 · Brier score 0.000 · calibration error 0.000",

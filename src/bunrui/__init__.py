@@ -79,10 +79,15 @@ _HOMES = {
 }
 
 
+_MODULES = ("datasets", "documents", "evaluation", "report", "selection")
+
+
 def __getattr__(name: str) -> Any:
     # Names are imported when they are used: `import bunrui` loads neither numba nor scikit-learn.
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"bunrui.{name}")
     raise AttributeError(f"module 'bunrui' has no attribute {name!r}")
 
 

@@ -50,13 +50,15 @@ class Calibration:
     confidences, accuracies : tuple of float
         The map of the largest probability, linear between these points.
     thresholds, errors : tuple of float
-        Of the answers that are at least so sure, the share that is expected to be wrong; of documents left out.
+        Of the answers that are at least so sure, the share that is expected to be wrong: about as many as were, of
+        documents left out, by a calibration that was fitted on the other half of them.
     model, options : str
         What it was fitted for: the name of the model, and a digest of all settings (`digest_of`).
     n_docs : int
         Documents that it was fitted on.
     ece_before, ece_after, log_loss_before, log_loss_after : float
-        Of these documents, each left out; after: by a calibration that was fitted on the other half of them.
+        Of these documents, each left out; after: by a calibration that was fitted on the other half of them.  Below 20
+        documents there are no halves: after is then of the documents that it was fitted on, and flatters.
     tx : int
         Transactions of a file that it knows; 0 outside one.
 
@@ -69,6 +71,8 @@ class Calibration:
     [[0.9, 0.1], [0.685, 0.315]]
     >>> sure.threshold(0.1), sure.threshold(0.01)
     (0.8, inf)
+    >>> sure.error_above(0.8)
+    0.05
     """
 
     level: float
@@ -95,6 +99,11 @@ class Calibration:
         """How sure answers must be for at most a share `error` of them to be wrong; inf if none are that sure."""
         enough = np.flatnonzero(np.array(self.errors) <= error)
         return self.thresholds[enough[0]] if len(enough) else math.inf
+
+    def error_above(self, threshold: float) -> float:
+        """The share of answers that is expected to be wrong, of those that are as sure as a `threshold` of this."""
+        known = np.searchsorted(self.thresholds, threshold, side="right")
+        return self.errors[max(int(known) - 1, 0)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the types of JSON."""

@@ -71,7 +71,7 @@ def test_one_label(run) -> None:
 def test_one_document(run) -> None:
     Path("a.csv").write_text("text,label\na,x\n")
     run("learn", "a.bunrui", "a.csv")
-    few = "error: 1 documents without one leave nothing to learn from: give at least two\n"
+    few = "error: one document cannot be predicted by others: give at least two\n"
     assert run("calibrate", "a.bunrui") == (1, "", few)
 
 
@@ -148,7 +148,7 @@ def test_unsure(run, doubtful: Path) -> None:
     (sure, high), (unsure, low) = (line.split("\t") for line in out.splitlines())
     assert (code, sure, unsure) == (0, "spam", "?") and float(low) < 0.9 <= float(high)
     assert re.fullmatch(
-        r"unsure of 1 of 2 documents \(below 0\.9000\); of the others, \d\.\d% are expected to be wrong\n", err
+        r"unsure of 1 of 2 documents \(below 0\.9000\); of the others, 5\.0% are expected to be wrong\n", err
     )
 
 

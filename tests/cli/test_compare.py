@@ -49,7 +49,7 @@ def test_json(run, news: Path) -> None:
     accuracies = [row["accuracy"] for row in found["rows"]]
     assert accuracies == sorted(accuracies, reverse=True) and len(accuracies) == 4
     assert found["rows"][0]["verdict"] == "first" and found["rows"][0]["against_first"] is None
-    assert set(found["rows"][1]["against_first"]) == {"only_first", "only_this", "p"}
+    assert set(found["rows"][1]["against_first"]) == {"only_first", "only_this", "p", "level"}
 
 
 def test_leave_one_out_is_that_of_evaluate(run, news: Path) -> None:
@@ -85,6 +85,32 @@ def test_copies_are_told(run, news: Path) -> None:
     news.write_text(news.read_text() * 2)
     code, _, err = run("compare", "news.jsonl", *FEW)
     assert code == 0 and err.startswith("100 documents (50.0%) are copies, or near copies, of others")
+
+
+@pytest.mark.parametrize("by", ["label", "id", "order"])
+def test_parts(run, news: Path, by: str) -> None:
+    rows = [json.loads(line) for line in news.read_text().splitlines()]
+    news.write_text("".join(json.dumps(row | {"ten": str(k // 10)}) + "\n" for k, row in enumerate(rows)))
+    options = ["--id", "ten", "--folds", "4", "--by", by, "--models", "binary", "--analyzers", "words", "--json"]
+    code, out, err = run("compare", "news.jsonl", *options)
+    assert (code, err) == (0, "")
+    found, row = json.loads(out), json.loads(out)["rows"][0]
+    same = [*options[:6], "--model", "binary", "--analyzer", "words", "--json"]
+    alone = json.loads(run("evaluate", "news.jsonl", *same).out)
+    assert (found["documents"], row["accuracy"]) == (alone["n"], alone["accuracy"])
+    assert found["predicted"] == "in 4 parts, each by others"
+
+
+def test_test_documents_that_are_learned_too(run, news: Path) -> None:
+    lines = news.read_text().splitlines(keepends=True)
+    Path("test.jsonl").write_text("".join(lines[:30]) + json.dumps({"text": "new", "label": "sports"}) + "\n")
+    code, _, err = run("compare", "news.jsonl", "--test", "test.jsonl", *FEW)
+    assert (code, err) == (0, "warning: 30 of 31 test documents were learned by news.jsonl: that flatters\n")
+
+
+def test_models_are_checked_before_anything_is_read(run, tmp_path: Path) -> None:
+    found = run("compare", "not-there.csv", "--loo", "--models", "nbsvm")
+    assert found.code == 1 and found.err.startswith("error: nbsvm would be trained once for each document")
 
 
 def test_a_page(run, news: Path) -> None:
@@ -129,6 +155,8 @@ def test_japanese_without_spaces(run, tmp_path: Path) -> None:
             "error: nbsvm would be trained once for each document: compare it by folds",
         ),
         (["--loo", "--baselines"], 1, "error: baselines would be trained once for each document: "),
+        (["--by", "id"], 2, "error: --by says how --folds are made: give --folds K, too.\n"),
+        (["--folds", "2", "--by", "source"], 2, "error: all documents come from one file: give several files, or "),
         (["--loo", "--folds", "3"], 2, "error: give one of --test, --folds and --loo, not several.\n"),
         (["--folds", "200"], 1, "error: 100 rows cannot be cut into 200 folds: give more rows, or fewer folds\n"),
         (["--test", "no.csv"], 1, "error: there is no file 'no.csv': check the path\n"),

@@ -193,7 +193,164 @@ def test_documents_that_are_not_kept_cannot_predict_each_other(run, tmp_path: Pa
 
 def test_copies_are_counted(run, tmp_path: Path) -> None:
     Path("data.csv").write_text(DATA + "cheap pills 1,spam,a\n")
-    assert "(7.7%) are copies" in run("evaluate", "data.csv", "--loo").err
+    one = (
+        "1 document (7.7%) is a copy, or a near copy, of others: what documents say of their copies flatters; "
+        "--folds 5 --by id keeps together what has the same id\n"
+    )
+    assert run("evaluate", "data.csv", "--loo").err == one
+    Path("data.csv").write_text(DATA + "cheap pills 1,spam,a\n" * 2)
+    assert run("evaluate", "data.csv", "--loo").err.startswith("2 documents (14.3%) are copies, or near copies, of")
+
+
+# --- what is said beside the numbers
+
+
+def test_what_cannot_be_done_is_refused_before_anything_is_read(run, tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA * 2 + '"no end')
+    code, out, err = run("evaluate", "data.csv", "--loo", "--model", "nbsvm")
+    assert (code, out) == (2, "") and err.startswith("error: nbsvm would be trained for each document: give --folds K")
+    Path("data.csv").write_text(DATA + DATA.partition("\n")[2])
+    code, out, err = run("evaluate", "data.csv", "--folds", "99")
+    assert (code, out, err) == (
+        *(1, ""),
+        "error: 24 rows cannot be cut into 99 folds: give more rows, or fewer folds\n",
+    )
+    run("learn", "d.bunrui", "data.csv", "--model", "nbsvm")
+    assert run("evaluate", "d.bunrui", "--loo").err.startswith("error: nbsvm would be trained for each document")
+
+
+@pytest.mark.parametrize(
+    ("options", "err"),
+    [
+        (["--by", "source"], "all documents come from one file: give several files, or --id COLUMN --by id."),
+        (["--by", "id", "--id", "label"], "all documents have the same id: give another --id COLUMN, or leave --by"),
+        (["--by", "order", "--folds", "12"], "6 documents cannot be cut into 13 parts, of which all but the first"),
+        (["--by", "order", "--folds", "12"], "are predicted by those before: give more documents, or --folds 5."),
+    ],
+)
+def test_parts_that_cannot_be_made(run, tmp_path: Path, options: list[str], err: str) -> None:
+    Path("data.csv").write_text("".join(DATA.splitlines(keepends=True)[:7]))
+    found = run("evaluate", "data.csv", "--folds", "5", *options)
+    assert (found.code, found.out) == (2, "") and err in found.err
+
+
+@pytest.mark.parametrize("how", [["--loo"], ["--folds", "3"]])
+def test_labels_that_settle_the_outcome(run, how: list[str], tmp_path: Path) -> None:
+    Path("one.csv").write_text("text,label\na,x\nb,x\nc,x\n")
+    code, out, err = run("evaluate", "one.csv", *how)
+    assert (code, err) == (0, "warning: there is one label: nothing can be mistaken\n") and out.startswith(
+        "accuracy 1.0"
+    )
+    Path("alone.csv").write_text(DATA + "unheard of,news,c\n")
+    assert run("evaluate", "alone.csv", *how).err == (
+        "warning: 1 document has a label that no other has: always mistaken\n"
+    )
+    Path("alone.csv").write_text(DATA + "unheard of,news,c\nunseen,art,c\n")
+    assert run("evaluate", "alone.csv", *how).err == (
+        "warning: 2 documents have a label that no other has: always mistaken\n"
+    )
+
+
+@pytest.mark.parametrize("keep", ["text", "digests", "nothing"])
+def test_documents_that_were_learned(run, keep: str, tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA)
+    Path("new.csv").write_text("text,label\ncheap pills 1,spam\nsee you,ham\n")
+    run("learn", "d.bunrui", "data.csv", "--keep", keep)
+    all_of_them = "warning: 12 of 12 test documents were learned by d.bunrui: that flatters\n"
+    one_of_them = "warning: 1 of 2 test documents was learned by d.bunrui: that flatters\n"
+    for options in ([], ["--model", "multinomial"], ["--labels"]):
+        assert run("evaluate", "d.bunrui", "data.csv", *options).err == (all_of_them if keep != "nothing" else "")
+        assert run("evaluate", "d.bunrui", "new.csv", *options).err == (one_of_them if keep != "nothing" else "")
+
+
+def test_documents_that_were_unlearned_are_new(run, tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA)
+    Path("new.csv").write_text("text,label\ncheap pills 1,spam\n")
+    run("learn", "d.bunrui", "data.csv")
+    run("unlearn", "d.bunrui", "new.csv")
+    assert run("evaluate", "d.bunrui", "new.csv").err == ""
+
+
+def test_rows_of_tables_that_were_learned(run, tmp_path: Path) -> None:
+    Path("t.csv").write_text("age,colour,label\n1,red,x\n2,blue,y\n3,red,x\n4,blue,y\n")
+    run("learn", "t.bunrui", "t.csv", "--columns")
+    assert run("evaluate", "t.bunrui", "t.csv").err.endswith(
+        "warning: 4 of 4 test documents were learned by t.bunrui: that flatters\n"
+    )
+
+
+@pytest.mark.parametrize("how", [["--loo"], ["--folds", "3"]])
+def test_probabilities_before_calibration(run, how: list[str], tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA)
+    run("learn", "d.bunrui", "data.csv")
+    assert run("evaluate", "d.bunrui", *how).err == ""
+    run("calibrate", "d.bunrui")
+    told = "probabilities are those before calibration; 'bunrui evaluate d.bunrui TEST' applies it\n"
+    assert run("evaluate", "d.bunrui", *how).err == told
+    assert run("evaluate", "d.bunrui", *how, "--alpha", "2").err == ""  # for which it is not calibrated
+
+
+@pytest.mark.parametrize("options", [["--max-features", "5"], ["--model", "multinomial", "--class-norm"]])
+def test_models_that_are_fitted_for_each_document(run, options: list[str], tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA)
+    code, _, err = run("evaluate", "data.csv", "--loo", *options)
+    names = "--max-features, binary-complement" if "--max-features" in options else "--class-norm, multinomial"
+    assert (code, err) == (0, f"with {names} is fitted for each of 12 documents: --folds 5 fits it 5 times\n")
+    assert run("evaluate", "data.csv", "--folds", "3", *options).err == ""
+
+
+@pytest.mark.parametrize("how", [["evaluate", "--loo"], ["evaluate", "--folds", "2"], ["compare"], ["audit"]])
+def test_a_classifier_that_has_learned_nothing(run, how: list[str], tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA)
+    run("learn", "d.bunrui", "data.csv")
+    run("unlearn", "d.bunrui", "data.csv")
+    found = run(how[0], "d.bunrui", *how[1:])
+    assert found == (1, "", "error: there are no documents to be read: nothing was done\n")
+
+
+@pytest.mark.parametrize("how", [["evaluate", "--loo"], ["evaluate", "--folds", "2"], ["compare", "--folds", "2"]])
+def test_a_classifier_that_has_learned_texts_and_tokens(run, how: list[str], tmp_path: Path) -> None:
+    from bunrui import stored
+
+    with stored.create("d.bunrui", analyzer="words") as clf:
+        clf.learn(["cheap pills", "lunch at noon", "pills"] * 2, ["spam", "ham", "spam"] * 2)
+        clf.learn([["cheap", "pills"], ["noon"]] * 2, ["spam", "ham"] * 2)
+    found = run(how[0], "d.bunrui", *how[1:], "--json")
+    assert found.code == 0, found.err
+    assert json.loads(found.out).get("n", 10) == 10
+
+
+# --- too many to keep
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for ten probabilities."""
+    from bunrui.cli import crossing
+
+    monkeypatch.setattr(crossing, "MOST_PROBABILITIES", 10)
+
+
+@pytest.mark.parametrize("options", [[], ["--html", "a.html"], ["--positive", "spam"], ["--json"]])
+def test_metrics_of_many_documents(run, mail: Path, few: None, options: list[str]) -> None:
+    Path("data.csv").write_text(DATA)
+    code, out, err = run("evaluate", "mail.bunrui", "data.csv", *options)
+    assert code == 0 and err == (
+        "12 documents and 2 labels are too many to measure the probabilities: there is nothing for --positive, and no "
+        "page for --html\n"
+    )
+    assert json.loads(out)["n"] == 12 if "--json" in options else out.startswith("accuracy ")
+    assert not Path("a.html").exists()
+
+
+@pytest.mark.parametrize("how", [["--loo"], ["--folds", "2"]])
+def test_many_documents_that_predict_each_other(run, few: None, how: list[str], tmp_path: Path) -> None:
+    Path("data.csv").write_text(DATA)
+    assert run("evaluate", "data.csv", *how) == (
+        *(1, ""),
+        "error: 12 documents of 2 labels have more than 10 probabilities: learn some of them into a FILE, and 'bunrui "
+        "evaluate FILE' the others\n",
+    )
 
 
 # --- pages
@@ -227,7 +384,7 @@ ALL = ["Summary", "Confusion", "Labels", "Calibration", "Rankings", "Learning cu
     [
         (["--loo"], "each document by all the others"),
         (["--folds", "4"], "each of 4 parts by the others"),
-        (["--folds", "4", "--by", "order"], "each of 4 parts by the others, cut by order"),
+        (["--folds", "4", "--by", "order"], "each of 4 parts by those before it"),
     ],
 )
 def test_a_page_of_documents_that_predict_each_other(run, letters: Path, how: list[str], said: str) -> None:

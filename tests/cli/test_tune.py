@@ -26,6 +26,7 @@ def test_what_is_chosen_and_why(run, news: Path) -> None:
     assert (code, err) == (0, "learned 100 documents into best.bunrui\n")
     assert out.startswith("Chosen: ") and out.endswith(".\n") and out.count("\n") == 1
     assert "Accuracy 0." in out and " settings were tried in " in out
+    assert "; that flatters a little, since the same documents have chosen. " in out
 
 
 def test_the_file_has_learned_everything_with_the_chosen_settings(run, news: Path) -> None:
@@ -75,6 +76,21 @@ def test_documents_that_were_learned_as_tokens(run, tmp_path: Path) -> None:
     assert run("tune", "a.bunrui", "--out", "b.bunrui", "--fast").code == 0
     with closing(stored.open("b.bunrui")) as clf:
         assert [d.text for d in clf.documents()] == [["a", "b"], ["c"], ["a"], ["c", "d"]]
+
+
+def test_documents_that_were_learned_as_texts_and_as_tokens(run, tmp_path: Path) -> None:
+    with stored.create("a.bunrui", analyzer="words") as clf:
+        clf.learn(["a b", "c"], ["x", "y"])
+        clf.learn([["a"], ["c", "d"]], ["x", "y"])
+    assert run("tune", "a.bunrui", "--out", "b.bunrui", "--fast").code == 0
+    with closing(stored.open("b.bunrui")) as clf:
+        assert [d.text for d in clf.documents()] == [["a", "b"], ["c"], ["a"], ["c", "d"]]
+
+
+def test_a_classifier_that_has_learned_nothing(run, tmp_path: Path) -> None:
+    stored.create("a.bunrui").close()
+    none = "error: there are no documents to be read: nothing was done\n"
+    assert run("tune", "a.bunrui", "--out", "b.bunrui") == (1, "", none) and not Path("b.bunrui").exists()
 
 
 @pytest.mark.parametrize("by", ["label", "source", "id", "order"])
@@ -147,6 +163,7 @@ def test_small_and_odd_data(run, tmp_path: Path, rows: str) -> None:
             "error: invalid value for '--metric': choose one of accuracy, macro_f1, ",
         ),
         (["--out", "no/b"], 1, "error: no/b: cannot be written: there is no such folder\n"),
+        (["--out", "b", "--folds", "2", "--by", "source"], 2, "error: all documents come from one file: give several"),
         (["--out", "b", "--folds", "3", "--by", "id"], 2, "error: a document has no id: give --id COLUMN, or leave "),
     ],
 )

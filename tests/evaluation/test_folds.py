@@ -59,7 +59,8 @@ def test_plain_folds(n: int, k: int) -> None:
 @given(groups=st.lists(st.integers(0, 9), min_size=10, max_size=50), k=st.integers(2, 4))
 def test_grouped_folds_keep_groups_together(groups: list[int], k: int) -> None:
     if len(set(groups)) < k:
-        with pytest.raises(DataError, match=f"{len(set(groups))} groups cannot be cut into {k} folds"):
+        few = f"{len(set(groups))} groups cannot be cut into {k} folds: give at most {len(set(groups))} folds"
+        with pytest.raises(DataError, match=few if len(set(groups)) > 1 else "all rows are in one group, which leaves"):
             folds(len(groups), None, k, kind="grouped", groups=groups)
         return
     found = folds(len(groups), None, k, kind="grouped", groups=groups)
@@ -81,7 +82,10 @@ def test_duplicates_are_groups() -> None:
 @given(times=st.lists(st.integers(0, 12), min_size=4, max_size=40), k=st.integers(1, 4))
 def test_time_goes_on(times: list[int], k: int) -> None:
     if len(set(times)) <= k:
-        with pytest.raises(DataError, match=f"{len(set(times))} different times cannot be cut into {k + 1} parts"):
+        few = (
+            f"{len(set(times))} different times cannot be cut into {k + 1} parts, .* at most {len(set(times)) - 1} fold"
+        )
+        with pytest.raises(DataError, match=few if len(set(times)) > 1 else "all rows have the same time"):
             folds(len(times), None, k, kind="time", times=times)
         return
     found = folds(len(times), None, k, kind="time", times=times)
@@ -124,7 +128,7 @@ def test_the_same_seed_gives_the_same_folds() -> None:
         ({"kind": "random"}, "there are no folds 'random': choose 'stratified', 'plain', 'grouped' or 'time'"),
         ({"k": 1}, "there should be at least 2 folds, not 1"),
         ({"k": 2.0}, "there should be at least 2 folds, not 2.0"),
-        ({"k": 0, "kind": "time", "times": [1, 2, 3]}, "there should be at least 1 folds, not 0"),
+        ({"k": 0, "kind": "time", "times": [1, 2, 3]}, "there should be at least 1 fold, not 0"),
         ({}, "need labels: give them, or choose kind='plain'"),
         ({"kind": "grouped"}, "groups= are for kind='grouped', which needs them"),
         ({"kind": "plain", "groups": [1, 2, 3]}, "groups= are for kind='grouped'"),
@@ -139,6 +143,8 @@ def test_options_that_make_no_sense(options: dict[str, Any], message: str) -> No
 def test_rows_that_do_not_fit() -> None:
     with pytest.raises(DataError, match="3 rows cannot be cut into 5 folds"):
         folds(3, ["a", "b", "c"], 5)
+    with pytest.raises(DataError, match=r"^1 row cannot be cut into 2 folds: give more rows$"):
+        folds(1, ["a"], 2)
     with pytest.raises(DataError, match="there are 3 rows and 2 groups: give one for each row"):
         folds(3, None, 2, kind="grouped", groups=[1, 2])
     with pytest.raises(DataError, match="there are 3 texts and 2 labels"):
@@ -208,6 +214,17 @@ def test_what_comes_back() -> None:
         assert np.array_equal(part.probabilities, crossed.probabilities[rows])
     right = sum(part.metrics.accuracy * part.n for part in crossed.per_fold)
     assert right == pytest.approx(crossed.metrics.accuracy * 6)
+
+
+def test_a_number_of_folds() -> None:
+    texts, labels = ["cheap pills", "pills now", "at noon", "lunch at noon"] * 3, ["spam", "spam", "ham", "ham"] * 3
+    one = cross_validate(TextClassifier(), texts, labels, 3)
+    other = cross_validate(TextClassifier(), texts, labels, folds(12, labels, 3))
+    assert (one.scores == other.scores).all() and len(one.per_fold) == 3
+    assert (one.per_fold[1].scores == other.per_fold[1].scores).all()
+    wrong: Any = texts
+    with pytest.raises(OptionError, match=r"^\['cheap pills'.* is no classifier: give one"):
+        cross_validate(wrong, texts, labels, 3)
 
 
 def test_a_label_that_the_training_rows_had_not() -> None:

@@ -318,6 +318,20 @@ def test_a_classifier_in_a_file_knows_its_documents(tmp_path: Path) -> None:
         assert leave_one_out(clf, texts, labels).metrics.n == 5
 
 
+@pytest.mark.parametrize("prior", ["empirical", "smoothed", {f"label {k}": 1.0 + k for k in range(40)}])
+@pytest.mark.parametrize("model", ["multinomial", "binary-complement", "bernoulli"])
+def test_priors_block_by_block_have_the_same_bits(model: str, prior: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefghij"), 6)) for _ in range(120)]
+    labels = [sorted({f"label {k}" for k in rng.integers(0, 40, 1 + d % 3)}) for d in range(120)]
+    corpus = Corpus(TextClassifier(model, prior=prior), texts, labels)
+    expected = corpus.scores()
+    monkeypatch.setattr("bunrui.evaluation.loo._MOST_PRIORS", 0)
+    for block in (1, 7 * len(corpus.classes), 10**6):
+        monkeypatch.setattr("bunrui.evaluation.loorun._BLOCK", block)
+        np.testing.assert_array_equal(corpus.scores(), expected)
+
+
 # --- what is refused
 
 
@@ -327,9 +341,13 @@ def test_errors() -> None:
         leave_one_out(clf)
     with pytest.raises(OptionError, match="needs the labels of the texts too"):
         leave_one_out(clf, ["a", "b"])
-    for texts in ([], ["a"]):
-        with pytest.raises(DataError, match=f"^{len(texts)} documents without one leave nothing to learn from"):
-            leave_one_out(clf, texts, ["x"] * len(texts))
+    with pytest.raises(DataError, match=r"^there are no documents: give at least two$"):
+        leave_one_out(clf, [], [])
+    with pytest.raises(DataError, match=r"^one document cannot be predicted by others: give at least two$"):
+        leave_one_out(clf, ["a"], ["x"])
+    wrong: Any = "mail.bunrui"
+    with pytest.raises(OptionError, match=r"^'mail.bunrui' is no classifier: give one, such as .*bunrui.open\(path\)$"):
+        leave_one_out(wrong)
     with pytest.raises(DataError, match="there are 2 texts and 1 labels"):
         leave_one_out(clf, ["a", "b"], ["x"])
     with pytest.raises(LabelError):

@@ -255,6 +255,18 @@ def test_json(drawn: list[tuple[str, str]], known: list[str]) -> None:
     assert found["confusion"] == {"labels": list(metrics.labels), "matrix": metrics.confusion.tolist()}
 
 
+def test_json_of_very_many_labels_has_pairs() -> None:
+    true = [f"label {k:04}" for k in range(1000)]
+    assert set(measure(true, true).to_dict()["confusion"]) == {"labels", "matrix"}
+    found = measure([*true, "one more"], [*true, "label 0000"]).to_dict()["confusion"]
+    assert set(found) == {"labels", "pairs"} and len(found["labels"]) == 1001
+    assert found["pairs"][-1] == ["one more", "label 0000", 1] and len(found["pairs"]) == 1001
+
+
+def test_labels_that_occur() -> None:
+    assert measure(["a", "b"], ["a", "c"], labels=["d"]).occurring == {"a", "b", "c"}
+
+
 def test_json_of_the_worked_example() -> None:
     found = measure(TRUE[:4], PREDICTED[:4]).to_dict()
     assert found == {

@@ -48,6 +48,17 @@ def test_parity_with_scikit_learn(pairs: list[tuple[set[str], set[str]]]) -> Non
     assert found.subset_accuracy == pytest.approx(accuracy_score(T, P), rel=1e-12)
 
 
+def test_arrow() -> None:
+    import pyarrow as pa
+
+    true, predicted = [["a"], ["a", "b"], []], [["a"], ["b"], ["b"]]
+    expected = measure_labels(true, predicted)
+    for kind in (pa.array, lambda rows: pa.chunked_array([rows[:1], rows[1:]])):
+        assert measure_labels(kind(true), kind(predicted)) == expected
+    with pytest.raises(LabelError, match="document 0 has 'a': give a list or a set"):
+        measure_labels(pa.array(["a"]), pa.array(["a"]))
+
+
 def test_by_hand() -> None:
     """a: 1 of 2 found, none wrongly; b: found, and once wrongly; c: missed."""
     found = measure_labels([["a"], ["a", "b"], ["c"]], [["a"], ["b"], ["b"]])

@@ -11,7 +11,9 @@ import sklearn.metrics
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bunrui.errors import OptionError
 from bunrui.evaluation.ranking import (
+    Odds,
     average_precision,
     macro,
     precision_recall_curve,
@@ -75,11 +77,11 @@ def test_many_documents_as_sklearn(decimals: int) -> None:
     rounded = np.round(p, decimals)
     own = np.eye(7, dtype=bool)[labels]
     by_class = [sklearn.metrics.roc_auc_score(own[:, c], rounded[:, c]) for c in range(7)]
-    assert macro(roc_auc, own, rounded) == pytest.approx(np.mean(by_class), rel=1e-12)
+    assert macro(roc_auc, own, rounded.T.__getitem__) == pytest.approx(np.mean(by_class), rel=1e-12)
     expected = sklearn.metrics.average_precision_score(own, rounded, average="macro")
-    assert macro(average_precision, own, rounded) == pytest.approx(expected, rel=1e-12)
+    assert macro(average_precision, own, rounded.T.__getitem__) == pytest.approx(expected, rel=1e-12)
     expected = sklearn.metrics.roc_auc_score(labels, p, multi_class="ovr", average="macro")
-    assert macro(roc_auc, own, p) == pytest.approx(expected, rel=1e-12)
+    assert macro(roc_auc, own, p.T.__getitem__) == pytest.approx(expected, rel=1e-12)
 
 
 # --- worked by hand
@@ -132,9 +134,9 @@ def test_documents_of_one_kind(positive: bool) -> None:
 def test_classes_without_documents_count_in_no_mean(measure: Callable[[np.ndarray, np.ndarray], float]) -> None:
     own = np.array([[True, False, False], [False, True, False], [True, False, False]])
     score = np.array([[0.5, 0.3, 0.2], [0.2, 0.2, 0.6], [0.1, 0.5, 0.4]])
-    with_it, without = macro(measure, own, score), macro(measure, own[:, :2], score[:, :2])
+    with_it, without = (macro(measure, own[:, :k], score.T.__getitem__) for k in (3, 2))
     assert with_it == without == (measure(own[:, 0], score[:, 0]) + measure(own[:, 1], score[:, 1])) / 2
-    assert math.isnan(macro(measure, np.zeros((2, 2), bool), np.zeros((2, 2))))
+    assert math.isnan(macro(measure, np.zeros((2, 2), bool), np.zeros((2, 2)).__getitem__))
 
 
 # --- probabilities that have rounded to 1
@@ -171,3 +173,37 @@ def test_sharpened_leaves_ties(weights: list[list[int]]) -> None:
     for column, sharp in zip(p.T, found.T, strict=True):
         assert (np.equal.outer(column, column) == np.equal.outer(sharp, sharp)).all()
         assert (np.less.outer(column, column) == np.less.outer(sharp, sharp)).all()
+
+
+# --- scores
+
+
+@given(
+    st.lists(
+        st.lists(st.floats(-50, 50) | st.just(-math.inf), min_size=4, max_size=4).filter(lambda row: max(row) > -60),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_odds_are_those_of_the_probabilities(rows: list[list[float]]) -> None:
+    score = np.array(rows)
+    p = np.exp(score - np.logaddexp.reduce(score, axis=1)[:, None])
+    odds = Odds(score)
+    for c in range(4):
+        others = np.delete(p, c, axis=1).sum(axis=1)
+        with np.errstate(divide="ignore"):
+            expected = np.log(p[:, c]) - np.log(others)
+        np.testing.assert_allclose(odds.of(c), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_odds_tell_apart_what_probabilities_do_not() -> None:
+    log_odds = np.array([800.0, -800.0, 1e5, -1e5, 0.0])
+    odds = Odds(np.column_stack([log_odds - 1e6, np.full(5, -1e6)]))
+    assert odds.of(0).tolist() == log_odds.tolist() and odds.of(1).tolist() == (-log_odds).tolist()
+    assert Odds(np.array([[-3.0]])).of(0).tolist() == [math.inf]
+
+
+@pytest.mark.parametrize("fpr", [-1, 1.5, math.nan])
+def test_no_rate(fpr: float) -> None:
+    with pytest.raises(OptionError, match="a false-positive rate is a share from 0 to 1"):
+        recall_at_fpr(np.array([True, False]), np.array([0.5, 0.1]), fpr)

@@ -153,7 +153,7 @@ def test_one_document_of_one_class() -> None:
     as_json = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert as_json["roc_auc"] is as_json["one_minus_roca_percent"] is None
     assert as_json["recall_at_fpr"] == {"0.001": None, "0.01": None}
-    assert as_json["intervals"]["accuracy"] == {"low": 1, "high": 1, "level": 0.95}
+    assert as_json["intervals"]["accuracy"] == {"low": pytest.approx(0.2065, abs=1e-4), "high": 1, "level": 0.95}
 
 
 def test_probabilities_that_have_rounded_to_1() -> None:
@@ -164,6 +164,59 @@ def test_probabilities_that_have_rounded_to_1() -> None:
     assert found.roc_auc == 0.5
     found = Evaluation(true=["spam", "spam", "ham"], predictions=["spam"] * 3, probabilities=p, **options)
     assert found.roc_auc == 1
+
+
+def test_scores_rank_what_probabilities_cannot() -> None:
+    """All probabilities of spam are 0 in float64; the scores say which text is more like it."""
+    scores = np.array([[0.0, -900.0], [0.0, -1000.0], [0.0, -950.0], [0.0, -2000.0]])
+    given: dict[str, Any] = {
+        "true": ["spam", "ham", "spam", "ham"],
+        "predictions": ["ham"] * 4,
+        "probabilities": [[1.0, 0.0]] * 4,
+        "classes": ["ham", "spam"],
+    }
+    tied, told = Evaluation(**given, positive="spam"), Evaluation(**given, positive="spam", scores=scores)
+    assert (tied.roc_auc, told.roc_auc) == (0.5, 1.0)
+    assert (tied.recall_at_fpr(0.01), told.recall_at_fpr(0.01)) == (0.0, 1.0)
+    assert told.average_precision == replace(told, positive=None).roc_auc == 1.0
+    assert told.roc_curve().thresholds.tolist() == [math.inf, -900.0, -950.0, -2000.0]
+    assert (told.log_loss, told.ece) == (tied.log_loss, tied.ece)
+
+
+@given(evaluations())
+def test_scores_change_nothing_where_probabilities_tell(drawn: dict[str, Any]) -> None:
+    p = np.asarray(drawn["probabilities"]).clip(1e-9)
+    drawn["probabilities"] = p / p.sum(axis=1, keepdims=True)
+    by_p = Evaluation(**drawn)
+    # Odds that are equal but for rounding are tied.
+    by_scores = Evaluation(**drawn, scores=np.log(drawn["probabilities"]).round(9))
+    for c in drawn["classes"]:
+        order = np.argsort(by_p.probabilities[:, drawn["classes"].index(c)], kind="stable")
+        ranks = by_scores._ranked_by(drawn["classes"].index(c))[order]
+        assert (np.diff(ranks) > -1e-6).all()
+
+
+def test_leave_one_out_and_folds_rank_by_scores() -> None:
+    """Long texts: all the probabilities are 0 or 1."""
+    rng = np.random.default_rng(0)
+    names, words = ["ham", "spam"], [f"w{k}" for k in range(400)]
+    labels = [names[k % 2] for k in range(40)]
+    texts = [" ".join(rng.choice(words[:300] if label == "ham" else words[100:], 20_000)) for label in labels]
+    parts = [np.arange(40)[::2], np.arange(40)[1::2]]
+    for found in (
+        bunrui.evaluation.leave_one_out(TextClassifier("multinomial"), texts, labels),
+        bunrui.evaluation.cross_validate(TextClassifier("multinomial"), texts, labels, folds=2),
+    ):
+        assert set(found.probabilities.ravel().tolist()) == {0.0, 1.0}
+        for c, rows in enumerate(parts):
+            assert len(set(found._ranked_by(c)[rows].tolist())) > 15
+
+
+def test_a_label_never_learned_has_no_scores_either() -> None:
+    p = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5]])
+    given: dict[str, Any] = {"true": ["ham", "spam", "news"], "predictions": ["ham", "spam", "ham"]}
+    found = Evaluation(**given, probabilities=p, scores=np.log(p), classes=["ham", "spam"], positive="news")
+    assert found.roc_auc == 0.5
 
 
 def test_predictions_that_are_not_the_most_likely() -> None:
@@ -296,6 +349,14 @@ def test_what_is_given_stays() -> None:
             *({"classes": ["ham", "ham"]}, LabelError),
             "a label is among the classes twice: name each column of the probabilities once",
         ),
+        (
+            *({"scores": [[0.0, 1.0]]}, DataError),
+            "scores have the shape (1, 2): give one for each probability, (5, 2)",
+        ),
+        (
+            *({"scores": [[0.0, 1.0]] * 4 + [[-math.inf, -math.inf]]}, DataError),
+            "the scores of document 4 have no finite maximum: give numbers",
+        ),
         ({"positive": "eggs"}, LabelError, "there is no label 'eggs': the labels are ham, spam"),
         (
             *({"true": [], "predictions": [], "probabilities": np.zeros((0, 2))}, DataError),
@@ -341,3 +402,23 @@ def test_import_is_light() -> None:
         env={**os.environ, "PYTHONPATH": str(SOURCES)},
     )
     assert done.stdout.split() == []
+
+
+def test_modules_are_there_without_being_imported() -> None:
+    code = (
+        "import sys, bunrui; names = ('datasets', 'documents', 'evaluation', 'report', 'selection'); "
+        "print(*(f'bunrui.{name}' in sys.modules for name in names)); "
+        "print(*(getattr(bunrui, name).__name__ for name in names))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+    )
+    before, after = done.stdout.splitlines()
+    assert before.split() == ["False"] * 5
+    assert after.split() == [
+        f"bunrui.{name}" for name in ("datasets", "documents", "evaluation", "report", "selection")
+    ]

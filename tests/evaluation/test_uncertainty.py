@@ -43,7 +43,21 @@ def test_named_metrics_are_the_functions(drawn: list[tuple[str, str]], seed: int
         ("macro_f1", macro_f1),
     ):
         options: Any = {"n_resamples": 50, "seed": seed, "level": 0.8}
+        if name != "macro_f1" and metrics.accuracy in (0, 1):
+            continue  # Wilson's
         assert bootstrap(metrics, name, **options) == pytest.approx(bootstrap(metrics, function, **options), rel=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+@pytest.mark.parametrize("n", [1, 5, 200])
+@pytest.mark.parametrize("is_right", [True, False])
+def test_all_right_or_none_has_the_interval_of_wilson(n: int, level: float, is_right: bool) -> None:
+    metrics = measure(["a"] * n, ["a" if is_right else "b"] * n)
+    wilson = scipy.stats.binomtest(n if is_right else 0, n).proportion_ci(level, method="wilson")
+    for name in ("accuracy", "micro_f1"):
+        found = bootstrap(metrics, name, level=level)
+        assert found == pytest.approx((wilson.low, wilson.high, level), abs=1e-12) and found.low < found.high
+    assert bootstrap(metrics, "macro_f1", level=level) == (is_right, is_right, level)
 
 
 @given(pairs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -137,6 +138,12 @@ def test_documents_of_a_file(tmp_path: Path) -> None:
 def test_what_cannot_be_audited(texts: object, labels: object, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         audit(TextClassifier(), texts, labels)
+
+
+@pytest.mark.parametrize("wrong", [["a", "b"], "mail.bunrui"])
+def test_what_is_no_classifier(wrong: Any) -> None:
+    with pytest.raises(OptionError, match=r" is no classifier: give one, such as TextClassifier\(\) or bunrui.open"):
+        audit(wrong, ["a", "b"], ["x", "y"])
 
 
 def recall(found: Audit, changed: np.ndarray, share: float) -> float:

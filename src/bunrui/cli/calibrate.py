@@ -105,7 +105,7 @@ def say_uncalibrated(file: str, classifier: TextClassifier) -> None:
 class Doubts:
     """Which answers are not sure enough, and how many there were.
 
-    `share` is that of the answers that may be wrong.
+    `share` is that of the answers that may be wrong, `expected` the one that is expected to be.
     """
 
     def __init__(self, classifier: TextClassifier, share: float) -> None:
@@ -121,21 +121,15 @@ class Doubts:
             )
         self.share = share
         self.threshold = classifier.calibration.threshold(share)
+        self.expected = classifier.calibration.error_above(self.threshold)
         self.n_docs = self.n_unsure = 0
-        self._expected_errors = 0.0
 
     def of(self, sure: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """Which of some probabilities are too low."""
         unsure = sure < self.threshold
         self.n_docs += len(sure)
         self.n_unsure += int(unsure.sum())
-        self._expected_errors += float((1 - sure[~unsure]).sum())
         return unsure
-
-    @property
-    def expected(self) -> float:
-        """The share of the answers that are expected to be wrong, by their own probabilities."""
-        return self._expected_errors / max(self.n_docs - self.n_unsure, 1)
 
 
 def say_unsure(doubts: Doubts | None) -> None:
@@ -146,6 +140,10 @@ def say_unsure(doubts: Doubts | None) -> None:
         say(f"unsure of all documents: none is sure enough for at most {doubts.share:.2g} of the answers to be wrong")
         return
     say(
-        f"unsure of {doubts.n_unsure:,} of {counted(doubts.n_docs, 'document')} (below {doubts.threshold:.4f}); "
+        f"unsure of {doubts.n_unsure:,} of {counted(doubts.n_docs, 'document')}{_below(doubts)}; "
         f"of the others, {doubts.expected:.1%} are expected to be wrong"
     )
+
+
+def _below(doubts: Doubts) -> str:
+    return f" (below {doubts.threshold:.4f})" if doubts.n_unsure else ""

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bunrui.cli.console import interrupts, say, show, to_json
+from bunrui.cli.flattery import Learned, say_duplicates
 from bunrui.cli.live import live
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
 from bunrui.cli.pages import check_folder, check_page, write_page
+from bunrui.cli.parts import PANEL, Parts
 from bunrui.cli.tables import reads_tables
 
 if TYPE_CHECKING:
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from bunrui.selection.comparing import Progress
 
 __all__ = ["check_folder", "check_text", "compare"]
-
-_ALONE = "Without test documents"
 
 
 def _names(given: str | None) -> str | None:
@@ -37,26 +37,16 @@ def compare(
         ),
     ],
     documents: LabelledDocuments,
+    parts: Parts,
     test: Annotated[
         str | None,
         typer.Option("--test", metavar="FILE", show_default=False, help="Documents with labels that DATA predict."),
-    ] = None,
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            "--folds",
-            metavar="K",
-            min=2,
-            rich_help_panel=_ALONE,
-            show_default=False,
-            help="Predict each of K parts by all the others (5).",
-        ),
     ] = None,
     loo: Annotated[
         bool,
         typer.Option(
             "--loo",
-            rich_help_panel=_ALONE,
+            rich_help_panel=PANEL,
             help="Predict each document by all the others; for models that are not trained.",
         ),
     ] = False,
@@ -88,7 +78,9 @@ def compare(
     Every model with every analyzer that suits the text, all on the same
     documents, each of which is predicted by a model that never saw it. The
     best accuracy comes first; a row is tied with it if the documents cannot
-    tell the two apart (McNemar's test at 5 %).
+    tell the two apart (McNemar's test at 5 %, shared by all pairs of rows,
+    since the best is chosen by the same documents). Without --test, --folds
+    and --loo, the documents are cut into 5 parts.
 
     Of models that read counts, all documents are counted once and parts are
     subtracted. Those that are trained (twcnb, nbsvm, arow, aode) and the
@@ -100,27 +92,36 @@ def compare(
       bunrui compare train.csv --test test.csv --baselines
       bunrui compare mail.bunrui --loo --json | jq '.rows[0]'
       bunrui compare train.csv --models binary-complement,nbsvm --analyzers universal,words:2
+      bunrui compare threads.jsonl --id thread --folds 5 --by id
     """
-    from bunrui.cli.crossing import collect, say_duplicates
+    from bunrui.cli.crossing import collect
+    from bunrui.selection.comparing import checked
 
-    if sum((test is not None, folds is not None, loo)) > 1:
+    if sum((test is not None, parts.folds is not None, loo)) > 1:
         raise UsageError("give one of --test, --folds and --loo, not several.")
+    parts.check()
     check_page(html)
+    chosen = checked(_listed(models), loo=loo, baselines=baselines)
     with interrupts("interrupted"):
         found = collect(data, documents, Model(), Analysis())
         check_text(found, data[0])
         tested = collect([test], documents, Model(), Analysis()) if test is not None else None
+        folds = parts.of(found) if parts.by is not None else parts.folds
+        result = _compared(
+            found, tested, models=chosen, analyzers=_listed(analyzers), folds=folds, loo=loo, baselines=baselines
+        )
         if tested is None:
             say_duplicates(found.texts)
-        result = _compared(found, tested, models=models, analyzers=analyzers, folds=folds, loo=loo, baselines=baselines)
+        else:
+            learned = Learned.of(found.texts)
+            learned.add(tested.texts)
+            learned.say(data[0])
     for reason in result.skipped:
         say(f"left out: {reason}")
     _report(result, data, html, json=json)
 
 
-def _compared(
-    found: Collection, tested: Collection | None, *, models: str | None, analyzers: str | None, **options: Any
-) -> Comparison:
+def _compared(found: Collection, tested: Collection | None, **options: Any) -> Comparison:
     from bunrui import selection
 
     with live() as show_live:
@@ -133,8 +134,6 @@ def _compared(
             found.texts,
             found.labels,
             test=None if tested is None else (tested.texts, tested.labels),
-            models=_listed(models),
-            analyzers=_listed(analyzers),
             watch=watch,
             **options,
         )

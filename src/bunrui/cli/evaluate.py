@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bunrui.cli import crossing
 from bunrui.cli.batches import labels_in, place, placed
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, show, to_json
+from bunrui.cli.flattery import Learned
 from bunrui.cli.labelsets import LabelSets
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError, file_argument
 from bunrui.cli.pages import check_page, page_of_test, page_of_themselves, write_page
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-# Probabilities of so many documents and labels are kept, to be measured at the end: 400 MB.
-_MOST_PROBABILITIES = 50_000_000
 _MOST_CHARACTERS = 100_000_000  # of documents that are kept for a page
 
 
@@ -84,7 +84,8 @@ def evaluate(
 
     With --loo or --folds no test documents are needed: the documents predict
     each other, exactly as if each had been left out of learning. Copies of a
-    document flatter that: they are counted, and named if there are many.
+    document flatter that: it is said how many there are. So do test documents
+    that were learned, which FILE knows if it keeps texts or digests.
 
     With --labels, documents may have any number of labels: micro, macro and
     example F1, the Hamming loss, and the share of documents whose labels are
@@ -109,15 +110,13 @@ def evaluate(
     parts.check()
     check_page(page)
     if loo or parts.folds is not None:
-        from bunrui.cli.crossing import evaluate_alone
-
         if loo and parts.folds is not None:
             raise UsageError("--loo or --folds, not both.")
         if several.labels:
             raise UsageError("--labels goes with a classifier and DATA.")
         data = [file, *(data or [])]
         with interrupts("interrupted"):
-            alone = evaluate_alone(data, documents, model, analysis, parts)
+            alone = crossing.evaluate_alone(data, documents, model, analysis, parts)
             evaluation = _report(alone.evaluation, positive, json=json)
             if page is not None:
                 write_page(page, page_of_themselves(data, alone._replace(evaluation=evaluation), parts))
@@ -127,16 +126,21 @@ def evaluate(
     if analysis.given():
         raise UsageError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
     from bunrui import stored
+    from bunrui.evaluation import Evaluation
 
     with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened))
-        classifier = model.of(opened)
+        classifier, learned = model.of(opened), Learned.into(opened.path)
         if several.labels:
-            _report(_of_sets(classifier, reader, several), positive, json=json)
+            found: Any = _of_sets(classifier, reader, several, learned)
+            learned.say(file)
+            _report(found, positive, json=json)
             return
         wrong = _Wrong() if page is not None else None
-        evaluation = _report(_of_labels(classifier, reader, wrong), positive, json=json)
-        if page is not None and wrong is not None:
+        found = _of_labels(classifier, reader, wrong, learned)
+        learned.say(file)
+        evaluation = _report(found, positive, json=json)
+        if page is not None and wrong is not None and isinstance(evaluation, Evaluation):
             write_page(page, page_of_test(file, data, opened, classifier, evaluation, wrong.documents))
 
 
@@ -148,8 +152,6 @@ def _report(found: Any, positive: str | None, *, json: bool) -> Any:
 
     if isinstance(found, Evaluation) and positive is not None:
         found = dataclasses.replace(found, positive=positive)
-    elif positive is not None:
-        raise UsageError("--positive goes with one label for each document, and with fewer documents.")
     if json:
         print(to_json(found.to_dict()))
         return found
@@ -182,17 +184,19 @@ class _Wrong:
         self._n_docs += batch.num_rows
 
 
-def _of_labels(classifier: TextClassifier, reader: Reader, wrong: _Wrong | None) -> Any:
-    """An Evaluation; of too many documents, Metrics, and no page can be made."""
+def _of_labels(classifier: TextClassifier, reader: Reader, wrong: _Wrong | None, learned: Learned) -> Any:
+    """An Evaluation; of too many documents, Metrics, which have no rankings and no page."""
     import numpy as np
 
     from bunrui.engines.stream import ahead
     from bunrui.evaluation import Evaluation, Tally
+    from bunrui.prediction import probabilities
 
     known = classifier.classes_.tolist()
     names = np.array(known)
     tally, labels = Tally(known), set()
-    true, found, shares, n_kept = [], [], [], 0
+    true, found, kept, n_kept = [], [], [], 0
+    calibrated = classifier.is_calibrated
     with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
         for batch in batches:
             texts = texts_of(batch)
@@ -200,27 +204,32 @@ def _of_labels(classifier: TextClassifier, reader: Reader, wrong: _Wrong | None)
                 scores = classifier.scores(texts)
             predicted = names[scores.argmax(axis=1)]
             tally.add(batch["label"], predicted)
+            learned.add(texts)
             labels |= labels_in(batch)
             if wrong is not None:
                 wrong.add(batch, texts, predicted)
             bar.add(batch.num_rows)
             n_kept += scores.size
-            if n_kept <= _MOST_PROBABILITIES:
+            if n_kept <= crossing.MOST_PROBABILITIES:
                 true += batch["label"].to_pylist()
                 found.append(predicted)
-                shares.append(classifier.probabilities_of(scores, texts))
+                kept.append(classifier.probabilities_of(scores, texts) if calibrated else scores)
     _check_read(reader, bar)
     _say_unknown(labels, known)
-    if n_kept > _MOST_PROBABILITIES:
-        if wrong is not None:
-            raise UsageError(f"{counted(bar.n_docs, 'document')} are too many for a page: leave --html out.")
-        say(f"{counted(bar.n_docs, 'document')} are too many to measure their probabilities")
+    if n_kept > crossing.MOST_PROBABILITIES:
+        say(
+            f"{counted(bar.n_docs, 'document')} and {counted(len(known), 'label')} are too many to measure the "
+            "probabilities: there is nothing for --positive, and no page for --html"
+        )
         return tally.metrics()
-    predictions, probabilities = np.concatenate(found), np.concatenate(shares)
-    return Evaluation(true=true, predictions=predictions, probabilities=probabilities, classes=known)
+    predictions, values = np.concatenate(found), np.concatenate(kept)
+    # Calibrated ones are not the softmax of scores, and few are 0.
+    shares = values if calibrated else probabilities(values)
+    ranked = None if calibrated else values
+    return Evaluation(true=true, predictions=predictions, probabilities=shares, classes=known, scores=ranked)
 
 
-def _of_sets(classifier: TextClassifier, reader: Reader, several: LabelSets) -> MultilabelMetrics:
+def _of_sets(classifier: TextClassifier, reader: Reader, several: LabelSets, learned: Learned) -> MultilabelMetrics:
     from bunrui.engines.stream import ahead
     from bunrui.evaluation import measure_labels
 
@@ -230,8 +239,10 @@ def _of_sets(classifier: TextClassifier, reader: Reader, several: LabelSets) -> 
     found: list[set[str]] = []
     with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
         for batch in batches:
+            texts = texts_of(batch)
             with placed(batch):
-                found += classifier.predict_labels(texts_of(batch), threshold=thresholds)
+                found += classifier.predict_labels(texts, threshold=thresholds)
+            learned.add(texts)
             true += [{row} if isinstance(row, str) else set(row) for row in batch["label"].to_pylist()]
             bar.add(batch.num_rows)
     _check_read(reader, bar)

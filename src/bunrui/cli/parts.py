@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from bunrui.cli.console import counted
 from bunrui.cli.options import UsageError
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ __all__ = ["PANEL", "Parts"]
 
 PANEL = "Documents that predict each other"
 
+_FEWEST = 2
 _KINDS = {None: "stratified", "label": "stratified", "source": "grouped", "id": "grouped", "order": "time"}
 
 
@@ -28,7 +30,7 @@ class Parts:
         typer.Option(
             "--folds",
             metavar="K",
-            min=2,
+            min=_FEWEST,
             rich_help_panel=PANEL,
             show_default=False,
             help="Predict each of K parts by all the others.",
@@ -61,4 +63,15 @@ class Parts:
         if groups is not None and any(group is None for group in groups):
             wanted = "--id COLUMN" if self.by == "id" else "files"
             raise UsageError(f"a document has no {self.by}: give {wanted}, or leave --by out.")
+        if groups is not None and len(set(groups)) == 1:
+            if self.by == "source":
+                raise UsageError("all documents come from one file: give several files, or --id COLUMN --by id.")
+            raise UsageError("all documents have the same id: give another --id COLUMN, or leave --by out.")
+        n_docs = len(found.labels)
+        if self.by == "order" and n_docs <= self.folds:
+            fewer = f", or --folds {n_docs - 1}" if n_docs > _FEWEST else ""
+            raise UsageError(
+                f"{counted(n_docs, 'document')} cannot be cut into {self.folds + 1} parts, of which all but the first "
+                f"are predicted by those before: give more documents{fewer}."
+            )
         return folds(len(found.labels), found.labels, self.folds, kind=_KINDS[self.by], groups=groups)

@@ -104,10 +104,10 @@ def predict(
     With --labels, as many pairs as the document has labels, also none.
 
     With --unsure 0.05, documents get ? in place of a label if their
-    probability is below a threshold, above which 5 % of the answers were
-    expected to be wrong when FILE was calibrated, each document left out.
-    So it needs no second look at DATA. In JSON and tables the label stays,
-    beside a field unsure.
+    probability is below a threshold, above which at most 5 % of the answers
+    were wrong when FILE was calibrated, each document left out. So it needs
+    no second look at DATA. In JSON and tables the label stays, beside a
+    field unsure.
 
     With --engine ray, the machines of a cluster read DATA, and write a
     folder of Parquet files, whose names are in the order of the documents.

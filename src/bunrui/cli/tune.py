@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from bunrui.cli.compare import check_folder, check_text
 from bunrui.cli.console import counted, interrupts, say, to_json, uninterrupted
+from bunrui.cli.flattery import say_duplicates
 from bunrui.cli.live import live
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
 from bunrui.cli.parts import Parts
@@ -81,15 +80,16 @@ def tune(
       bunrui tune mail.bunrui --out better.bunrui --budget 60
       bunrui tune threads.jsonl --id thread --out best.bunrui --folds 5 --by id
     """
-    from bunrui.cli.crossing import collect, say_duplicates
+    from bunrui.cli.crossing import collect
 
     parts.check()
     _check_new(out)
     with interrupts(f"interrupted; {out} was not made"):
         found = collect(data, documents, Model(), Analysis())
         check_text(found, data[0])
+        cut = parts.of(found)
         say_duplicates(found.texts)
-        tuning = _tuned(found, parts.of(found), metric=metric, budget=budget, fast=fast)
+        tuning = _tuned(found, cut, metric=metric, budget=budget, fast=fast)
         _write(out, found, tuning)
     if json:
         print(to_json(tuning.to_dict()))
@@ -143,18 +143,9 @@ def _write(out: str, found: Collection, tuning: Tuning) -> None:
             stored.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
         )
         with classifier.learning(note={"tuned": tuning.note()}) as session:
-            for rows in _batches(found.texts):
+            for start in range(0, len(found.texts), _BATCH):
+                rows = slice(start, start + _BATCH)
                 names = {"ids": found.ids[rows], "sources": found.sources[rows]}
                 session.add(found.texts[rows], found.labels[rows], **names)
         with uninterrupted():
             stack.close()  # the file gets its name
-
-
-def _batches(texts: list[Any]) -> Iterator[slice]:
-    """Neighbours that are all texts, or all tokens."""
-    at = 0
-    for _, group in groupby(isinstance(text, str) for text in texts):
-        size = len(list(group))
-        for start in range(at, at + size, _BATCH):
-            yield slice(start, min(start + _BATCH, at + size))
-        at += size

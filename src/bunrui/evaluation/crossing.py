@@ -17,7 +17,8 @@ import numpy.typing as npt
 from bunrui.classifier import TextClassifier
 from bunrui.errors import DataError
 from bunrui.evaluation.folding import Fold
-from bunrui.evaluation.labelled import Labelled
+from bunrui.evaluation.folding import folds as cut
+from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.result import Evaluation
 from bunrui.models import MODELS
 from bunrui.prediction import probabilities
@@ -50,7 +51,7 @@ def cross_validate(
     clf: TextClassifier,
     texts: Any,
     labels: Any,
-    folds: Sequence[tuple[Any, Any]],
+    folds: int | Sequence[tuple[Any, Any]],
     *,
     refit: bool = False,
 ) -> CrossValidation:
@@ -62,21 +63,23 @@ def cross_validate(
         Its options are used; it does not change.
     texts, labels
         As for `TextClassifier.learn`.
-    folds : list of (train, test)
-        Rows, as `folds` gives them.
+    folds : int or list of (train, test)
+        Rows, as `folds` gives them; a number of folds is that of stratified ones.
     refit : bool
         Learn every training set from scratch.  Models that are trained from documents always do.
 
     Examples
     --------
-    >>> from bunrui.evaluation.folding import folds
     >>> texts = ["cheap pills", "pills now", "meeting at noon", "lunch at noon"]
     >>> labels = ["spam", "spam", "ham", "ham"]
-    >>> found = cross_validate(TextClassifier(), texts, labels, folds(4, labels, 2))
+    >>> found = cross_validate(TextClassifier(), texts, labels, folds=2)
     >>> found.predictions.tolist(), len(found.per_fold)
     (['spam', 'spam', 'ham', 'ham'], 2)
     """
+    check_classifier(clf)
     documents = Labelled(texts, labels)
+    if isinstance(folds, int):
+        folds = cut(len(documents), documents.true, folds)
     checked = [checked_fold(fold, len(documents)) for fold in folds]
     if not checked:
         raise DataError("there are no folds: give at least one pair of training and test rows")
@@ -88,7 +91,6 @@ def cross_validate(
     return CrossValidation(
         **_fields(documents, rows[order], every),
         rows=rows[order],
-        scores=every,
         per_fold=tuple(
             Evaluation(**_fields(documents, fold.test, own)) for fold, own in zip(checked, scores, strict=True)
         ),
@@ -148,4 +150,5 @@ def _fields(documents: Labelled, rows: Integers, scores: Floats) -> dict[str, An
         "predictions": classes[scores.argmax(axis=1)],
         "probabilities": probabilities(scores),
         "classes": classes,
+        "scores": scores,
     }

@@ -66,21 +66,20 @@ def summary(evaluation: Evaluation) -> Markup:
             ("ROC AUC", f"{evaluation.roc_auc:.4f}", "" if evaluation.positive is None else evaluation.positive)
         )
     found.append(("Documents", f"{metrics.n:,}", f"{int((~evaluation.right).sum()):,} wrong"))
-    occurring = {name for pair in metrics.pairs for name in pair[:2]}
-    found.append(("Labels", f"{len(occurring):,}", ""))
+    found.append(("Labels", f"{len(metrics.occurring):,}", ""))
     return figures(found)
 
 
 def confused(metrics: Metrics, most: int = MOST_IN_MATRIX) -> list[str]:
     """The labels that occur, in their order; of many, those with the most mistakes."""
-    occurring = {name for pair in metrics.pairs for name in pair[:2]}
+    occurring = metrics.occurring
     if len(occurring) > most:
         n_wrong: Counter[str] = Counter()
         for pair in metrics.pairs:
             if pair.true != pair.predicted:
                 n_wrong[pair.true] += pair.doc_count
                 n_wrong[pair.predicted] += pair.doc_count
-        occurring = set(sorted(occurring, key=lambda name: (-n_wrong[name], name))[:most])
+        occurring = frozenset(sorted(occurring, key=lambda name: (-n_wrong[name], name))[:most])
     return [name for name in metrics.labels if name in occurring]
 
 
@@ -115,13 +114,12 @@ def classes_table(
 
     Of many labels, those with the lowest F1.  Sorting takes the script of a page.
     """
-    occurring = {name for pair in metrics.pairs for name in pair[:2]}
-    rows = [one for one in metrics.per_class if one.label in occurring]
+    rows = [one for one in metrics.per_class if one.label in metrics.occurring]
     caption = "Precision, recall and F1 of each label"
     if most is not None and len(rows) > most:
         lowest = sorted(rows, key=lambda one: (one.f1, -one.support, one.label))[:most]
         rows = [one for one in rows if one in lowest]
-        caption += f": the {most} of {len(occurring):,} labels with the lowest F1"
+        caption += f": the {most} of {len(metrics.occurring):,} labels with the lowest F1"
     names = ["label", "precision", "recall", "F1", "documents", *(["ROC AUC", "average precision"] if more else [])]
     columns = [Column(name, is_number=k > 0) for k, name in enumerate(names)]
     cells, values = [], []

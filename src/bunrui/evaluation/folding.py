@@ -67,7 +67,7 @@ def folds(
     if kind not in KINDS:
         raise OptionError(f"there are no folds {kind!r}: choose 'stratified', 'plain', 'grouped' or 'time'")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2 - (kind == "time"):
-        raise OptionError(f"there should be at least {2 - (kind == 'time')} folds, not {k!r}")
+        raise OptionError(f"there should be at least {'1 fold' if kind == 'time' else '2 folds'}, not {k!r}")
     if (groups is not None) != (kind == "grouped") or (times is not None and kind != "time"):
         raise OptionError("groups= are for kind='grouped', which needs them, and times= for kind='time'")
     for name, given in (("groups", groups), ("times", times)):
@@ -79,7 +79,8 @@ def folds(
     if groups is not None:
         return _of(_grouped(groups, k, rng), k)
     if n < k:
-        raise DataError(f"{n} rows cannot be cut into {k} folds: give more rows, or fewer folds")
+        rows = "1 row" if n == 1 else f"{n} rows"
+        raise DataError(f"{rows} cannot be cut into {k} folds: give more rows{', or fewer folds' if n > 1 else ''}")
     order = rng.permutation(n)
     if kind == "stratified":
         if labels is None:
@@ -110,8 +111,10 @@ def _grouped(groups: Sequence[Any], k: int, rng: np.random.Generator) -> Integer
     """The largest group first, each to the fold that has least; groups of the same size in random order."""
     codes = _codes(groups)
     sizes = np.bincount(codes)
+    if len(sizes) == 1:
+        raise DataError("all rows are in one group, which leaves nothing to learn from: give groups that differ")
     if len(sizes) < k:
-        raise DataError(f"{len(sizes)} groups cannot be cut into {k} folds: give fewer folds")
+        raise DataError(f"{len(sizes)} groups cannot be cut into {k} folds: give at most {len(sizes)} folds")
     shuffled = rng.permutation(len(sizes))
     fold_of, filled = np.empty(len(sizes), np.int64), np.zeros(k, np.int64)
     for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")].tolist():
@@ -127,8 +130,14 @@ def _by_time(times: Sequence[Any], k: int) -> list[Fold]:
     # A part may only end where time goes on.
     in_order = [listed[row] for row in order.tolist()]
     ends = np.array([end for end in range(1, n) if in_order[end - 1] < in_order[end]], np.int64)
+    if not len(ends):
+        raise DataError("all rows have the same time, so that none is later than others: give times that differ")
     if len(ends) < k:
-        raise DataError(f"{len(ends) + 1} different times cannot be cut into {k + 1} parts: give fewer folds")
+        most = "1 fold" if len(ends) == 1 else f"{len(ends)} folds"
+        raise DataError(
+            f"{len(ends) + 1} different times cannot be cut into {k + 1} parts, one to begin with and one for each "
+            f"fold: give at most {most}"
+        )
     cuts: list[int] = []
     first = 0
     for part in range(1, k + 1):

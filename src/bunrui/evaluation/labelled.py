@@ -10,11 +10,24 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
+from bunrui.classifier import TextClassifier
 from bunrui.engines.labels import label_sets
+from bunrui.errors import DataError, OptionError
 
-__all__ = ["Labelled"]
+__all__ = ["Labelled", "check_classifier"]
 
 Integers = npt.NDArray[np.int64]
+
+
+def check_classifier(clf: Any) -> None:
+    """Refuse what is no classifier, such as the path of one.
+
+    >>> check_classifier("mail.bunrui")
+    Traceback (most recent call last):
+    bunrui.errors.OptionError: 'mail.bunrui' is no classifier: give one, such as TextClassifier() or bunrui.open(path)
+    """
+    if not isinstance(clf, TextClassifier):
+        raise OptionError(f"{clf!r:.40} is no classifier: give one, such as TextClassifier() or bunrui.open(path)")
 
 
 class Labelled:
@@ -53,6 +66,17 @@ class Labelled:
         single = all(len(group) == 1 for group in groups)
         values: list[Any] = [group[0] if single else set(group) for group in groups]
         return [values[group] for group in self.sets.groups.tolist()]
+
+    def check_two(self) -> None:
+        """Refuse documents that cannot predict each other.
+
+        >>> Labelled(["a"], ["x"]).check_two()
+        Traceback (most recent call last):
+        bunrui.errors.DataError: one document cannot be predicted by others: give at least two
+        """
+        if len(self) < 2:
+            found = "one document cannot be predicted by others" if len(self) else "there are no documents"
+            raise DataError(f"{found}: give at least two")
 
     def pick(self, rows: Integers) -> tuple[Any, list[Any]]:
         """Some of the texts, with their labels."""

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bunrui.classifier import TextClassifier
-from bunrui.errors import DataError
 from bunrui.evaluation.folding import folds
 from bunrui.evaluation.labelled import Labelled
 
@@ -65,12 +64,12 @@ def learning_curve(
     (CurvePoint(documents=16, accuracy=1.0, low=1.0, high=1.0), 5)
     """
     documents = Labelled(texts, labels)
+    documents.check_two()
     n_docs = len(documents)
-    if n_docs < 2:
-        raise DataError(f"{n_docs} documents leave nothing to learn from when one is predicted: give at least two")
     n_folds = min(max(_N_FOLDS * _TESTED // n_docs, 1), _N_FOLDS, n_docs)
     parts = folds(n_docs, documents.true, min(_N_FOLDS, n_docs))[:n_folds]
-    sizes = sorted({max(_FEWEST, round(share * min(len(part.train) for part in parts))) for share in _SHARES})
+    most = min(len(part.train) for part in parts)
+    sizes = sorted({min(max(_FEWEST, round(share * most)), most) for share in _SHARES})
     accuracies = np.empty((len(parts), len(sizes)))
     done = 0
     for k, part in enumerate(parts):

@@ -16,7 +16,7 @@ Where a corpus has the same text twice, or replies that quote each other, leave-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -27,8 +27,8 @@ import numpy.typing as npt
 from bunrui.analysis import analyzer_of
 from bunrui.classifier import TextClassifier, without_alpha
 from bunrui.counts import Counts
-from bunrui.errors import DataError, OptionError
-from bunrui.evaluation.labelled import Labelled
+from bunrui.errors import OptionError
+from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.loopairs import Pairs
 from bunrui.evaluation.looparts import KINDS, Ground, ground_of, model_of, named_without
 from bunrui.evaluation.loorows import read_rows
@@ -46,13 +46,15 @@ from bunrui.prediction import probabilities
 if TYPE_CHECKING:
     from bunrui.stored.documents import Document
 
-__all__ = ["Corpus", "kept_documents", "leave_one_out", "loo_log_odds", "loo_scores"]
+__all__ = ["Corpus", "is_exact", "kept_documents", "leave_one_out", "loo_log_odds", "loo_scores"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 # Options that the pass knows; any other that is on needs a model fitted anew.
 _KNOWN = {"model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df"}
+
+_MOST_PRIORS = 1 << 22  # label sets × classes: those of more are made block by block, and 6,000 labels have 36 million
 
 
 class Corpus:
@@ -85,9 +87,8 @@ class Corpus:
     def __init__(self, clf: TextClassifier, texts: Any, labels: Any) -> None:
         self._options = clf.get_params()
         self._documents = Labelled(texts, labels)
+        self._documents.check_two()
         n_docs = len(self._documents)
-        if n_docs < 2:
-            raise DataError(f"{n_docs} documents without one leave nothing to learn from: give at least two")
         reader = TextClassifier(analyzer=clf.analyzer)
         given = docs, recipe, again = reader._documents(self._documents.texts)
         self.counts = reader._count(given, self._documents.sets)
@@ -115,16 +116,22 @@ class Corpus:
         `model` and `options` are those of `TextClassifier`, by default those that the corpus was made with.
         """
         clf = self._reader(model, options)
-        if _needs_refits(clf):
+        if not is_exact(clf):
             return self._refitted(clf, TextClassifier.scores)
         sets, view = self._documents.sets, select(self.counts, clf.min_df, None)
-        priors = _priors_without(view.doc_count, self.counts.labels, sets.members, sets.indices, clf.prior)
         by_docs = KINDS[clf.model][1]
         if (by_docs, clf.min_df) not in self._grounds:
             # One at a time: each is as large as a table of all weights.
             self._grounds = {(by_docs, clf.min_df): self._ground(view, clf)}
-        labels = Labels(sets.groups, sets.members, sets.indices, priors)
-        return self._without_lonely(self._left_out(clf, clf.model, self._grounds[by_docs, clf.min_df], labels))
+
+        def priors_of(starts: Integers, classes: Integers) -> Floats:
+            return _priors_without(view.doc_count, self.counts.labels, starts, classes, clf.prior)
+
+        is_small = (len(sets.members) - 1) * len(self.classes) <= _MOST_PRIORS
+        priors = priors_of(sets.members, sets.indices) if is_small else np.empty(0)
+        labels, ground = Labels(sets.groups, sets.members, sets.indices, priors), self._grounds[by_docs, clf.min_df]
+        later = None if is_small else priors_of
+        return self._without_lonely(self._left_out(clf, clf.model, ground, labels, later))
 
     def log_odds(self, model: str | None = None, **options: Any) -> Floats:
         """log P(label | document) / P(not label | document) by the model of all the others, (n_docs, n_classes).
@@ -133,7 +140,7 @@ class Corpus:
         and its rest are two classes.
         """
         clf = self._reader(model, options)
-        if clf.model == "wcnb" or _needs_refits(clf):
+        if clf.model == "wcnb" or not is_exact(clf):
             return self._refitted(clf, TextClassifier.label_odds)
         sets, two, name = self._documents.sets, np.arange(3), _TWINS.get(clf.model, clf.model)
         priors = _label_priors_without(self.counts, clf.prior)
@@ -155,6 +162,7 @@ class Corpus:
             predictions=self.classes[scores.argmax(axis=1)],
             probabilities=probabilities(scores),
             classes=self.classes,
+            scores=scores,
         )
 
     def _reader(self, model: str | None, options: dict[str, Any]) -> TextClassifier:
@@ -174,13 +182,16 @@ class Corpus:
         doc_total = self.counts.postings.doc_total[: self.counts.n_ids]
         return ground_of(view, doc_total, by_docs=KINDS[clf.model][1], min_df=clf.min_df)
 
-    def _left_out(self, clf: TextClassifier, name: str, ground: Ground, labels: Labels) -> Floats:
-        """Scores by the model with a name, and the smoothing of a classifier."""
+    def _left_out(
+        self, clf: TextClassifier, name: str, ground: Ground, labels: Labels, priors_of: Any = None
+    ) -> Floats:
+        """Scores by the model with a name, and the smoothing of a classifier; `priors_of` as for `scores_of`."""
         smoothing = smoothing_of(clf.smoothing, clf.alpha, MODELS[clf.model].alpha)
         scorer = MODELS[name].scorer(ground.view, smoothing, np.zeros(len(ground.view.doc_count)))
         named = named_without(self._parts, self.counts, ground, smoothing)
         model = model_of(name, ground, smoothing, scorer, named)
-        return scores_of(self._parts, labels, ground, model, smooth_unseen=clf.unseen == "smooth")
+        smooth = clf.unseen == "smooth"
+        return scores_of(self._parts, labels, ground, model, smooth_unseen=smooth, priors_of=priors_of)
 
     def _without_lonely(self, scores: Floats) -> Floats:
         """The scores with -inf where no other document has the label."""
@@ -210,8 +221,13 @@ class Corpus:
 _TWINS = {"complement": "multinomial", "binary-complement": "binary"}
 
 
-def _needs_refits(clf: TextClassifier) -> bool:
-    return clf.model not in KINDS or any(bool(value) for name, value in clf.get_params().items() if name not in _KNOWN)
+def is_exact(clf: TextClassifier) -> bool:
+    """Whether one pass can leave every document out; else a model is fitted for each of them.
+
+    >>> is_exact(TextClassifier("wcnb", min_df=2)), is_exact(TextClassifier(max_features=100))
+    (True, False)
+    """
+    return clf.model in KINDS and not any(bool(value) for name, value in clf.get_params().items() if name not in _KNOWN)
 
 
 def _priors_without(
@@ -219,12 +235,12 @@ def _priors_without(
 ) -> Floats:
     """log P(c) without a document of each group, (n_groups × n_classes,); 0 for a class that has no other."""
     shares = np.ones((len(starts) - 1, len(doc_count)))
-    labels = np.array(names, object)
+    labels, is_given = np.array(names, object), isinstance(prior, Mapping)
     for group, (a, b) in enumerate(pairwise(starts.tolist())):
         left = doc_count.copy()
         left[classes[a:b]] -= 1
         alive = left > 0
-        shares[group, alive] = prior_shares(left[alive], labels[alive].tolist(), prior)
+        shares[group, alive] = prior_shares(left[alive], labels[alive].tolist() if is_given else (), prior)
     return log(shares).reshape(-1)
 
 
@@ -260,6 +276,7 @@ def leave_one_out(clf: TextClassifier, texts: Any = None, labels: Any = None) ->
 
 def corpus_of(clf: TextClassifier, texts: Any, labels: Any) -> Corpus:
     """The corpus of some documents, or of those that a classifier has kept."""
+    check_classifier(clf)
     if texts is None:
         texts, labels = own_documents(clf)
     elif labels is None:

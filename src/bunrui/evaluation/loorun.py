@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,30 +19,62 @@ from bunrui.kernel.score import Linear, Sums
 __all__ = ["scores_of"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_BLOCK = 1 << 20  # priors that are made at a time
 
 
-def scores_of(parts: list[Rows], labels: Labels, ground: Ground, model: Model, *, smooth_unseen: bool) -> Floats:
-    """Score every document by the counts of the others, (n_docs, n_classes)."""
+def scores_of(
+    parts: list[Rows],
+    labels: Labels,
+    ground: Ground,
+    model: Model,
+    *,
+    smooth_unseen: bool,
+    priors_of: Callable[[Integers, Integers], Floats] | None = None,
+) -> Floats:
+    """Score every document by the counts of the others, (n_docs, n_classes).
+
+    Where the priors of all groups would take too much room, `priors_of` makes those of some, given by where their
+    classes begin, and their classes: documents are then scored some at a time.
+    """
     n_classes = len(ground.whole.doc_count)
     out = np.empty((len(labels.groups), n_classes))
     # The smallest sum of the complement is the largest score.
     scale = -1.0 if model.reading[loostate.KIND] in (loostate.COMPLEMENT, loostate.NORMALISED) else 1.0
 
     def score(part: int, _: int) -> None:
-        rows, row = parts[part], 0
+        rows = parts[part]
         n_rows = len(rows.docs)
+        step = n_rows if priors_of is None else max(_BLOCK // n_classes, 1)
         longest = int(np.diff(rows.starts).max()) if n_rows else 0
         work = _work(n_classes, longest, scale, smooth_unseen)
         amount = len(rows.places) + n_rows * n_classes
-        while True:
-            row = run(leave_out, rows, row, n_rows, labels, ground.whole, model, work, out.reshape(-1), work=amount)
-            if row == n_rows:
-                return
-            room = 2 * int(work.left[loostate.ROOM])
-            work = work._replace(weights=np.empty(room), more=np.empty(2 * room, np.int32))
+        for start in range(0, n_rows, max(step, 1)):
+            row, end = start, min(start + step, n_rows)
+            own = labels if priors_of is None else _part_of(labels, rows.docs[start:end], priors_of)
+            while True:
+                row = run(leave_out, rows, row, end, own, ground.whole, model, work, out.reshape(-1), work=amount)
+                if row == end:
+                    break
+                room = 2 * int(work.left[loostate.ROOM])
+                work = work._replace(weights=np.empty(room), more=np.empty(2 * room, np.int32))
 
     threads.each_slice(score, range(len(parts) + 1))
     return out
+
+
+def _part_of(labels: Labels, docs: Integers, priors_of: Callable[[Integers, Integers], Floats]) -> Labels:
+    """The groups of some documents, numbered anew."""
+    docs = docs[docs >= 0]  # others are read elsewhere
+    groups, numbers = np.unique(labels.groups[docs], return_inverse=True)
+    lengths = np.diff(labels.starts)[groups]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    inside = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+    classes = labels.classes[np.repeat(labels.starts[groups], lengths) + inside]
+    by_doc = np.zeros(len(labels.groups), np.int64)
+    by_doc[docs] = numbers
+    return Labels(by_doc, starts, classes, priors_of(starts, classes))
 
 
 def _work(n_classes: int, longest: int, scale: float, smooth_unseen: bool) -> Work:

@@ -47,6 +47,8 @@ __all__ = ["ClassMetrics", "Macro", "Metrics", "Micro", "Pair", "Tally", "measur
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+_MOST_IN_MATRIX = 1000  # the matrix of more would have millions of cells, nearly all of them 0
+
 
 class Pair(NamedTuple):
     """How many documents have one label and are predicted to have another, or the same."""
@@ -94,6 +96,8 @@ class Metrics:
         All labels that are true, predicted or known, sorted.
     pairs : tuple of Pair
         The cells of `confusion` that are not zero, in the order of its rows.
+    occurring : frozenset of str
+        The labels that some document has or is predicted to have.
     n : int
         Documents.
     accuracy : float
@@ -164,7 +168,7 @@ class Metrics:
         return matrix
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, in the types of JSON."""
+        """Everything, in the types of JSON; of more than 1,000 labels, `pairs` in place of the matrix."""
         return {
             "n": self.n,
             "accuracy": self.accuracy,
@@ -172,8 +176,17 @@ class Metrics:
             "macro": self.macro._asdict(),
             "per_class": [of_class._asdict() for of_class in self.per_class],
             "overall_accuracy": self.overall_accuracy,
-            "confusion": {"labels": list(self.labels), "matrix": self.confusion.tolist()},
+            "confusion": {"labels": list(self.labels)} | self._confusion(),
         }
+
+    def _confusion(self) -> dict[str, Any]:
+        if len(self.labels) <= _MOST_IN_MATRIX:
+            return {"matrix": self.confusion.tolist()}
+        return {"pairs": [list(pair) for pair in self.pairs]}
+
+    @cached_property
+    def occurring(self) -> frozenset[str]:
+        return frozenset(name for pair in self.pairs for name in pair[:2])
 
     @cached_property
     def cells(self) -> tuple[Integers, Integers, Integers]:

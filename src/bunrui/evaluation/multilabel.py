@@ -162,7 +162,8 @@ def _sets(given: Any, which: str) -> list[set[Any]]:
         if not np.isin(dense, (0, 1)).all():
             raise LabelError(f"{which} labels: an indicator matrix has 0 and 1 only")
         return [set(np.flatnonzero(row).tolist()) for row in dense]
-    rows = given.to_list() if hasattr(given, "to_list") else list(given)
+    listed = getattr(given, "to_pylist", None) or getattr(given, "to_list", None)  # Arrow; pandas and polars
+    rows = list(given) if listed is None else listed()
     for d, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Iterable):
             raise LabelError(f"{which} labels: document {d} has {row!r}: give a list or a set of labels, be it empty")

@@ -24,7 +24,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["N_BINS", "Bin", "brier_score", "brier_score_two", "calibration_error", "log_loss", "reliability"]
+__all__ = [
+    "N_BINS",
+    "Bin",
+    "brier_score",
+    "brier_score_two",
+    "calibration_error",
+    "log_loss",
+    "log_right",
+    "reliability",
+]
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -50,7 +59,16 @@ def log_loss(own: Booleans, probabilities: Floats) -> float:
     >>> round(log_loss(own, np.array([[0.5, 0.5], [0.75, 0.25]])), 4)
     1.0397
     """
-    return float(-np.log(np.clip(_right(own, probabilities), _EPS, 1 - _EPS)).mean())
+    return float(-log_right(own, probabilities).mean())
+
+
+def log_right(own: Booleans, probabilities: Floats) -> Floats:
+    """The log of the probability of being right, of every document, (n_docs,).
+
+    >>> log_right(np.array([[True, False], [False, False]]), np.array([[0.5, 0.5], [0.75, 0.25]])).round(2).tolist()
+    [-0.69, -36.04]
+    """
+    return np.log(np.clip(_right(own, probabilities), _EPS, 1 - _EPS))
 
 
 def brier_score(own: Booleans, probabilities: Floats) -> float:

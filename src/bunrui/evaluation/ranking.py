@@ -26,7 +26,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.errors import OptionError
+
 __all__ = [
+    "Odds",
     "PrecisionRecall",
     "Roc",
     "average_precision",
@@ -85,6 +88,42 @@ def sharpened(probabilities: Floats) -> Floats:
     return scores
 
 
+class Odds:
+    """log P(class | d) / P(any other | d) of documents, class by class, from scores whose softmax are probabilities.
+
+    Of a long text all probabilities but one may be 0 in float64, and cannot be ranked; its scores can.
+
+    Parameters
+    ----------
+    scores : (n_docs, n_classes)
+        -inf for a class that cannot be.
+
+    Examples
+    --------
+    >>> odds = Odds(np.array([[0.0, -1000.0, -1001.0], [0.0, -2000.0, -np.inf]]))
+    >>> odds.of(0).round(2).tolist(), odds.of(1).tolist()
+    ([999.69, 2000.0], [-1000.0, -2000.0])
+    """
+
+    def __init__(self, scores: Floats) -> None:
+        rows = np.arange(len(scores))
+        self._scores, self._top = scores, scores.argmax(axis=1)
+        others = scores.copy()
+        others[rows, self._top] = -np.inf
+        # Against the best: scores of long texts are large.
+        self._best = scores[rows, self._top]
+        self._others = np.logaddexp.reduce(others, axis=1) - self._best
+        self._total = np.log1p(np.exp(self._others))
+
+    def of(self, column: int) -> Floats:
+        """Of one class, (n_docs,); nothing as large as the scores is made."""
+        own = self._scores[:, column] - self._best
+        with np.errstate(divide="ignore"):
+            # Where the class is not the best one, it has at most half of the total: the rest loses no digits.
+            rest = self._total + np.log1p(-np.exp(own - self._total))
+        return np.asarray(own - np.where(self._top == column, self._others, rest))
+
+
 def roc_auc(positive: Booleans, scores: Floats) -> float:
     """The area under the ROC curve.
 
@@ -117,6 +156,8 @@ def recall_at_fpr(positive: Booleans, scores: Floats, fpr: float) -> float:
     >>> recall_at_fpr(np.array([True, False, True, False]), np.array([0.9, 0.8, 0.7, 0.1]), 0.01)
     0.5
     """
+    if not 0 <= fpr <= 1:
+        raise OptionError(f"a false-positive rate is a share from 0 to 1, not {fpr!r}: 0.01 is one of a hundred")
     taken = _taken(positive, scores)
     if not taken.true[-1] or not taken.false[-1]:
         return float("nan")
@@ -124,15 +165,17 @@ def recall_at_fpr(positive: Booleans, scores: Floats, fpr: float) -> float:
     return float(taken.true[allowed].max(initial=0) / taken.true[-1])
 
 
-def macro(measure: Callable[[Booleans, Floats], float], own: Booleans, scores: Floats) -> float:
-    """The mean of a measure over the classes, each against the rest, where it is defined; (n_docs, n_classes) both.
+def macro(measure: Callable[[Booleans, Floats], float], own: Booleans, scores_of: Callable[[int], Floats]) -> float:
+    """The mean of a measure over the classes, each against the rest, where it is defined.
+
+    `own` are (n_docs, n_classes), `scores_of` a class (n_docs,).
 
     >>> own, scores = np.array([[True, False], [False, True]]), np.array([[0.7, 0.3], [0.6, 0.4]])
-    >>> macro(roc_auc, own, scores)
+    >>> macro(roc_auc, own, lambda c: scores[:, c])
     1.0
     """
     occurs = np.flatnonzero(own.any(axis=0)).tolist()
-    values = np.array([measure(own[:, c], scores[:, c]) for c in occurs])
+    values = np.array([measure(own[:, c], scores_of(c)) for c in occurs])
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
 

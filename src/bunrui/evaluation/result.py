@@ -49,6 +49,9 @@ class Evaluation:
     positive : str, optional
         The label that is looked for, such as spam: rankings are then of this label against the rest, else means over
         all labels that occur.  `dataclasses.replace(evaluation, positive="spam")` names one later.
+    scores : (n_docs, n_classes), optional
+        Whose softmax are the probabilities: documents are then ranked by log-odds.  Without them, by probabilities, of
+        which many are 0 where texts are long.
 
     Attributes
     ----------
@@ -81,6 +84,7 @@ class Evaluation:
     probabilities: Any
     classes: Any
     positive: str | None = None
+    scores: Any = None
 
     def __post_init__(self) -> None:
         for name in ("true", "predictions", "classes"):
@@ -89,6 +93,8 @@ class Evaluation:
         object.__setattr__(self, "classes", _array(self.classes, "known"))
         object.__setattr__(self, "predictions", _array(self.predictions, "predicted"))
         object.__setattr__(self, "probabilities", _checked(self.probabilities, len(self.predictions), self.classes))
+        if self.scores is not None:
+            object.__setattr__(self, "scores", _checked_scores(self.scores, self.probabilities.shape))
         known = set(self.classes.tolist())
         if len(known) < len(self.classes):
             raise LabelError("a label is among the classes twice: name each column of the probabilities once")
@@ -141,13 +147,13 @@ class Evaluation:
     @cached_property
     def roc_auc(self) -> float:
         if self.positive is None:
-            return ranking.macro(ranking.roc_auc, self._own, self._scores)
+            return ranking.macro(ranking.roc_auc, self._own, self._ranked_by)
         return ranking.roc_auc(*self._against_rest(self.positive))
 
     @cached_property
     def average_precision(self) -> float:
         if self.positive is None:
-            return ranking.macro(ranking.average_precision, self._own, self._scores)
+            return ranking.macro(ranking.average_precision, self._own, self._ranked_by)
         return ranking.average_precision(*self._against_rest(self.positive))
 
     @property
@@ -160,7 +166,10 @@ class Evaluation:
         return ranking.recall_at_fpr(*self._against_rest(None), fpr)
 
     def roc_curve(self, label: str | None = None) -> ranking.Roc:
-        """The ROC curve of a label (by default the positive one); a threshold above 1 is odds, see `sharpened`."""
+        """The ROC curve of a label (by default the positive one); thresholds are log-odds where there are `scores`.
+
+        Else they are probabilities, or above 1 odds: see `sharpened`.
+        """
         return ranking.roc_curve(*self._against_rest(label))
 
     def precision_recall_curve(self, label: str | None = None) -> ranking.PrecisionRecall:
@@ -216,8 +225,18 @@ class Evaluation:
         return np.pad(self.probabilities, ((0, 0), (0, missing))) if missing else self.probabilities
 
     @cached_property
-    def _scores(self) -> Floats:
+    def _sharpened(self) -> Floats:
         return ranking.sharpened(self._filled)
+
+    @cached_property
+    def _odds(self) -> ranking.Odds:
+        return ranking.Odds(self.scores)
+
+    def _ranked_by(self, column: int) -> Floats:
+        """What documents are ranked by for a label, (n_docs,)."""
+        if self.scores is None:
+            return np.asarray(self._sharpened[:, column])
+        return self._odds.of(column) if column < len(self.classes) else np.zeros(self.n)
 
     @cached_property
     def _predicted(self) -> npt.NDArray[np.int64]:
@@ -230,7 +249,7 @@ class Evaluation:
         if label is None:
             raise OptionError('name the label that is looked for: Evaluation(..., positive="spam")')
         column = self._column(label)
-        return self._own[:, column], self._scores[:, column]
+        return self._own[:, column], self._ranked_by(column)
 
     def _column(self, label: str) -> int:
         if label not in self._labels:
@@ -260,6 +279,16 @@ def _checked(probabilities: Any, n_docs: int, classes: npt.NDArray[Any]) -> Floa
             f"{array[row].min():.6g}: give numbers from 0 to 1 that add up to 1"
         )
     return np.minimum(array, 1)
+
+
+def _checked_scores(scores: Any, shape: tuple[int, int]) -> Floats:
+    array = np.asarray(scores, np.float64)
+    if array.shape != shape:
+        raise DataError(f"scores have the shape {array.shape}: give one for each probability, {shape}")
+    wrong = ~np.isfinite(array.max(axis=1))
+    if wrong.any():
+        raise DataError(f"the scores of document {int(wrong.argmax())} have no finite maximum: give numbers")
+    return array
 
 
 def _defined(value: float) -> float | None:

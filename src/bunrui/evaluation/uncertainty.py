@@ -3,7 +3,10 @@
 Bootstrap (Efron and Tibshirani 1993, ch. 13, percentile intervals): draw as many documents as there are, with
 replacement, measure, and do it again.  What a metric reads is the confusion, so its cells are drawn, not the documents:
 the counts of n draws are multinomial.  The interval says how the number varies with the documents that are tested, not
-with those that were learned.
+with those that were learned.  Where all documents are right, or none, every resample is the same, and an interval
+without width would promise too much: that of the accuracy is then Wilson's (1927), with z from the level,
+
+    n / (n + z²) … 1    all right            0 … z² / (n + z²)    none right
 
     McNemar        b, c      documents that only the first, only the second classifier labels rightly
                    b + c < 25    p = P(at most min(b, c), or at least max(b, c), heads in b + c tosses)
@@ -22,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +46,7 @@ _ROOM = 1 << 22  # numbers that are drawn at a time
 
 
 class Interval(NamedTuple):
-    """Where a number lies in `level` of all resamples."""
+    """Where a number lies in `level` of all resamples, or Wilson's interval where these are all the same."""
 
     low: float
     high: float
@@ -100,6 +104,8 @@ def bootstrap(
     >>> recall_of_spam = bootstrap(metrics, lambda confusion: confusion[1, 1] / confusion[1].sum())
     >>> recall_of_spam.low, recall_of_spam.high
     (1.0, 1.0)
+    >>> round(bootstrap(measure(["ham"] * 40, ["ham"] * 40)).low, 3)  # all are right: Wilson's
+    0.912
     """
     if not 0 < level < 1:
         raise OptionError(f"level should lie between 0 and 1, not {level!r}: 0.95 is usual")
@@ -107,6 +113,8 @@ def bootstrap(
         raise OptionError(f"n_resamples should be 1 or more, not {n_resamples!r}: 1000 is usual")
     if isinstance(metric, str) and metric not in _VECTORISED:
         raise OptionError(f"there is no interval of {metric!r}: choose {', '.join(_VECTORISED)}, or give a function")
+    if metric in ("accuracy", "micro_f1") and metrics.accuracy in (0, 1):
+        return _wilson(metrics.n, level, is_right=metrics.accuracy == 1)
     rows, columns, doc_counts = metrics.cells
     rng = np.random.default_rng(seed)
     values = []
@@ -119,6 +127,12 @@ def bootstrap(
             values.append(_one_by_one(metric, len(metrics.labels), rows, columns, drawn))
     low, high = np.quantile(np.concatenate(values), [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level)
+
+
+def _wilson(n: int, level: float, *, is_right: bool) -> Interval:
+    """Of n documents that are all right, or all wrong."""
+    share = n / (n + NormalDist().inv_cdf((1 + level) / 2) ** 2)
+    return Interval(share, 1.0, level) if is_right else Interval(0.0, 1 - share, level)
 
 
 def _accuracy(rows: Integers, columns: Integers, drawn: Integers) -> Floats:

@@ -135,7 +135,7 @@ def _confusion(metrics: Metrics, labels: list[str], mistakes: Mistakes) -> Secti
     note = "Rows are true labels, columns predicted ones; the stronger its colour, the larger the share of the row."
     if links:
         note += " A cell opens the mistakes behind it."
-    n_all = len({name for pair in metrics.pairs for name in pair[:2]})
+    n_all = len(metrics.occurring)
     if len(labels) < n_all:
         note += f" Shown are the {len(labels)} of {n_all:,} labels with the most mistakes."
     drawn = element("div", confusion_matrix(metrics, labels, links), class_="scroll")
@@ -187,7 +187,7 @@ def _bins(evaluation: Evaluation) -> Markup:
 
 def _rankings(evaluation: Evaluation, rankings: list[Ranking], metrics: Metrics) -> Section:
     note = "One label against the rest: documents ranked by its probability."
-    n_all = len({name for pair in metrics.pairs for name in pair[:2]})
+    n_all = len(metrics.occurring)
     if n_all > _MOST_CURVES:
         note += f" Shown are the {len(rankings)} of {n_all:,} labels with the most mistakes."
     chosen = evaluation.positive

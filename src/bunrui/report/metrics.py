@@ -141,9 +141,8 @@ class _Classes(NamedTuple):
                 cells.insert(3, Bar(1, 0, values[2] or 0, width=_BAR, color="green"))
             table.add_row(name, *cells, Text("" if support is None else f"{support:,}"), style=style)
 
-        occurring = {name for pair in metrics.pairs for name in pair[:2]}
         for c in metrics.per_class:
-            style = "" if c.label in occurring else "dim"
+            style = "" if c.label in metrics.occurring else "dim"
             add(label_text(c.label, label), [c.precision, c.recall, c.f1, c.accuracy], c.support, style)
         table.add_section()
         add(Text("micro"), [*metrics.micro, None], metrics.n)

@@ -21,14 +21,14 @@ from bunrui.evaluation.uncertainty import bootstrap, mcnemar
 from bunrui.models import MODELS
 from bunrui.prediction import probabilities
 from bunrui.selection.bases import Fitted, Folds, LeaveOneOut, by_folds
-from bunrui.selection.comparison import Comparison, Row
+from bunrui.selection.comparison import Comparison, Row, significant
 from bunrui.selection.corpus import Documents
 from bunrui.selection.scripts import analyzer_named, analyzers_for
 from bunrui.selection.settings import Settings
 from bunrui.selection.sizes import Cost
 from bunrui.trained.names import TRAINED
 
-__all__ = ["Progress", "compare"]
+__all__ = ["Progress", "checked", "compare"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -86,12 +86,10 @@ def compare(
     >>> [row.model for row in found.rows], found.rows[1].verdict
     (['binary', 'multinomial'], 'tied')
     """
-    chosen = _checked(models, loo=loo)
+    chosen = checked(models, loo=loo, baselines=baselines)
     ways = {"folds": folds is not None, "loo": loo, "test": test is not None}
     if sum(ways.values()) > 1:
         raise OptionError(f"documents are predicted in one way: give one of {', '.join(ways)}, not several")
-    if loo and baselines:
-        raise OptionError("baselines would be trained once for each document: compare them by folds, without loo")
     basis = _basis(texts, labels, test, folds, loo=loo)
     documents = basis.documents
     given = inputs.is_given(documents.texts)
@@ -105,7 +103,10 @@ def compare(
     return _measured(basis, todo, baselines, watch or (lambda progress: None))
 
 
-def _checked(models: Iterable[str] | None, *, loo: bool) -> tuple[str, ...]:
+def checked(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
+    """The models that are compared, all of them where none are named; what cannot be left out is refused."""
+    if loo and baselines:
+        raise OptionError("baselines would be trained once for each document: compare them by folds, without loo")
     every = (*MODELS, *(() if loo else _ON_TEXT))
     chosen = every if models is None else tuple(dict.fromkeys(models))
     if not chosen:
@@ -188,7 +189,9 @@ def _row(basis: LeaveOneOut | Folds, model: str, spec: AnalyzerSpec | None, scor
 def _ranked(rows: list[Row]) -> tuple[Row, ...]:
     """The best first, and each of the others held against it."""
     order = sorted(rows, key=lambda row: (-row.metrics.accuracy, -row.metrics.macro.f1, row.cost.size.features))
-    return tuple([*order[:1], *(replace(row, against_first=mcnemar(order[0].right, row.right)) for row in order[1:])])
+    level = significant(len(order))
+    others = (replace(row, against_first=mcnemar(order[0].right, row.right), level=level) for row in order[1:])
+    return (*order[:1], *others)
 
 
 def _warm_up(documents: Documents, settings: Settings) -> None:

@@ -14,9 +14,21 @@ from bunrui.evaluation.uncertainty import Interval, McNemar
 from bunrui.selection.settings import analyzer_fields, analyzer_name
 from bunrui.selection.sizes import Cost
 
-__all__ = ["SIGNIFICANT", "Comparison", "Row"]
+__all__ = ["Comparison", "Row", "significant"]
 
-SIGNIFICANT = 0.05
+_SIGNIFICANT = 0.05
+
+
+def significant(n_rows: int) -> float:
+    """The p below which one of so many rows has lost to the best of them.
+
+    The best was chosen by looking at the same documents, so that any pair may be the one that is tested: 5 % are shared
+    by all of them (Bonferroni).  Without that, the best of 33 rows that are equal beats another 19 times of 20.
+
+    >>> significant(2), round(significant(33), 7)
+    (0.05, 9.47e-05)
+    """
+    return _SIGNIFICANT / max(n_rows * (n_rows - 1) // 2, 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,6 +50,8 @@ class Row:
         Time and size.
     against_first : McNemar or None
         Documents that only the first row, and only this one labels rightly; None in the first row.
+    level : float
+        The p of `against_first` below which this row has lost: see `significant`.
     """
 
     model: str
@@ -48,6 +62,7 @@ class Row:
     right: npt.NDArray[np.bool_]
     cost: Cost
     against_first: McNemar | None = None
+    level: float = _SIGNIFICANT
 
     def __repr__(self) -> str:
         return f"<Row: {self.model}, {self.features}, accuracy {self.metrics.accuracy:.3f}>"
@@ -59,10 +74,10 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Against the first row: `first`, `tied`, or `lost` where chance alone would seldom do that (McNemar, 5 %)."""
+        """Against the first row: `first`, `tied`, or `lost` where chance alone would seldom do that (McNemar)."""
         if self.against_first is None:
             return "first"
-        return "lost" if self.against_first.p < SIGNIFICANT else "tied"
+        return "lost" if self.against_first.p < self.level else "tied"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the documents, in the types of JSON."""
@@ -76,7 +91,12 @@ class Row:
             "log_loss": self.log_loss,
             "verdict": self.verdict,
             "against_first": against
-            and {"only_first": against.only_first, "only_this": against.only_second, "p": against.p},
+            and {
+                "only_first": against.only_first,
+                "only_this": against.only_second,
+                "p": against.p,
+                "level": self.level,
+            },
             "learn_mb_per_s": self.cost.learn_rate,
             "predict_mb_per_s": self.cost.predict_rate,
             "features": self.cost.size.features,

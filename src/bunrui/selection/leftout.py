@@ -13,15 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.classifier import TextClassifier
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import OptionError
 from bunrui.evaluation.crossing import cross_validate
 from bunrui.evaluation.folding import folds
-from bunrui.evaluation.labelled import Labelled
-from bunrui.evaluation.loo import Corpus, own_documents
+from bunrui.evaluation.labelled import Labelled, check_classifier
+from bunrui.evaluation.loo import Corpus, is_exact, own_documents
 from bunrui.evaluation.membership import membership
-from bunrui.trained.names import is_trained
 
-__all__ = ["LeftOut", "is_exact", "left_out"]
+__all__ = ["LeftOut", "left_out"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,14 +48,14 @@ def left_out(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Left
     >>> found.classes, found.scores.argmax(axis=1).tolist()
     (['ham', 'spam'], [1, 1, 0, 0])
     """
+    check_classifier(clf)
     if texts is None:
         texts, labels = own_documents(clf)
     elif labels is None:
         raise OptionError("texts need their labels, too")
     documents = Labelled(texts, labels)
+    documents.check_two()
     n_docs = len(documents)
-    if n_docs < 2:
-        raise DataError(f"{n_docs} documents without one leave nothing to learn from: give at least two")
     if is_exact(clf):
         corpus = Corpus(clf, documents.texts, documents.true)
         classes, scores = corpus.classes.tolist(), corpus.scores()
@@ -65,8 +64,3 @@ def left_out(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Left
         found = cross_validate(clf, documents.texts, documents.true, parts)
         classes, scores = found.classes.tolist(), found.scores
     return LeftOut(documents.texts, classes, scores, membership(documents.true, classes))
-
-
-def is_exact(clf: TextClassifier) -> bool:
-    """Whether each document is left out by itself."""
-    return not (is_trained(clf.model) or clf.max_features is not None or clf.class_norm or clf.against_rest)

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.evaluation.probabilistic import log_right
 from bunrui.prediction import probabilities
 
 __all__ = ["METRICS", "Merit", "Metric", "measured", "shown", "standard_error"]
@@ -27,8 +28,6 @@ Floats = npt.NDArray[np.float64]
 
 Metric = Literal["accuracy", "macro_f1", "log_loss"]
 METRICS: tuple[Metric, ...] = ("accuracy", "macro_f1", "log_loss")
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 class Merit(NamedTuple):
@@ -58,8 +57,7 @@ def measured(metric: Metric, own: Booleans, scores: Floats) -> Merit:
     if metric == "accuracy":
         parts = own[np.arange(len(own)), scores.argmax(axis=1)].astype(np.float64)
     elif metric == "log_loss":
-        right = np.where(own, probabilities(scores), 0.0).sum(axis=1)
-        parts = np.log(np.clip(right, _EPS, 1 - _EPS))
+        parts = log_right(own, probabilities(scores))
     else:
         parts = _f1_parts(own, scores.argmax(axis=1))
     return Merit(float(parts.mean()), parts.astype(np.float32))

@@ -66,7 +66,8 @@ class ComparisonTable(NamedTuple):
 
 LEGEND = (
     "95 %: bootstrap interval of the accuracy\n"
-    "tied: not to be told from the first by McNemar's test at 5 %; + only this one is right, − only the first\n"
+    "tied: not to be told from the first by McNemar's test at 5 %, shared by all pairs of rows\n"
+    "+ only this one is right, − only the first\n"
     "learn, predict: MB/s in this run; cells: numbers that the model keeps"
 )
 

@@ -93,7 +93,8 @@ class Tuning:
         tried = "1 setting was" if self.n_tried == 1 else f"{self.n_tried} settings were"
         sentences = [
             f"Chosen: {self.settings.describe()}.",
-            f"{self._name.capitalize()} {self.value:.4f}, documents predicted {choice.chosen.how}{beside}.",
+            f"{self._name.capitalize()} {self.value:.4f}, documents predicted {choice.chosen.how}{beside}"
+            f"{'; that flatters a little, since the same documents have chosen' if self.n_tried > 1 else ''}.",
             f"{tried} tried in {self.seconds:.0f} s{', then the time was up' if self.is_cut_short else ''}.",
         ]
         if choice.chosen is not choice.best:

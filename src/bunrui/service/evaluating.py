@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request, Response
 
 from bunrui import stored
 from bunrui.classifier import TextClassifier
-from bunrui.evaluation import Metrics, Tally, leave_one_out
+from bunrui.evaluation import Tally, leave_one_out
 from bunrui.evaluation.loo import own_documents
 from bunrui.service import schemas
 from bunrui.service.answers import slices
@@ -21,8 +21,6 @@ from bunrui.service.problems import Problem
 from bunrui.trained.names import is_trained
 
 __all__ = ["add_evaluating"]
-
-_FEW_LABELS = 1000  # a table of all confusions of more would have millions of cells
 
 _WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "batch", "state": "waiting", "progress": {"done": 0, "total": 2000}}
 _DONE = _WAITING | {"state": "done", "progress": {"done": 2000, "total": 2000}, "result": {"n": 2000, "accuracy": 0.98}}
@@ -90,7 +88,7 @@ def _predict_all(classifier: TextClassifier, body: schemas.Evaluate, job: Job) -
         tally.add(labels, classifier.predict(part))
         start += len(part)
         job.add(len(part))
-    return _result(tally.metrics())
+    return tally.metrics().to_dict()
 
 
 def _check_leaves_out(keep: str, model: str) -> None:
@@ -107,17 +105,4 @@ def _leave_out(path: str, options: dict[str, Any], job: Job) -> dict[str, Any]:
     job.add(0)
     found = leave_one_out(TextClassifier(**options), texts, labels)
     job.add(len(texts))
-    return _result(found.metrics) | told(found)
-
-
-def _result(metrics: Metrics) -> dict[str, Any]:
-    if len(metrics.labels) <= _FEW_LABELS:
-        return metrics.to_dict()
-    return {
-        "n": metrics.n,
-        "accuracy": metrics.accuracy,
-        "micro": metrics.micro._asdict(),
-        "macro": metrics.macro._asdict(),
-        "per_class": [of_class._asdict() for of_class in metrics.per_class],
-        "overall_accuracy": metrics.overall_accuracy,
-    }
+    return found.metrics.to_dict() | told(found)

@@ -22,10 +22,20 @@ class Seen:
     [False, True, True]
     >>> seen.add(np.array([5], np.uint64)).tolist()
     [True]
+    >>> seen.has(np.array([5, 6, 6], np.uint64)).tolist()
+    [True, False, False]
     """
 
     def __init__(self, keys: Words) -> None:
         self._sorted = np.sort(keys)
+
+    def __len__(self) -> int:
+        return len(self._sorted)
+
+    @property
+    def n_bytes(self) -> int:
+        """What it takes, while more are added."""
+        return 3 * self._sorted.nbytes
 
     def copy(self) -> Seen:
         """One that can be added to without changing this one."""
@@ -33,12 +43,17 @@ class Seen:
         other._sorted = self._sorted  # `add` makes a new array
         return other
 
+    def has(self, keys: Words) -> npt.NDArray[np.bool_]:
+        """Which texts are there."""
+        places = np.searchsorted(self._sorted, keys)
+        there: Any = np.zeros(len(keys), bool)
+        inside = places < len(self._sorted)
+        there[inside] = self._sorted[places[inside]] == keys[inside]
+        return np.asarray(there)
+
     def add(self, keys: Words) -> npt.NDArray[np.bool_]:
         """Add texts; which of them were there, or come for the second time."""
-        places = np.searchsorted(self._sorted, keys)
-        again: Any = np.zeros(len(keys), bool)
-        inside = places < len(self._sorted)
-        again[inside] = self._sorted[places[inside]] == keys[inside]
+        again = self.has(keys)
         first = np.zeros(len(keys), bool)
         first[np.unique(keys, return_index=True)[1]] = True
         # Two sorted runs one after the other: a stable sort merges them.
