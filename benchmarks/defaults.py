@@ -29,6 +29,7 @@ SPECS = {
     "kana, han 2-3; hangul 2-3": AnalyzerSpec(kana_han=(2, 3), hangul=(2, 3)),
     "kana, han 1-2; hangul 1-3": AnalyzerSpec(kana_han=(1, 2), hangul=(1, 3)),
     "kana, han 1-4; hangul 1-5": AnalyzerSpec(kana_han=(1, 4), hangul=(1, 5)),
+    **{f"hash {bits}": AnalyzerSpec(hash_bits=bits) for bits in (22, 20, 18, 16)},
 }
 MODELS = ("multinomial", "binary", "mixed", "bernoulli", "complement", "binary-complement", "wcnb")
 ALPHAS = (0.03, 0.1, 0.3, 1.0)

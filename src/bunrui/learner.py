@@ -9,7 +9,7 @@ import numpy as np
 
 from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.analyzer import check_given, given_recipe
+from bunrui.analysis.analyzer import check_given
 from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.labels import LabelSets, label_sets
@@ -215,7 +215,7 @@ class Learner:
         """Buffers, what to do with them, and the same for some documents folded in Python."""
         if inputs.is_given(texts):
             check_given(self._analyzer)
-            return inputs.given(texts), given_recipe(), _never
+            return inputs.given(texts), self._analyzer.given, _never
         array = inputs.strings(texts)
         analyzer = self._analyzer
 

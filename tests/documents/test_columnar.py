@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import os
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -167,3 +169,15 @@ def test_damaged_files(tmp_path: Path, name: str) -> None:
         with pytest.raises(DataError) as caught:
             list(read(path))
         assert str(caught.value).startswith(f"{path} cannot be read as {kind}: ")
+
+
+def test_memory_does_not_grow_with_a_parquet_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    schema = pa.schema([("text", pa.string()), ("label", pa.string())])
+    with pq.ParquetWriter(tmp_path / "a.parquet", schema) as writer:
+        for _ in range(40):
+            texts = [rng.bytes(10_000).hex() for _ in range(50)]  # half of it is left when it is packed
+            writer.write_table(pa.table({"text": texts, "label": ["x"] * 50}, schema))
+    before = pa.total_allocated_bytes()
+    most = max(pa.total_allocated_bytes() for _ in read(tmp_path / "a.parquet", batch_bytes=1 << 20))
+    assert most - before < 12e6 < os.path.getsize(tmp_path / "a.parquet") < 40e6

@@ -100,7 +100,7 @@ def test_parts_by_feature_add_up(documents: list[tuple[str, object]], data: st.D
 
 def test_parts_share_the_features_evenly() -> None:
     counts = TextClassifier(analyzer="words").learn([" ".join(f"word{n}" for n in range(8000))], ["x"]).counts
-    sizes = [len(part.sizes) for part in parts_of(counts, 8)]
+    sizes = [len(part.cells.sizes) for part in parts_of(counts, 8)]
     assert sum(sizes) == 8000 and max(sizes) < 1200 and min(sizes) > 800
 
 

@@ -2,8 +2,10 @@
 
 documents(texts)   the buffers that the kernels read
 recipe             what the kernels do with them
-refold(texts)      the same for documents that only Python can fold
+given              the same for documents whose features are given
+refold(texts)      both for documents that only Python can fold
 features(text)     the features of one text with their places in it: the path of `explain`
+written(feature)   how counts write a feature
 """
 
 from __future__ import annotations
@@ -29,7 +31,16 @@ from bunrui.kernel.workspace import new_recipe
 if TYPE_CHECKING:
     from bunrui.analysis.rewrite import Rewriter
 
-__all__ = ["Analyzer", "FunctionAnalyzer", "KernelAnalyzer", "analyzer_of", "check_given", "distinct", "given_recipe"]
+__all__ = [
+    "Analyzer",
+    "FunctionAnalyzer",
+    "KernelAnalyzer",
+    "Plain",
+    "analyzer_of",
+    "check_given",
+    "distinct",
+    "given_recipe",
+]
 
 
 class Analyzer(Protocol):
@@ -41,16 +52,32 @@ class Analyzer(Protocol):
     @property
     def recipe(self) -> Recipe: ...
 
+    @property
+    def given(self) -> Recipe: ...
+
     def documents(self, texts: pa.Array | list[str]) -> Documents: ...
 
     def refold(self, texts: Sequence[str]) -> tuple[Documents, Recipe]: ...
 
     def features(self, text: str) -> list[Token]: ...
 
+    def written(self, feature: str) -> str: ...
+
     def describe(self) -> str: ...
 
 
-class KernelAnalyzer:
+class Plain:
+    """Features that are written as they are."""
+
+    @property
+    def given(self) -> Recipe:
+        return given_recipe()
+
+    def written(self, feature: str) -> str:
+        return feature
+
+
+class KernelAnalyzer(Plain):
     """`universal` and `words`: the kernels do all of it."""
 
     def __init__(self, spec: AnalyzerSpec) -> None:
@@ -118,7 +145,7 @@ class KernelAnalyzer:
         return [Token(*feature) for feature in reference.universal(text, orders, stop)]
 
 
-class FunctionAnalyzer:
+class FunctionAnalyzer(Plain):
     """Tokens from Python: a dictionary, or a function of the user's."""
 
     def __init__(
@@ -206,6 +233,12 @@ def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -
 
 @cache
 def _of_spec(spec: AnalyzerSpec) -> Analyzer:
+    if spec.hash_bits:
+        from bunrui.analysis.hashed import HashedAnalyzer
+
+        inner = _of_spec(spec.replace(hash_bits=0))
+        fingerprint = digest({"spec": spec.fingerprint, "inner": inner.fingerprint})
+        return HashedAnalyzer(inner, spec.hash_bits, fingerprint)
     if spec.name in ("universal", "words"):
         return KernelAnalyzer(spec)
     if spec.name == "columns":
@@ -255,16 +288,24 @@ def check_given(analyzer: Analyzer) -> None:
 
 
 def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:
-    """The features of each document once, in the order of its text.
+    """The features of each document once, in the order of its text; of those that are written alike, the first.
 
     Models that read presence count a word once.  For words that were learned, the kernels see to that; words that never
     were have no place where they could note it.
     """
     if inputs.is_given(texts):
         inputs.given(texts)  # for its checks
-        return [[w for w in dict.fromkeys(d) if not isinstance(d, Mapping) or d[w]] for d in texts]
-    listed = _listed(inputs.strings(texts))
-    return [list(dict.fromkeys(token.text for token in analyzer.features(text))) for text in listed]
+        words = [[w for w in d if not isinstance(d, Mapping) or d[w]] for d in texts]
+    else:
+        words = [[token.text for token in analyzer.features(text)] for text in _listed(inputs.strings(texts))]
+    return [_one_of_each(analyzer, document) for document in words]
+
+
+def _one_of_each(analyzer: Analyzer, words: list[str]) -> list[str]:
+    firsts: dict[str, str] = {}
+    for word in words:
+        firsts.setdefault(analyzer.written(word), word)
+    return list(firsts.values())
 
 
 @cache

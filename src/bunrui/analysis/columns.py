@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.analyzer import given_recipe
+from bunrui.analysis.analyzer import Plain, given_recipe
 from bunrui.analysis.spec import AnalyzerSpec
 from bunrui.analysis.token import Token
 from bunrui.errors import TableError
@@ -45,7 +45,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-
 _NUMERIC = ("numeric", "gaussian", "binned")
 
 
-class ColumnsAnalyzer:
+class ColumnsAnalyzer(Plain):
     """`columns`: rows of tables.
 
     Examples

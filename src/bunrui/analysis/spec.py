@@ -15,6 +15,7 @@ from bunrui.analysis import stopwords
 from bunrui.analysis.token import normalise
 from bunrui.errors import OptionError
 from bunrui.kernel import normal
+from bunrui.kernel.buckets import MOST_BITS
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reference import EMOTICONS
 from bunrui.kernel.unicode import UNICODE_VERSION
@@ -24,6 +25,7 @@ __all__ = ["DICTIONARIES", "KINDS", "AnalyzerSpec"]
 # Raised whenever a change of the code changes the features of some text.
 VERSION = 1
 DICTIONARIES = ("ja", "zh", "ko")
+FEWEST_BITS = 8
 _NAMES = ("universal", "words", *DICTIONARIES, "columns")
 
 # What a column of a table can be taken for.
@@ -57,6 +59,9 @@ class AnalyzerSpec:
         Parts of speech to keep (dictionaries).
     base_forms : bool
         Words in their dictionary form (dictionaries).
+    hash_bits : int
+        Where it is not 0, a feature is the bucket of its hash, one of 2 ** hash_bits (8 to 28): there are never more
+        than those, and which of the features of a bucket was meant is lost.  Not for `columns`.
     kinds : mapping from column to kind, optional
         What the model `columns` takes columns for, where its rule is not to decide: "text", "categorical", "numeric",
         "gaussian", "binned", "date" or "skip" (`columns`).  They change no feature.
@@ -83,6 +88,7 @@ class AnalyzerSpec:
     html: bool = False
     pos: tuple[str, ...] | None = None
     base_forms: bool = False
+    hash_bits: int = 0
     kinds: Any = ()  # after initialisation a tuple of pairs, sorted
 
     def __post_init__(self) -> None:
@@ -104,6 +110,9 @@ class AnalyzerSpec:
                 raise OptionError(f"n-grams have 1 to {MAX_ORDER} parts, the shortest first, not {low!r} to {high!r}")
         if (self.pos is not None or self.base_forms) and self.name not in DICTIONARIES:
             raise OptionError(f"pos and base_forms are for the analyzers {', '.join(DICTIONARIES)}, not {self.name!r}")
+        bits = self.hash_bits
+        if isinstance(bits, bool) or not isinstance(bits, int) or (bits and not FEWEST_BITS <= bits <= MOST_BITS):
+            raise OptionError(f"hash_bits should be {FEWEST_BITS} to {MOST_BITS}, or 0 to hash nothing, not {bits!r}")
         self._check_columns()
 
     def _check_columns(self) -> None:
@@ -121,7 +130,8 @@ class AnalyzerSpec:
             if kinds:
                 raise OptionError(f"kinds are for the analyzer 'columns', not {self.name!r}: leave them out")
             return
-        if self.words != 1 or self.stop_words or self.html or self.urls or self.mentions or self.numbers:
+        others = (self.stop_words, self.html, self.urls, self.mentions, self.numbers, self.hash_bits)
+        if self.words != 1 or any(others):
             raise OptionError(
                 "the analyzer 'columns' reads tables, and takes no option but kinds: leave the others out"
             )
@@ -131,6 +141,8 @@ class AnalyzerSpec:
         """A digest of everything that decides the features."""
         known: dict[str, Any] = asdict(self)
         del known["kinds"]
+        if not self.hash_bits:
+            del known["hash_bits"]
         if self.name != "universal":
             for field in ("punctuation", "across", "kana_han", "hangul", "unspaced"):
                 del known[field]
@@ -150,6 +162,8 @@ class AnalyzerSpec:
         parts += [switch for switch in ("html", "urls", "mentions", "numbers", "base_forms") if getattr(self, switch)]
         if self.stop_words:
             parts.append(f"{len(self.stop_words)} stop words")
+        if self.hash_bits:
+            parts.append(f"hashed to 2**{self.hash_bits} buckets")
         return ", ".join(parts)
 
     def replace(self, **changes: Any) -> AnalyzerSpec:

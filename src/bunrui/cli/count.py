@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped, uninterrupted
-from bunrui.cli.options import Analysis, LabelledDocuments, UsageError
+from bunrui.cli.memory import Memory
+from bunrui.cli.options import LabelledDocuments, LearnedAnalysis, UsageError
 from bunrui.engines.batches import texts_of
 
 if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
+    from bunrui.counts import Counts
     from bunrui.documents import Reader
 
 __all__ = ["count"]
@@ -25,7 +28,7 @@ def count(
         typer.Argument(metavar="SHARD", help="Files, folders, mailboxes; 's3://bucket/a.parquet'.", show_default=False),
     ],
     documents: LabelledDocuments,
-    analysis: Analysis,
+    analysis: LearnedAnalysis,
     output: Annotated[
         str,
         typer.Option("--output", "-o", metavar="PART", show_default=False, help="The part, a classifier; it is made."),
@@ -40,6 +43,7 @@ def count(
             "read, which takes a reading of its own.",
         ),
     ] = None,
+    memory: Memory = None,
 ) -> None:
     """Count one piece of a corpus, to be merged with others.
 
@@ -54,11 +58,12 @@ def count(
       bunrui count shard-17.jsonl.gz -o part-17.bunrui
       bunrui count 's3://bucket/day-17/*.parquet' -o part-17.bunrui --shard-id day-17
       ls shard-*.csv | parallel bunrui count {} -o {.}.bunrui
+      bunrui count huge.jsonl.zst -o part.bunrui --memory 2GB
       bunrui merge all.bunrui shard-*.bunrui
     """
     _check_usage(shards, output, shard_id)
     with interrupts(f"interrupted; {output} was not made"):
-        reader = documents.read(shards, labelled=True)
+        reader = documents.read(shards, labelled=True, sparing=memory is not None)
         new = _new(analysis)
         note = _note(reader, shard_id)
         if os.path.lexists(output):
@@ -66,10 +71,13 @@ def count(
             shown = "this shard" if len(note["shards"]) == 1 else "these shards"
             say(f"{output} has {shown} already: it was left as it is")
             return
-        done = _count(reader, new)
-        with uninterrupted():
-            _write(output, new, note)
-    labels = counted(len(new.counts.live_labels), "label")
+        if memory is None:
+            done, learned = _count(reader, new.learn), new.counts
+            with uninterrupted():
+                _write(output, new, note)
+        else:
+            done, learned = _count_bounded(reader, output, new, note, memory)
+    labels = counted(len(learned.live_labels), "label")
     say(f"counted {counted(done.n_docs, 'document')} of {labels} into {output} in {done.speed()}")
     say_skipped(reader)
 
@@ -93,7 +101,7 @@ def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
     return Holding(frozenset([shard_id])).note() | {"reading": reading_id(reader)}
 
 
-def _new(analysis: Analysis) -> TextClassifier:
+def _new(analysis: LearnedAnalysis) -> TextClassifier:
     from bunrui.analysis import AnalyzerSpec
     from bunrui.classifier import TextClassifier
 
@@ -114,18 +122,31 @@ def _refuse_others(output: str, note: dict[str, Any], new: TextClassifier) -> No
             )
 
 
-def _count(reader: Reader, new: TextClassifier) -> Bar:
+def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
     from bunrui.engines.stream import ahead
     from bunrui.errors import DataError
 
     with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
         for batch in batches:
-            new.learn(texts_of(batch), batch["label"])
+            learn(texts_of(batch), batch["label"])
             bar.add(batch.num_rows)
     if not bar.n_docs:
         say_skipped(reader)
         raise DataError("there are no documents to be read: nothing was counted")
     return bar
+
+
+def _count_bounded(
+    reader: Reader, output: str, new: TextClassifier, note: dict[str, Any], memory: int
+) -> tuple[Bar, Counts]:
+    from bunrui.stored.bounded import creating_bounded
+
+    with (
+        creating_bounded(output, memory, keep="nothing", **new.get_params()) as part,
+        part.learning(kind="count", note=note) as session,
+    ):
+        done = _count(reader, session.add)
+    return done, part.learned
 
 
 def _write(output: str, new: TextClassifier, note: dict[str, Any]) -> None:

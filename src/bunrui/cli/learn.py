@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,15 +13,17 @@ import typer
 from bunrui.cli.batches import labels_in, place, placed
 from bunrui.cli.cluster import Engine, learn_on_ray
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, uninterrupted
+from bunrui.cli.hashing import described
+from bunrui.cli.making import new, old, options_of_new, refuse_contradictions
+from bunrui.cli.memory import Memory
 from bunrui.cli.options import (
-    Analysis,
     Chosen,
     Classifier,
     LabelledDocuments,
+    LearnedAnalysis,
     Model,
     UsageError,
     file_argument,
-    written,
 )
 from bunrui.cli.tables import Tables, known_columns, reads_tables, warn_of_columns
 from bunrui.engines.batches import texts_of
@@ -44,7 +46,7 @@ def learn(
     data: Annotated[list[str], typer.Argument(metavar="DATA", help=_DATA)],
     documents: LabelledDocuments,
     model: Model,
-    analysis: Analysis,
+    analysis: LearnedAnalysis,
     tables: Tables,
     engine: Engine,
     keep: Annotated[
@@ -62,6 +64,7 @@ def learn(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Calibrate FILE afterwards, as 'bunrui calibrate' does.")
     ] = False,
+    memory: Memory = None,
 ) -> None:
     """Learn documents with their labels.
 
@@ -76,6 +79,10 @@ def learn(
     With --engine ray, the machines of a cluster count DATA, which all of them
     must see; FILE keeps nothing of the documents, and is the same to the last
     bit. Without a cluster, 'bunrui count' makes parts that merge.
+
+    With --memory, what was learned before is not read, and what is new need
+    not fit: FILE is the same to the last bit. To predict, all of it is in
+    memory; 'bunrui slim --min-df 2 --memory 2GB' makes a copy that is small.
 
     With --columns, DATA are tables, and FILE reads tables ever after: each
     column has a likelihood of its own. Numbers are normal (gaussian) or cut
@@ -92,23 +99,32 @@ def learn(
       zcat labels.txt.gz | bunrui learn tags.bunrui - --format fasttext
       bunrui learn t.bunrui adult.csv --columns --label income --kind age=binned
       bunrui learn mail.bunrui train.csv --calibrate
+      bunrui learn web.bunrui 'web/*.parquet' --memory 2GB --keep nothing
       bunrui learn web.bunrui 's3://bucket/*.parquet' --engine ray --address 10.0.0.1:6379
     """
     if engine.is_ray:
-        engine.refuse(columns=tables.columns, unique=unique, calibrate=calibrate)
+        engine.refuse(columns=tables.columns, unique=unique, calibrate=calibrate, memory=memory)
         keep = engine.keep(keep, is_new=not os.path.lexists(file))
     tables.check(documents, analysis)
     analyzer = analysis.given() | tables.given()
+    if memory is not None:
+        if tables.columns or calibrate:
+            raise UsageError(
+                f"--{'columns' if tables.columns else 'calibrate'} needs all in memory: leave --memory out."
+            )
+        reader = documents.read(data, labelled=True, sparing=True)
+        _learn_bounded(file, reader, model, analyzer, keep, unique=unique, memory=memory)
+        return
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         classifier, columns = None, []
         if os.path.lexists(file):
-            classifier = stack.enter_context(_old(file, model, analyzer, keep))
+            classifier = stack.enter_context(old(file, model, analyzer, keep))
         is_table = tables.columns if classifier is None else reads_tables(classifier)
         reader = documents.read(data, labelled=True, columns=is_table)
         if calibrate and (keep or "text" if classifier is None else classifier.keep) != "text":
             raise UsageError("--calibrate leaves each document out in turn: it needs a FILE that keeps texts.")
         if classifier is None:
-            classifier = stack.enter_context(_new(file, model, analyzer, keep))
+            classifier = stack.enter_context(new(file, model, analyzer, keep))
         elif is_table:
             columns = known_columns(classifier)
         if engine.is_ray:
@@ -120,15 +136,54 @@ def learn(
         done = _pour(reader, partial(classifier.learning, unique=unique), _names, tables.check_kinds)
         with uninterrupted():
             stack.close()  # a new file gets its name
+    from bunrui.stored.options import hashing_of
+
     warn_of_columns(columns, reader)
+    _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
+    if calibrate:
+        _calibrate(file)
+
+
+def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any] | None) -> None:
     say(f"learned {done} into {file} in {done.time}")
+    if hashing:
+        say(described(hashing))
     if reader.names_labels:
         say(f"labels after the names of mailboxes or folders: {done.labels}; --as gives another")
     if done.n_duplicates:
         say(f"{done.n_duplicates:,} of them: a text that came before, in this run or an earlier one; each time counts")
     say_skipped(reader)
-    if calibrate:
-        _calibrate(file)
+
+
+def _learn_bounded(
+    file: str,
+    reader: Reader,
+    model: Model,
+    analyzer: dict[str, Any],
+    keep: str | None,
+    *,
+    unique: bool,
+    memory: int,
+) -> None:
+    """The same with `--memory`."""
+    from bunrui.stored.bounded import creating_bounded, open_bounded
+    from bunrui.stored.options import hashing_of
+
+    is_new = not os.path.lexists(file)
+    with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
+        if not is_new:
+            target = stack.enter_context(closing(open_bounded(file, memory)))
+            if reads_tables(target.classifier):
+                raise UsageError(f"{file} reads tables, and needs them all in memory: leave --memory out.")
+            refuse_contradictions(target.classifier, file, target.keep, model, analyzer, keep)
+        else:
+            options = options_of_new(model, analyzer)
+            target = stack.enter_context(creating_bounded(file, memory, keep=keep or "text", **options))
+        done = _pour(reader, partial(target.learning, unique=unique), _names)
+        with uninterrupted():
+            stack.close()
+    # How many buckets an old file has in use, nobody has looked.
+    _say_learned(file, reader, done, hashing_of(target.classifier, target.n_features) if is_new else None)
 
 
 def _calibrate(file: str) -> None:
@@ -242,59 +297,3 @@ def _names(batch: pa.RecordBatch) -> dict[str, Any]:
         "ids": None if ids.null_count == len(ids) else ids,
         "sources": batch["source"].dictionary_decode(),
     }
-
-
-# --- making and extending
-
-
-@contextmanager
-def _old(file: str, model: Model, analyzer: dict[str, Any], keep: str | None) -> Iterator[StoredClassifier]:
-    """The classifier in a file, if the options do not contradict it."""
-    from bunrui import stored
-
-    with closing(stored.open(file)) as classifier:
-        _refuse_contradictions(classifier, model, analyzer, keep)
-        yield classifier
-
-
-def _new(
-    file: str, model: Model, analyzer: dict[str, Any], keep: str | None
-) -> AbstractContextManager[StoredClassifier]:
-    """A new classifier, which is not there if something goes wrong."""
-    from bunrui import stored
-    from bunrui.analysis import AnalyzerSpec
-
-    spec = AnalyzerSpec(**analyzer)
-    options = ({"model": "columns"} if spec.name == "columns" else {}) | model.given() | {"analyzer": spec}
-    return stored.creating(file, keep=keep or "text", **options)
-
-
-def _refuse_contradictions(
-    classifier: StoredClassifier, model: Model, analyzer: dict[str, Any], keep: str | None
-) -> None:
-    from bunrui.analysis import AnalyzerSpec
-    from bunrui.errors import OptionError
-
-    file, known = classifier.path, classifier.info()
-    for name, wanted in model.given().items():
-        has = getattr(classifier, name)
-        if has is None and name == "alpha":
-            has = known["alpha"] if wanted is not None else None  # what the default comes to
-        if wanted != has:
-            option = f"--{name.replace('_', '-')} {written(name, wanted)}"
-            if isinstance(wanted, bool):
-                option = f"--{'' if wanted else 'no-'}{name.replace('_', '-')}"
-            raise OptionError(
-                f"{file} has another {name} ({written(name, has)}): change it with 'bunrui set {file} {option}', "
-                "or learn into another file"
-            )
-    if analyzer:
-        spec = AnalyzerSpec(**known["analyzer"])
-        is_other = analyzer.get("name", spec.name) != spec.name
-        if is_other or AnalyzerSpec(**(known["analyzer"] | analyzer)) != spec:
-            raise OptionError(
-                f"{file} was made with another analyzer ({spec.describe()}): leave the options of the analyzer out, "
-                "or learn into another file"
-            )
-    if keep not in (None, classifier.keep):
-        raise OptionError(f"{file} keeps {classifier.keep}, not {keep}: leave --keep out, or learn into another file")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bunrui.cli.console import counted, interrupts, plain, say, to_json, uninterrupted
+from bunrui.cli.hashing import described
+from bunrui.cli.memory import Memory
 from bunrui.cli.options import Classifier, Model, UsageError, file_argument
 
 if TYPE_CHECKING:
@@ -113,6 +115,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         max_features = ":".join(map(str, max_features))
     rows += [
         ("features", f"{known['features']:,}"),
+        *([("", described(known["hashing"]))] if known["hashing"] else []),
         ("analyzer", AnalyzerSpec(**known["analyzer"]).describe()),
         ("model", known["model"]),
         ("smoothing", known["smoothing"]),
@@ -190,6 +193,7 @@ def slim(
     min_df: Annotated[
         int, typer.Option("--min-df", metavar="N", min=1, help="Leave out words of fewer documents, for good.")
     ] = 1,
+    memory: Memory = None,
 ) -> None:
     """Write a small copy that keeps nothing but counts, to serve and to share.
 
@@ -197,11 +201,18 @@ def slim(
 
       bunrui slim mail.bunrui public.bunrui
       bunrui slim mail.bunrui tiny.bunrui --min-df 3
+      bunrui slim web.bunrui small.bunrui --min-df 2 --memory 2GB
     """
     from bunrui import stored
 
-    with interrupts(f"interrupted; {copy} was not written"), closing(stored.open(file, read_only=True)) as classifier:
-        classifier.slim(copy, min_df=min_df)
+    with interrupts(f"interrupted; {copy} was not written"):
+        if memory is not None:
+            from bunrui.stored.bounded import slim_bounded
+
+            slim_bounded(file, copy, memory, min_df=min_df)
+        else:
+            with closing(stored.open(file, read_only=True)) as classifier:
+                classifier.slim(copy, min_df=min_df)
     say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
     if min_df == 1:
         say("it can predict, explain, evaluate, change its model, learn more and be merged")

@@ -25,6 +25,7 @@ __all__ = [
     "Classifier",
     "Documents",
     "LabelledDocuments",
+    "LearnedAnalysis",
     "Model",
     "UsageError",
     "check_text",
@@ -54,6 +55,7 @@ Format = Literal[
 # Blocks of the standard input: a pipe is answered piece by piece.
 _STDIN_BLOCK = 1 << 20
 _FILE_BLOCK = 16 << 20
+_SMALL_BLOCK = 8 << 20  # counted in 200 MB less, and as quickly
 
 
 class UsageError(typer.BadParameter):
@@ -137,10 +139,12 @@ class Documents:
         stdin: Stdin | None = None,
         columns: bool = False,
         without: str | None = None,
+        sparing: bool = False,
     ) -> Reader:
         """The reader of some files; `stdin` where something of it has been read.
 
-        With `columns` they are tables; `without` names a column of labels that are not looked at.
+        With `columns` they are tables; `without` names a column of labels that are not looked at.  A `sparing` reader
+        takes less memory.
         """
         from bunrui.documents import read
 
@@ -164,7 +168,7 @@ class Documents:
         return read(
             sources if label is None else {label: sources},
             labelled=labelled,
-            batch_bytes=_STDIN_BLOCK if "-" in data else _FILE_BLOCK,
+            batch_bytes=_STDIN_BLOCK if "-" in data else _SMALL_BLOCK if sparing else _FILE_BLOCK,
             **options,
         )
 
@@ -370,7 +374,7 @@ class Analysis:
     stop_words: Annotated[
         str | None, _analysing("--stop-words", metavar="PATH", help="A file with words to leave out, one a line.")
     ] = None
-    html: Annotated[bool, _analysing("--html", help="Take the text out of HTML first.")] = False
+    html: Annotated[bool, _analysing("--from-html", "--html", help="Take the text out of HTML first.")] = False
     urls: Annotated[bool, _analysing("--urls", help="All URLs are one word.")] = False
     mentions: Annotated[bool, _analysing("--mentions", help="All @mentions are one word.")] = False
     numbers: Annotated[bool, _analysing("--numbers", help="All numbers are one word.")] = False
@@ -387,3 +391,19 @@ class Analysis:
         if self.stop_words and not os.path.isfile(self.stop_words):
             raise FileNotFoundError(2, "there is no such file of stop words: check the path", self.stop_words)
         return fields
+
+
+@dataclass(frozen=True)
+class LearnedAnalysis(Analysis):
+    """The same for what is learned."""
+
+    hash_bits: Annotated[
+        int | None,
+        _analysing(
+            "--hash-bits",
+            metavar="BITS",
+            min=8,
+            max=28,
+            help="Hash words to 2**BITS buckets, 22 say: there are never more, and words in the same bucket are one.",
+        ),
+    ] = None

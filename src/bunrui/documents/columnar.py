@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from bunrui.documents.addresses import FarSource
 from bunrui.documents.reading import Reading, RowError
 from bunrui.documents.rows import COUNTS, STRING, TOKENS, Object, Rows, tidy
 from bunrui.documents.streams import Stream
@@ -25,7 +26,8 @@ _ERRORS = (pa.ArrowException, OSError)
 def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Batches of a Parquet file."""
     try:
-        file = pq.ParquetFile(stream.seekable())
+        # Reading ahead keeps all of it until the file is closed: worth it only where every request takes its time.
+        file = pq.ParquetFile(stream.seekable(), pre_buffer=isinstance(stream.source, FarSource))
         _check_columns(file.schema_arrow.names, reading)
         n_rows = file.metadata.num_rows
         batches = file.iter_batches(_n_rows(file.metadata, reading), columns=reading.columns, use_threads=False)

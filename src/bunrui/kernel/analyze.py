@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from bunrui.kernel.buckets import name_buckets
 from bunrui.kernel.fold import copy_codepoints, fold_nfkc
 from bunrui.kernel.ngrams import Items, Units, ngrams, unigrams
 from bunrui.kernel.primitives import i64
@@ -24,6 +25,7 @@ GIVEN = 2  # features made elsewhere: a document is a list of strings
 KIND = 0
 FOLDED = 1  # the text was folded in Python already
 ORDER = 2  # longest n-gram of words (WORDS)
+BUCKETS = 3  # bits of the hash whose buckets are the features; 0 where they are themselves
 
 HARD = -1  # only Python can fold this text
 
@@ -31,7 +33,7 @@ HARD = -1  # only Python can fold this text
 class Recipe(NamedTuple):
     """An analyzer as the kernels read it."""
 
-    params: Any  # int64 (3)
+    params: Any  # int64 (4)
     lower: Any  # uint32 (0x110000): for WORDS
     nfkc: NfkcTable
     chars: Characters
@@ -116,5 +118,9 @@ def drop_stop(stop: Vocabulary, units: Units, n_units: int, items: Items) -> int
 def items_of(recipe: Recipe, units: Units, first: int, n_units: int, items: Items) -> tuple[int, int]:
     """Places of items from unit `first` on; how many, and the unit to go on with (`n_units` at the end)."""
     if recipe.params[KIND] == WORDS and recipe.params[ORDER] == 1:
-        return unigrams(units, first, n_units, items)
-    return ngrams(units, first, n_units, items)
+        n_items, after = unigrams(units, first, n_units, items)
+    else:
+        n_items, after = ngrams(units, first, n_units, items)
+    if recipe.params[BUCKETS] != 0:
+        name_buckets(units.text, items, i64(n_items), i64(recipe.params[BUCKETS]))
+    return n_items, after

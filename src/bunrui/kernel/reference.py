@@ -2,8 +2,9 @@ r"""What the kernels compute, in plain Python: the specification they are tested
 
     words       `re.findall(r"\w+", text.lower())` and n-grams of it
     universal   folded text → units → n-grams, for any script
+    bucket      feature → the name that stands in its place where features are hashed
 
-Both give `(feature, start, end)` with places in the original text.
+The first two give `(feature, start, end)` with places in the original text.
 """
 
 from __future__ import annotations
@@ -222,3 +223,18 @@ def _characters(folded: str, start: int, end: int, order: tuple[int, int]) -> It
         in_space = is_space
     if not in_space:
         yield Unit(" ", end, end, max(shortest, 2), min(position + 1, longest))
+
+
+def bucket(feature: str, bits: int) -> str:
+    """The name of the bucket of a feature: eight bytes after eight into a hash, and the highest of 32 bits of it."""
+    mask, text = (1 << 64) - 1, feature.encode()
+    h = len(text) * 0xA076_1D64_78BD_642F & mask
+    rest = len(text) % 8
+    whole = len(text) - rest
+    for at in range(0, whole, 8):
+        h = (h ^ int.from_bytes(text[at : at + 8], "little")) * 0x9E37_79B9_7F4A_7C15 & mask
+        h ^= h >> 32
+    last = int.from_bytes(text[whole:] + b"\xff" * (8 - rest), "little")
+    h = (h ^ last) * 0x9E37_79B9_7F4A_7C15 & mask
+    h = (h ^ (h >> 32)) * 0xD6E8_FEB8_6659_FD93 & mask
+    return f"#{((h ^ (h >> 32)) & 0xFFFF_FFFF) >> (32 - bits):07x}"

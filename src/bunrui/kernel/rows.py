@@ -6,9 +6,10 @@ from collections.abc import MutableSequence, Sequence
 from typing import Any, NamedTuple
 
 from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
+from bunrui.kernel.buckets import hash_columns
 from bunrui.kernel.ngrams import Items, put_items
 from bunrui.kernel.postings import block_items
-from bunrui.kernel.primitives import M64, U64, i64, load64, u64
+from bunrui.kernel.primitives import i64, u64
 from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, has_room, probe
 
 DONE = 0
@@ -19,15 +20,6 @@ GROW_ROWS = 2
 KNOWN = 0  # it is left out
 GROWS = 1  # it is added
 HASHED = 2  # there is no vocabulary: the id of a feature is its stable hash modulo the length of `places`
-
-# Of the stable hash; never to be changed
-H0 = U64(0xA076_1D64_78BD_642F)
-H1 = U64(0x9E37_79B9_7F4A_7C15)
-H2 = U64(0xD6E8_FEB8_6659_FD93)
-THREE = U64(3)
-SEVEN = U64(7)
-EIGHT = U64(8)
-HALF = U64(32)
 
 # Places in `Rows.state`
 DOCUMENT = 0
@@ -103,31 +95,6 @@ def drop_short(orders: MutableSequence[int], n_units: int, shortest: int) -> Non
     """Let n-grams of at least `shortest` units end at each unit."""
     for u in range(n_units):
         orders[u] = (shortest << 4) | (orders[u] & 15)
-
-
-def hash_columns(text: Sequence[int], items: Items, n_items: int, width: int) -> None:
-    """ids[k]: the stable hash of item k modulo `width`.
-
-    Matrices and models are stored with these columns, so this hash is on its own and never changes, where that of the
-    vocabulary is free to become faster (and is good in its high bits only).
-    """
-    starts = items.starts
-    lengths = items.lengths
-    ids = items.ids
-    for k in range(n_items):
-        at = u64(starts[k])
-        n = u64(lengths[k])
-        h = (n * H0) & M64
-        end = at + (n & ~SEVEN & M64)
-        while at < end:
-            h = ((h ^ load64(text, at)) * H1) & M64
-            h = h ^ (h >> HALF)
-            at = at + EIGHT
-        # The bytes that are left, padded with 0xFF, which UTF-8 does not contain.
-        last = load64(text, at) | ((M64 << ((n & SEVEN) << THREE)) & M64)
-        h = ((h ^ last) * H1) & M64
-        h = ((h ^ (h >> HALF)) * H2) & M64
-        ids[k] = (h ^ (h >> HALF)) % u64(width)
 
 
 def fill(ids: Sequence[int], n_items: int, counts: Sequence[int], first: int, rows: Rows, begin: int, at: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bunrui.errors import DataError
-from bunrui.kernel import analyze, ngrams, vocabulary
+from bunrui.kernel import analyze, buckets, ngrams, vocabulary
 from bunrui.kernel.compile import run
 from bunrui.kernel.primitives import M64
 from bunrui.kernel.unicode import NfkcTable
@@ -151,7 +151,7 @@ def new_scratch(longest: int) -> analyze.Scratch:
     return analyze.Scratch(
         codes=np.empty(longest + 64, np.uint32),
         units=ngrams.Units(
-            text=np.empty(5 * (longest + 64) + 256, np.uint8),
+            text=np.empty(5 * (longest + 64) + 256 + buckets.NAME * ITEMS + buckets.PADDING, np.uint8),
             borders=np.empty(2 * units + 8, np.uint32),
             orders=np.empty(units, np.uint8),
         ),
@@ -183,6 +183,7 @@ def new_recipe(
     *,
     order: int = 1,
     folded: bool = False,
+    hash_bits: int = 0,
     lower: Any = None,
     nfkc: NfkcTable | None = None,
     characters: Characters | None = None,
@@ -193,7 +194,7 @@ def new_recipe(
     numbers = np.empty(0, np.int32)
     no_characters = Characters(np.empty(0, np.uint8), numbers, numbers, codes, np.zeros(9, np.int64))
     return analyze.Recipe(
-        params=np.array([kind, int(folded), order], np.int64),
+        params=np.array([kind, int(folded), order, hash_bits], np.int64),
         lower=codes if lower is None else lower,
         nfkc=NfkcTable(codes, codes, np.empty(0, np.uint64), codes) if nfkc is None else nfkc,
         chars=no_characters if characters is None else characters,

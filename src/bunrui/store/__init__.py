@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bunrui.store.blocks import Batch, Block, Row, document_digests
+from bunrui.store.cells import Part, packed
 from bunrui.store.compact import compact, wipe
 from bunrui.store.creation import unpublished
 from bunrui.store.history import Entry, history, undo
@@ -17,6 +18,7 @@ __all__ = [
     "Batch",
     "Block",
     "Entry",
+    "Part",
     "Row",
     "State",
     "Store",
@@ -26,6 +28,7 @@ __all__ = [
     "document_digests",
     "history",
     "key_words",
+    "packed",
     "undo",
     "unpublished",
     "wipe",

@@ -12,20 +12,22 @@ One row holds the head (documents by label, totals), and rows of parts hold the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Counts, Integers, new_postings, ranges
-from bunrui.errors import DataError
+from bunrui.errors import DataError, StoreError
 from bunrui.kernel import postings
 from bunrui.kernel.restore import restored
 from bunrui.kernel.vocabulary import FEATURES
+from bunrui.kernel.workspace import MAX_TEXT
 from bunrui.store.codec import Unpacker, pack, pack_numbers
 
-__all__ = ["Head", "Part", "Parts", "joined"]
+__all__ = ["Head", "Part", "Parts", "joined", "packed", "piecemeal"]
 
 # A part is packed and unpacked at once: its size bounds the memory for that.
 _PART_FEATURES = 1 << 18
@@ -102,6 +104,12 @@ class Parts:
         )
 
 
+def packed(counts: Counts, label_ids: Integers) -> list[Part]:
+    """All parts of counts; class c has the id label_ids[c] in the file."""
+    parts = Parts(counts, label_ids)
+    return [parts.part(lo, hi) for lo, hi in pairwise(parts.bounds)]
+
+
 class _Columns(NamedTuple):
     """The columns of a part, unpacked."""
 
@@ -125,8 +133,38 @@ def joined(head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint
     """
     columns = [_unpacked(part, unpacker) for part in parts]
     together = [np.concatenate(arrays) if len(arrays) > 1 else arrays[0] for arrays in zip(*columns, strict=True)]
-    c = _Columns(*(together or [np.empty(0, np.int64)] * len(_Columns._fields)))
+    return _counts(
+        head, _Columns(*(together or [np.empty(0, np.int64)] * len(_Columns._fields))), labels, fingerprint, unpacker
+    )
+
+
+def piecemeal(
+    head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint: str, new_unpacker: Callable[[], Unpacker]
+) -> Iterator[Counts]:
+    """The same part by part, where all together would not fit; the first has the documents."""
+    n_terms = n_doc_freq = 0
+    for number, part in enumerate(parts):
+        unpacker = new_unpacker()  # one for each: they are not all in memory at once
+        c = _unpacked(part, unpacker)
+        own = head._replace(n_terms=int(c.term_total.sum()), n_doc_freq=int(c.doc_total.sum()))
+        counts = _counts(own, c, labels, fingerprint, unpacker)
+        n_terms, n_doc_freq = n_terms + own.n_terms, n_doc_freq + own.n_doc_freq
+        if number:
+            counts.doc_count[:] = counts.n_docs = 0
+        yield counts
+    if not (n_terms or n_doc_freq):
+        yield joined(head, [], labels, fingerprint, new_unpacker())
+    elif (n_terms, n_doc_freq) != (head.n_terms, head.n_doc_freq):
+        raise new_unpacker().damaged("the totals are not those of the features")
+
+
+def _counts(head: Head, c: _Columns, labels: Sequence[str], fingerprint: str, unpacker: Unpacker) -> Counts:
     _check(head, c, len(labels), unpacker)
+    if len(c.text) > MAX_TEXT:
+        raise StoreError(
+            f"{unpacker.name} has {len(c.text) / 2**30:.1f} GiB of words, more than the 4 that a classifier in memory "
+            f"can have: make a smaller copy with `bunrui slim {unpacker.name} COPY --min-df 2 --memory 2GB`"
+        )
     text = np.zeros(len(c.text) + 64, np.uint8)
     text[: len(c.text)] = c.text
     try:

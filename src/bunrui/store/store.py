@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from bunrui.counts import Counts
-from bunrui.errors import UnlearnError
-from bunrui.store.cells import Head, Part, joined
+from bunrui.errors import StoreError, UnlearnError
+from bunrui.store.cells import Head, Part, joined, piecemeal
 from bunrui.store.codec import Unpacker
 from bunrui.store.creation import new_file
 from bunrui.store.log import Log
@@ -198,13 +198,19 @@ class Store:
 
     def load(self) -> tuple[Counts, State]:
         """All counts."""
-        counts = Counts(self.fingerprint)
         with self.reading():
-            for sign, delta in self.deltas(-1):
-                if sign > 0 and not counts.labels:
-                    counts = delta
-                else:
-                    apply(counts, sign, delta, self.unpacker())
+            counts = Counts(self.fingerprint)
+            try:
+                for sign, delta in self.deltas(-1):
+                    if sign > 0 and not counts.labels:
+                        counts = delta
+                    else:
+                        apply(counts, sign, delta, self.unpacker())
+            except MemoryError as error:
+                raise StoreError(
+                    f"{self.path} does not fit into memory: make a smaller copy with "
+                    f"`bunrui slim {self.path} COPY --min-df 2 --memory 2GB`"
+                ) from error
             return counts, self._state()
 
     def news(self, since: State) -> tuple[list[tuple[int, Counts]], State] | None:
@@ -240,6 +246,17 @@ class Store:
     def deltas(self, after: int) -> Iterator[tuple[int, Counts]]:
         """What the transactions after a number have added (1) and taken (-1)."""
         labels, unpacker = self.labels(), self.unpacker()
+        for sign, head, parts in self._deltas(after, unpacker):
+            yield sign, joined(head, parts, labels, self.fingerprint, unpacker)
+
+    def pieces(self) -> Iterator[tuple[int, Counts]]:
+        """All that was added and taken, in pieces that are small; of a delta, the first piece has the documents."""
+        labels = self.labels()
+        for sign, head, parts in self._deltas(-1, self.unpacker()):
+            for counts in piecemeal(head, parts, labels, self.fingerprint, self.unpacker):
+                yield sign, counts
+
+    def _deltas(self, after: int, unpacker: Unpacker) -> Iterator[tuple[int, Head, Iterator[Part]]]:
         for delta, sign, n_docs, n_terms, n_doc_freq, n_labels, ids, doc_count in self.db.execute(
             "SELECT delta, sign, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count "
             "FROM deltas WHERE tx > ? ORDER BY delta",
@@ -249,9 +266,8 @@ class Store:
             if sign not in (-1, 1):
                 raise unpacker.damaged("it neither adds nor takes some counts")
             by_label = unpacker.numbers(ids, n_labels), unpacker.numbers(doc_count, n_labels)
-            head = Head(n_docs, n_terms, n_doc_freq, *by_label)
-            parts = self.db.execute(f"SELECT {_PART} FROM cells WHERE delta = ? ORDER BY part", (delta,))
-            yield sign, joined(head, (Part(*row) for row in parts), labels, self.fingerprint, unpacker)
+            rows = self.db.execute(f"SELECT {_PART} FROM cells WHERE delta = ? ORDER BY part", (delta,))
+            yield sign, Head(n_docs, n_terms, n_doc_freq, *by_label), (Part(*row) for row in rows)
 
     def integrity(self) -> list[str]:
         """What SQLite finds wrong with the file."""

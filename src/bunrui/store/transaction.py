@@ -103,6 +103,17 @@ class Transaction:
             self._db.execute("DELETE FROM deltas")
             insert_counts(self._db, upto, counts, ids, 1, is_snapshot=True)
 
+    def add_parts(
+        self, head: Counts, parts: Callable[[Integers], Iterable[Part]], *, is_snapshot: bool = False
+    ) -> None:
+        """Write down counts that are not in memory as a whole: nobody's memory follows.
+
+        `parts` makes them when it is told the file's ids of the labels of `head`, which has their numbers afterwards.
+        """
+        ids = self._ids_of(head)
+        with explained(self._path):
+            insert_parts(self._db, self.number, head, ids, 1, parts(ids), is_snapshot=is_snapshot)
+
     def finish(self, each: Each | None = None) -> bool:
         """Write down what changes; whether anything does.  If not, there was no transaction.
 
@@ -146,16 +157,30 @@ def insert_counts(
     each: Each = one_by_one,
 ) -> None:
     """The rows of some counts; class c has the id label_ids[c] in the file."""
-    used = np.flatnonzero(counts.doc_count)
-    head = Head(counts.n_docs, counts.n_terms, counts.n_doc_freq, label_ids[used], counts.doc_count[used])
-    row = (tx, sign, int(is_snapshot), *head[:3], len(used), pack_numbers(head.labels), pack_numbers(head.doc_count))
-    columns = "tx, sign, is_snapshot, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count"
-    (delta,) = db.execute(
-        f"INSERT INTO deltas ({columns}) VALUES ({', '.join('?' * len(row))}) RETURNING delta", row
-    ).fetchone()
     parts = Parts(counts, label_ids)
+    insert_parts(db, tx, counts, label_ids, sign, each(parts.part, parts.bounds), is_snapshot=is_snapshot)
+
+
+def insert_parts(
+    db: sqlite3.Connection,
+    tx: int,
+    counts: Counts,
+    label_ids: Integers,
+    sign: int,
+    parts: Iterable[Part],
+    *,
+    is_snapshot: bool = False,
+) -> None:
+    """The same, where the parts are made elsewhere: of the counts only labels and numbers are read, after the parts."""
+    (delta,) = db.execute("SELECT coalesce(max(delta), 0) + 1 FROM deltas").fetchone()
     marks = ", ".join("?" * (len(Part._fields) + 2))
     db.executemany(
         f"INSERT INTO cells (delta, part, {', '.join(Part._fields)}) VALUES ({marks})",
-        ((delta, number, *part) for number, part in enumerate(each(parts.part, parts.bounds))),
+        ((delta, number, *part) for number, part in enumerate(parts)),
     )
+    used = np.flatnonzero(counts.doc_count)
+    head = Head(counts.n_docs, counts.n_terms, counts.n_doc_freq, label_ids[used], counts.doc_count[used])
+    blobs = pack_numbers(head.labels), pack_numbers(head.doc_count)
+    row = (delta, tx, sign, int(is_snapshot), *head[:3], len(used), *blobs)
+    columns = "delta, tx, sign, is_snapshot, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count"
+    db.execute(f"INSERT INTO deltas ({columns}) VALUES ({', '.join('?' * len(row))})", row)

@@ -5,25 +5,33 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier, without_alpha
-from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError, StoreError
+from bunrui.errors import OptionError, StoreError
 from bunrui.learner import Labels, Learner, Texts
 from bunrui.prediction import Reader
-from bunrui.store import FORMAT, Entry, Store, document_digests, history, unpublished
+from bunrui.store import FORMAT, Entry, Store, Transaction, document_digests, history
 from bunrui.stored import lifecycle
 from bunrui.stored.checking import Report, check
 from bunrui.stored.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
 from bunrui.stored.file import File
 from bunrui.stored.merging import merge
-from bunrui.stored.options import calibration_of, new_store, options_of, settings_of, summary_of
-from bunrui.stored.sessions import Learning, Unlearning
+from bunrui.stored.options import (
+    alpha_of,
+    calibration_of,
+    check_fingerprint,
+    checked_options,
+    hashing_of,
+    options_of,
+    settings_of,
+    summary_of,
+)
+from bunrui.stored.sessions import Learning, Sum, Unlearning
+from bunrui.stored.slimming import check_slim, write_slim
 from bunrui.stored.training import LogSource, check_keeps
-from bunrui.trained.names import is_trained
 
 __all__ = ["StoredClassifier"]
 
@@ -39,18 +47,9 @@ class StoredClassifier(TextClassifier):
     _keeps_in_memory = False  # the file does
 
     def __init__(self, store: Store, *, read_only: bool = False) -> None:
-        options = options_of(store)
-        try:
+        with checked_options(store) as options:
             super().__init__(**options)
-        except MissingExtraError:
-            raise
-        except (BunruiError, TypeError, ValueError, AttributeError) as error:
-            raise store.unpacker().damaged(f"its options make no sense ({error})") from error
-        if self.counts.fingerprint != store.fingerprint:
-            raise MismatchError(
-                f"{store.path} was made where the analyzer gave other features (another version of bunrui, of its "
-                "dictionary or of Python's Unicode tables): open it there, or learn the documents again here"
-            )
+        check_fingerprint(store, self.counts.fingerprint)
         self.calibration = calibration_of(store)
         self._file = File(store, self._memory, read_only=read_only)
         self._is_twin = False
@@ -240,7 +239,7 @@ class StoredClassifier(TextClassifier):
         file = self._file
         with file.lock:
             with file.writing("learn", **(note or {})) as transaction:
-                session = Learning(self, file.store, transaction, file.seen(needed=unique), unique)
+                session = Learning(file.store, transaction, Sum(self), file.seen(needed=unique), unique)
                 yield session
                 session.finish()
             file.remember(session.seen)
@@ -338,8 +337,9 @@ class StoredClassifier(TextClassifier):
                 "documents": counts.n_docs,
                 "labels": labels,
                 "features": counts.n_features,
+                "hashing": hashing_of(self, counts.n_features),
                 **settings_of(self),
-                "alpha": self._alpha(),
+                "alpha": alpha_of(self),
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, history),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,
@@ -352,38 +352,21 @@ class StoredClassifier(TextClassifier):
                 "format": FORMAT,
             }
 
-    def _alpha(self) -> Any:
-        """α as it is, or what the default comes to; None for a smoothing that has none."""
-        if self.alpha is not None or self.smoothing == "mle":
-            return self.alpha
-        return self._smoothing.value + (self.smoothing == "map")
-
     def slim(self, path: Path, *, min_df: int = 1) -> None:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents.
 
         It answers as this classifier does with the option `min_df`.
         """
-        if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
-            raise OptionError(f"min_df should be a whole number above 0, not {min_df!r}")
-        name = os.fspath(path)
-        if is_trained(self.model):
-            raise OptionError(
-                f"{self.model} is trained from documents, and a slim copy keeps none: choose a model that reads counts "
-                "first, with `bunrui set` or configure(model=...)"
-            )
+        check_slim(self, min_df)
         self._file.catch_up()
         with self._memory.lock.read():
             counts = self.counts.pruned(min_df)
-        with unpublished(name) as temporary:
-            store = new_store(temporary, self, "nothing", max(min_df, self._file.store.pruned), name)
-            with closing(store), store.writing():
-                transaction = store.transaction("slim")
-                transaction.snapshot(counts, transaction.number)
-                transaction.n_docs = counts.n_docs
-                transaction.finish()
-                if self.calibration is not None and min_df <= self.min_df:  # else the copy is another model
-                    known = replace(self.calibration, tx=transaction.number).to_dict()
-                    store.save_settings(store.settings() | {"calibration": known})
+
+        def fill(transaction: Transaction) -> int:
+            transaction.snapshot(counts, transaction.number)
+            return counts.n_docs
+
+        write_slim(os.fspath(path), self, self._file.store.pruned, min_df, fill)
 
     # As a scikit-learn estimator
 

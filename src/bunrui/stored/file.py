@@ -17,7 +17,7 @@ from bunrui.kernel.workspace import release
 from bunrui.store import State, Store, Transaction, apply, compact, undo, wipe
 from bunrui.stored.duplicates import Seen
 
-__all__ = ["File"]
+__all__ = ["File", "check_not_pruned", "seen_in"]
 
 
 class Memory(Protocol):
@@ -223,28 +223,38 @@ class File:
     def check_writable(self, verb: str) -> None:
         """Refuse what would change the counts of a file that lacks some."""
         self.check_not_read_only(verb)
-        if self.store.pruned > 1:
-            raise StoreError(
-                f"{self.store.path} lacks the words of fewer than {self.store.pruned} documents, so that it cannot "
-                f"{verb} exactly: do that in the file it was made from"
-            )
+        check_not_pruned(self.store, verb)
 
     # Duplicates
 
     def seen(self, *, needed: bool) -> Seen | None:
         """The texts that were learned, None where the file does not know; call while writing."""
-        if self.store.keep == "nothing":
-            if needed:
-                raise StoreError(
-                    f"{self.store.path} keeps nothing of its documents, so that it cannot tell which texts it has "
-                    "learned: use a file that keeps digests or texts"
-                )
-            return None
         if self._seen is None or self._seen[0] != self._state:
-            return Seen(self.store.log.keys())
+            return seen_in(self.store, needed=needed)
         return self._seen[1].copy()
 
     def remember(self, seen: Seen | None) -> None:
         """Keep what is known of the texts, as long as nothing changes."""
         if seen is not None and self._state is not None:
             self._seen = self._state, seen
+
+
+def check_not_pruned(store: Store, verb: str) -> None:
+    """Refuse to change the counts of a file that lacks some."""
+    if store.pruned > 1:
+        raise StoreError(
+            f"{store.path} lacks the words of fewer than {store.pruned} documents, so that it cannot "
+            f"{verb} exactly: do that in the file it was made from"
+        )
+
+
+def seen_in(store: Store, *, needed: bool) -> Seen | None:
+    """The texts that a file has learned, None where it does not know."""
+    if store.keep != "nothing":
+        return Seen(store.log.keys())
+    if needed:
+        raise StoreError(
+            f"{store.path} keeps nothing of its documents, so that it cannot tell which texts it has "
+            "learned: use a file that keeps digests or texts"
+        )
+    return None

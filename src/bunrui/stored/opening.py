@@ -15,7 +15,7 @@ from bunrui.stored.classifier import Path, StoredClassifier
 from bunrui.stored.options import new_store
 from bunrui.stored.training import check_keeps
 
-__all__ = ["create", "creating", "open"]
+__all__ = ["checked", "create", "creating", "open"]
 
 
 def create(path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **options: Any) -> StoredClassifier:
@@ -44,7 +44,7 @@ def create(path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **opti
     spam
     """
     name = os.fspath(path)
-    plain = _checked(name, model, keep, options)
+    plain = checked(name, model, keep, options)
     with unpublished(name) as temporary:
         new_store(temporary, plain, keep, name=name).close()
     return open(name)
@@ -56,12 +56,12 @@ def creating(
 ) -> Iterator[StoredClassifier]:
     """A new classifier that appears under its name when the block ends without an error, with all that it learned."""
     name = os.fspath(path)
-    plain = _checked(name, model, keep, options)
+    plain = checked(name, model, keep, options)
     with unpublished(name) as temporary, StoredClassifier(new_store(temporary, plain, keep, name=name)) as classifier:
         yield classifier
 
 
-def _checked(name: str, model: str, keep: str, options: dict[str, Any]) -> TextClassifier:
+def checked(name: str, model: str, keep: str, options: dict[str, Any]) -> TextClassifier:
     if keep not in KEEPS:
         raise OptionError(f"keep should be one of {', '.join(reversed(KEEPS))}, not {keep!r}")
     check_keeps(model, keep, name)

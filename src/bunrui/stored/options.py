@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
 from bunrui.analysis import AnalyzerSpec
+from bunrui.analysis.hashed import sharing
 from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier
-from bunrui.errors import BunruiError, OptionError
+from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError
 from bunrui.learner import SETTINGS
 from bunrui.store import Entry, Store
 
-__all__ = ["calibration_of", "new_store", "options_of", "settings_of", "summary_of"]
+__all__ = [
+    "alpha_of",
+    "calibration_of",
+    "check_fingerprint",
+    "checked_options",
+    "hashing_of",
+    "new_store",
+    "options_of",
+    "settings_of",
+    "summary_of",
+]
 
 # Transactions that leave the documents as they are.
 _NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
@@ -53,6 +66,40 @@ def options_of(store: Store) -> dict[str, Any]:
         return {"analyzer": AnalyzerSpec(**fields), **{name: settings[name] for name in ("model", *SETTINGS)}}
     except (KeyError, TypeError, ValueError, AttributeError, BunruiError) as error:
         raise store.unpacker().damaged(f"its options cannot be read ({error})") from error
+
+
+@contextmanager
+def checked_options(store: Store) -> Iterator[dict[str, Any]]:
+    """The same, for a block that makes a classifier with them: that they do not fit is the fault of the file."""
+    options = options_of(store)
+    try:
+        yield options
+    except MissingExtraError:
+        raise
+    except (BunruiError, TypeError, ValueError, AttributeError) as error:
+        raise store.unpacker().damaged(f"its options make no sense ({error})") from error
+
+
+def check_fingerprint(store: Store, fingerprint: str) -> None:
+    """Refuse a file whose features an analyzer would not make."""
+    if fingerprint != store.fingerprint:
+        raise MismatchError(
+            f"{store.path} was made where the analyzer gave other features (another version of bunrui, of its "
+            "dictionary or of Python's Unicode tables): open it there, or learn the documents again here"
+        )
+
+
+def alpha_of(classifier: TextClassifier) -> Any:
+    """α as it is, or what the default comes to; None for a smoothing that has none."""
+    if classifier.alpha is not None or classifier.smoothing == "mle":
+        return classifier.alpha
+    return classifier._smoothing.value + (classifier.smoothing == "map")
+
+
+def hashing_of(classifier: TextClassifier, n_used: int) -> dict[str, Any] | None:
+    """How much the buckets of hashed features mix up, as far as can be told; None where features are themselves."""
+    bits = getattr(classifier.analyzer, "hash_bits", 0)
+    return sharing(n_used, bits)._asdict() if bits else None
 
 
 def calibration_of(store: Store) -> Calibration | None:

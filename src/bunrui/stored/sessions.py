@@ -11,18 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
-from bunrui.counts import Counts
+from bunrui.counts import Counts, Integers
 from bunrui.engines import threads
 from bunrui.engines.labels import LabelSets, label_sets
+from bunrui.engines.spill import Spill
 from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
-from bunrui.store import Batch, Row, Store, Transaction, document_digests, key_words
+from bunrui.learner import Learner
+from bunrui.store import Batch, Part, Row, Store, Transaction, document_digests, key_words, packed
 from bunrui.stored.duplicates import Seen
 
 if TYPE_CHECKING:
     from bunrui.stored.classifier import StoredClassifier
 
-__all__ = ["Learning", "Sum", "Unlearning"]
+__all__ = ["Learning", "SpilledSum", "Sum", "Unlearning"]
 
 _EXCERPT = 60
 
@@ -30,7 +32,7 @@ _EXCERPT = 60
 class Sum:
     """Counts of documents, batch by batch; `total` is None before the first."""
 
-    def __init__(self, classifier: StoredClassifier) -> None:
+    def __init__(self, classifier: Learner) -> None:
         self._classifier = classifier
         self.total: Counts | None = None
 
@@ -47,6 +49,53 @@ class Sum:
             self.total.add(counts)
             release(counts.vocabulary)
 
+    def finish(self, transaction: Transaction, sign: int) -> None:
+        """Tell the transaction."""
+        if self.total is not None:
+            transaction.changes.append((sign, self.total))
+
+
+class SpilledSum:
+    """The same in bounded memory, for a file whose own counts nobody has read.
+
+    Attributes
+    ----------
+    n_features : int
+        How many there were in all, when it is finished.
+    """
+
+    def __init__(self, classifier: Learner, spill: Spill, seen: Seen | None) -> None:
+        self._classifier = classifier
+        self._spill = spill
+        self._seen = seen
+        self._room = spill.room
+        self.n_features = 0
+
+    def sets(self, labels: Any, n_docs: int) -> LabelSets:
+        """Labels, those that came before first."""
+        return label_sets(labels, n_docs, self._spill.head.label_ids)
+
+    def add(self, texts: Any, sets: LabelSets) -> None:
+        """Count a batch."""
+        if self._seen is not None:
+            self._spill.room = self._room - self._seen.n_bytes
+            if self._spill.room < 0:
+                raise StoreError(
+                    f"the file keeps digests of {len(self._seen):,} documents or more, which takes all of the memory: "
+                    "give more, or learn into a file that keeps nothing"
+                )
+        self._spill.add(self._classifier.count_sets(texts, sets))
+
+    def finish(self, transaction: Transaction, sign: int) -> None:
+        """Tell the transaction."""
+        assert sign == 1
+        transaction.add_parts(self._spill.head, self._parts)
+
+    def _parts(self, label_ids: Integers) -> Iterator[Part]:
+        for rows in self._spill.parts(lambda part: packed(part, label_ids)):
+            self.n_features += sum(row.n_features for row in rows)
+            yield from rows
+
 
 class _Session:
     """Documents of one transaction, batch by batch.
@@ -57,12 +106,11 @@ class _Session:
         Documents so far.
     """
 
-    def __init__(self, classifier: StoredClassifier, store: Store, transaction: Transaction) -> None:
-        self._classifier = classifier
+    def __init__(self, store: Store, transaction: Transaction, total: Sum | SpilledSum) -> None:
         self._store = store
         self._transaction = transaction
         self.n_docs = 0
-        self._sum = Sum(classifier)
+        self._sum = total
         self._failed: BaseException | None = None
 
     def _read(self, texts: Any, labels: Any) -> tuple[Any, LabelSets]:
@@ -89,8 +137,8 @@ class _Session:
     def _finish(self, sign: int) -> None:
         if self._failed is not None:
             raise StoreError(f"a batch of this session failed, so that nothing is kept: {self._failed}")
-        if self._sum.total is not None:
-            self._transaction.changes.append((sign, self._sum.total))
+        if self.n_docs:
+            self._sum.finish(self._transaction, sign)
         self._transaction.n_docs = self.n_docs
 
     def _label_sets(self, sets: LabelSets) -> list[list[int]]:
@@ -101,7 +149,7 @@ class _Session:
 
 
 class Learning(_Session):
-    """Learning under way; made by `StoredClassifier.learning`.
+    """Learning under way; made by `StoredClassifier.learning` and `Bounded.learning`.
 
     Attributes
     ----------
@@ -110,9 +158,9 @@ class Learning(_Session):
     """
 
     def __init__(
-        self, classifier: StoredClassifier, store: Store, transaction: Transaction, seen: Seen | None, unique: bool
+        self, store: Store, transaction: Transaction, total: Sum | SpilledSum, seen: Seen | None, unique: bool
     ) -> None:
-        super().__init__(classifier, store, transaction)
+        super().__init__(store, transaction, total)
         self.seen = seen
         self._unique = unique
         self.n_duplicates = None if seen is None else 0
@@ -145,10 +193,10 @@ class Learning(_Session):
             return key_words(block.digests), Row.of(block)
 
         # Digests and compression take longer than counting words: they have the threads, too.
-        packed = threads.each_slice(pack, batch.bounds)
-        if packed:
-            self._look_for_duplicates(np.concatenate([keys for keys, _ in packed]), texts)
-        for _, row in packed:
+        rows = threads.each_slice(pack, batch.bounds)
+        if rows:
+            self._look_for_duplicates(np.concatenate([keys for keys, _ in rows]), texts)
+        for _, row in rows:
             self._transaction.log(row)
 
     def _look_for_duplicates(self, keys: npt.NDArray[np.uint64], texts: Any) -> None:
@@ -169,6 +217,11 @@ class Learning(_Session):
 class Unlearning(_Session):
     """Unlearning under way; made by `StoredClassifier.unlearning`."""
 
+    def __init__(self, classifier: StoredClassifier, store: Store, transaction: Transaction) -> None:
+        self._classifier = classifier
+        self._total = Sum(classifier)
+        super().__init__(store, transaction, self._total)
+
     def add(self, texts: Any, labels: Any) -> None:
         """Take a batch of documents back."""
         with self._all_or_none():
@@ -179,8 +232,8 @@ class Unlearning(_Session):
 
     def finish(self) -> None:
         """All batches are in."""
-        if self._sum.total is not None:
-            self._classifier.counts.check_covers(self._sum.total)
+        if self._total.total is not None:
+            self._classifier.counts.check_covers(self._total.total)
         self._finish(-1)
 
     def _find(self, texts: Any, sets: LabelSets) -> dict[int, list[int]]:
