@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from bunrui.cli import main
-from tests.blocks import REPOSITORY, Shell, blocks_of, run_python, write_samples
+from tests.blocks import REPOSITORY, Shell, blocks_of, check_options, run_python, write_samples
 
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-COMMANDS = [line.strip() for line in README.splitlines() if line.startswith("    bunrui ")]
-BLOCKS = [block for block in blocks_of(README) if block.language == "python"]
+BLOCKS = blocks_of(README)
 
 
 @pytest.fixture
@@ -26,12 +25,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_commands_run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(COMMANDS) > 15
-    Shell(capsys, monkeypatch).run("\n".join(COMMANDS))
+    shell = Shell(capsys, monkeypatch)
+    shell.run("\n".join(block.code for block in BLOCKS if block.language == "bash"))
+    assert shell.n_commands > 15
     assert (folder / "public.bunrui").stat().st_size < (folder / "mail.bunrui").stat().st_size + 4096
+
+
+def test_the_options_of_other_commands_are_there() -> None:
+    assert sum(check_options(block.code) for block in BLOCKS if block.language == "sh") > 3
 
 
 def test_the_python_runs(folder: Path) -> None:
     names: dict[str, object] = {}
-    assert len(BLOCKS) >= 4
-    assert sum(run_python(block.code, names, "README.md", block.line) for block in BLOCKS) >= 2
+    blocks = [block for block in BLOCKS if block.language == "python"]
+    assert sum(run_python(block.code, names, "README.md", block.line) for block in blocks) >= 3
+
+
+def test_it_is_short_and_all_of_it_is_looked_at() -> None:
+    assert len(README.splitlines()) < 150
+    assert {block.language for block in BLOCKS} == {"bash", "sh", "python"}
