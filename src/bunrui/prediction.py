@@ -158,7 +158,7 @@ class Reader:
         vocabulary, table, bounds = self.view.counts.vocabulary, self.table(), self.bounds()
         args = (docs, lo, hi, recipe, scratch_for(longest), vocabulary, table, self.linear, bounds, self._sums(), room)
         out = (classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1), hard)
-        n_hard, _ = run(best.best_documents, *args, *out, work=n_bytes)
+        n_hard = run(best.best_documents, *args, *out, work=n_bytes)
         return hard[:n_hard]
 
     def bounds(self) -> Bounds:

@@ -131,10 +131,11 @@ def test_one_prediction_imports_little(shell, mail: Path, arguments: list[str]) 
 
 
 def test_no_colours_in_pipes(shell, mail: Path) -> None:
+    Path("test.csv").write_text("text,label\npills for lunch,spam\n")
     for arguments in (
         ["explain", "mail.bunrui", "pills"],
         ["words", "mail.bunrui"],
-        ["evaluate", "mail.bunrui", "mail.csv"],
+        ["evaluate", "mail.bunrui", "test.csv"],
     ):
         code, out, err = shell(*arguments)
         assert (code, err) == (0, "") and out and "\x1b" not in out

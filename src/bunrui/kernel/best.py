@@ -69,15 +69,13 @@ def best_documents(
     classes: MutableSequence[int],
     scores: MutableSequence[float],
     hard: MutableSequence[int],
-) -> tuple[int, int]:
+) -> int:
     """Write the k best classes of the documents lo … hi - 1, best first, and their scores.
 
-    Of equal scores the class with the lowest rank is the best.  Returns how many documents went to `hard` instead, and
-    of how many all classes were scored.
+    Of equal scores the class with the lowest rank is the best.  Returns how many documents went to `hard` instead.
     """
     k = len(room.classes)
     n_hard = i64(0)
-    n_whole = i64(0)
     for d in range(lo, hi):
         for j in range(k):
             room.classes[j] = -1
@@ -85,7 +83,6 @@ def best_documents(
         stamp = 2 * (d - lo) + 1
         found = decide(docs, d, recipe, scratch, v, table, linear, bounds, sums, room, stamp)
         if found == 0:
-            n_whole += 1
             found = score_all(docs, d, recipe, scratch, v, table, linear, bounds, sums, room, stamp + 1)
         if found == HARD:
             hard[n_hard] = d
@@ -95,7 +92,7 @@ def best_documents(
         for j in range(k):
             classes[at + j] = room.classes[j]
             scores[at + j] = room.best[j]
-    return n_hard, n_whole
+    return n_hard
 
 
 def decide(
