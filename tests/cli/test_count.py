@@ -80,7 +80,14 @@ def test_a_shard_is_merged_once(run, shell, shards: list[str]) -> None:
     code, out, err = shell("merge", "all.bunrui", "b.bunrui", "a.bunrui")
     assert (code, out) == (0, "")
     assert err.startswith("left out a.bunrui: all.bunrui has its shards already\n")
-    assert err.endswith("all.bunrui: it has learned 3 documents of 2 labels\n")
+    assert err.endswith("merged 1 file into all.bunrui: it has learned 3 documents of 2 labels\n")
+    assert shell("merge", "all.bunrui", "b.bunrui", "a.bunrui") == (
+        0,
+        "",
+        "left out b.bunrui: all.bunrui has its shards already\n"
+        "left out a.bunrui: all.bunrui has its shards already\n"
+        "nothing new for all.bunrui: it has learned 3 documents of 2 labels\n",
+    )
 
 
 def test_what_was_killed_is_made_again(run, start, tmp_path: Path) -> None:
@@ -120,10 +127,38 @@ def test_what_cannot_be_counted(run, shards: list[str], arguments: list[str], co
     assert not Path("x").exists()
 
 
-def test_no_documents(run, shards: list[str]) -> None:
-    Path("empty.csv").write_text("text,label\n")
-    err = "error: there are no documents to be read: nothing was counted\n"
-    assert run("count", "empty.csv", "-o", "x.bunrui") == (1, "", err)
+@pytest.mark.parametrize("memory", [[], ["--memory", "2GB"]])
+def test_empty_shards(run, shell, shards: list[str], memory: list[str]) -> None:
+    for name in ("empty.csv", "too.csv"):
+        Path(name).write_text("text,label\n")
+    Path("empty.jsonl").write_bytes(b"")
+    said = "counted 0 documents of 0 labels into x.bunrui in T\n"
+    assert run("count", "empty.csv", "too.csv", "empty.jsonl", "-o", "x.bunrui", *memory) == (0, "", said)
+    said = "x.bunrui has these shards already: it was left as it is\n"
+    assert run("count", "empty.csv", "too.csv", "empty.jsonl", "-o", "x.bunrui", *memory) == (0, "", said)
+    assert run("check", "x.bunrui").code == 0
+    assert run("count", "b.csv", "too.csv", "-o", "b.bunrui", *memory).code == 0
+    assert run("count", "a.csv", "-o", "a.bunrui", *memory).code == 0
+    said = "merged 2 files into all.bunrui: it has learned 2 documents of 2 labels\n"
+    assert run("merge", "all.bunrui", "x.bunrui", "a.bunrui") == (0, "", said)
+    assert notes(run, "all.bunrui")[0]["n_shards"] == 3
+    assert shell("merge", "all.bunrui", "x.bunrui") == (
+        0,
+        "",
+        "left out x.bunrui: all.bunrui has its shards already\n"
+        "nothing new for all.bunrui: it has learned 2 documents of 2 labels\n",
+    )
+    said = "merged 1 file into none.bunrui: it has learned 0 documents of 0 labels\n"
+    assert run("merge", "none.bunrui", "x.bunrui") == (0, "", said)
+    assert run("undo", "none.bunrui").code == run("merge", "none.bunrui", "x.bunrui", "a.bunrui").code == 0
+
+
+def test_no_good_documents(run, shards: list[str]) -> None:
+    Path("bad.csv").write_text("text,label\na,\n")
+    code, out, err = run("count", "bad.csv", "-o", "x.bunrui", "--skip-bad")
+    assert (code, out) == (1, "") and err.endswith("error: there are no documents to be read: nothing was counted\n")
+    Path("empty.csv").write_bytes(b"")
+    assert run("count", "empty.csv", "-o", "x.bunrui") == (1, "", "error: empty.csv is empty\n")
     assert not Path("x.bunrui").exists()
 
 

@@ -125,7 +125,7 @@ def test_any_file_system(folder: Path, name: str) -> None:
     from bunrui.documents.reader import Reader
 
     inside = SubTreeFileSystem(str(folder), LocalFileSystem())
-    known = read(folder / name)._sources[0]
+    known = read(folder / name).sources[0]
     source = FarSource(
         f"x://{name}", f"x://{name}", None, known.format, known.compression, None, known.size, inside, name
     )

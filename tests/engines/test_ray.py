@@ -28,8 +28,10 @@ from bunrui.errors import BunruiError, DataError, OptionError
 pytest.importorskip("ray", reason="ray is not installed: pip install 'bunrui[ray]'")
 
 import ray.data
+from pyarrow.fs import LocalFileSystem
 from ray.cluster_utils import Cluster
 
+from bunrui.engines import outputs
 from bunrui.engines import ray as engine
 
 N_FILES = 7
@@ -153,8 +155,12 @@ def test_learning_more(cluster: Cluster, files: str, one: TextClassifier, tmp_pa
     assert ours.counts == theirs.counts
     with bunrui.create(tmp_path / "clf.bunrui", keep="nothing") as file:
         assert engine.learn(file, files).counts == one.counts
-    with bunrui.create(tmp_path / "texts.bunrui") as file, pytest.raises(OptionError, match="keep='nothing'"):
-        engine.learn(file, files)
+    for keep in ("text", "digests"):
+        with (
+            bunrui.create(tmp_path / f"{keep}.bunrui", keep=keep) as file,
+            pytest.raises(OptionError, match=rf"{keep}.bunrui keeps {keep} of every document, .*keep='nothing'"),
+        ):
+            engine.learn(file, tmp_path / "nowhere.csv")  # it is said before anything is read
 
 
 def test_a_data_set(cluster: Cluster, documents: pa.Table, one: TextClassifier) -> None:
@@ -168,6 +174,14 @@ def test_a_data_set(cluster: Cluster, documents: pa.Table, one: TextClassifier) 
     assert rows["probability"].tolist() == one.predict_proba(documents["text"]).max(axis=1)[order].tolist()
     with pytest.raises(DataError, match="the data set has no column 'label', only 'text': rename one"):
         engine.learn(TextClassifier(), data.drop_columns(["label"]))
+    pieces = ray.data.from_arrow(documents.slice(0, 3)).repartition(5)  # two of them have neither rows nor columns
+    few = TextClassifier().learn(documents["text"][:3], documents["label"][:3])
+    assert engine.learn(TextClassifier(), pieces).counts == few.counts
+    assert sorted(row["predicted"] for row in engine.predict(one, pieces).take_all()) == sorted(
+        one.predict(documents["text"][:3])
+    )
+    with pytest.raises(DataError, match="there are no documents to be read"):
+        engine.learn(TextClassifier(), pieces.filter(lambda row: False))
 
 
 # --- predicting
@@ -252,6 +266,13 @@ def test_commands(
     assert main(["predict", "clf.bunrui", files, *question, "-o", "more.parquet"]) == 0
     assert predicted(tmp_path / "more") == pq.read_table("more.parquet").to_pydict()
 
+    far = (LocalFileSystem(), str(tmp_path / "far"))
+    monkeypatch.setattr(outputs, "located", lambda address: far)
+    capsys.readouterr()
+    assert main(["predict", "clf.bunrui", files, "--engine", "ray", "-o", "s3://key:secret@bucket/labels"]) == 0
+    assert capsys.readouterr().err.startswith("predicted 140 documents into s3://bucket/labels in ")
+    assert predicted(tmp_path / "far") == predicted(tmp_path / "labels")
+
     bunrui.create("texts.bunrui").close()
     capsys.readouterr()
     assert main(["learn", "texts.bunrui", files, "--engine", "ray"]) == 1
@@ -272,6 +293,21 @@ def test_bad_data_is_told_with_its_place(cluster: Cluster, files: str, tmp_path:
         engine.learn(clf, [files, tmp_path / "bad.jsonl"])
     assert clf.counts.n_docs == 0
     assert engine.learn(clf, tmp_path / "bad.jsonl", skip_bad=True).counts.n_docs == 1
+
+
+def test_a_bad_block_leaves_no_files(
+    cluster: Cluster, files: str, documents: pa.Table, one: TextClassifier, tmp_path: Path
+) -> None:
+    fill(cluster)
+    (tmp_path / "bad.jsonl").write_text("{\n")
+    done: list[engine.Done] = []
+    blocks = split(read([files, tmp_path / "bad.jsonl"], labelled=False), 1)
+    assert len(blocks) == N_FILES + 1
+    with pytest.raises(DataError, match=r"bad.jsonl, line 1"):
+        engine.predict_blocks(one, blocks, str(tmp_path / "labels"), tell=done.append)
+    assert done and list((tmp_path / "labels").iterdir()) == []
+    engine.predict(one, files, str(tmp_path / "labels"))
+    check_rows(predicted(tmp_path / "labels"), documents, one)
 
 
 def test_nothing_to_read(cluster: Cluster, tmp_path: Path) -> None:

@@ -157,6 +157,15 @@ def test_what_has_learned_more_is_refused(parts: list[str], tmp_path: Path) -> N
     assert documents_in(whole) == 2
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+def test_a_merge_and_its_parts_in_any_order(parts: list[str], tmp_path: Path, order: tuple[int, ...]) -> None:
+    both, whole = str(tmp_path / "both.bunrui"), str(tmp_path / "all.bunrui")
+    merged(both, parts[:2])
+    given = [[parts[0], both, parts[3]][place] for place in order]
+    assert merged(whole, given) == [parts[0]]
+    check_same(whole, [(WORDS[number], "x") for number in (0, 1, 3)])
+
+
 def test_an_undone_merge_holds_nothing(parts: list[str], tmp_path: Path) -> None:
     whole = str(tmp_path / "all.bunrui")
     merged(whole, parts[:1])
@@ -237,6 +246,15 @@ def test_a_mailbox_is_named_after_its_label(folder: Path) -> None:
     assert len(shard_ids(read([folder / "spam.mbox", folder / "ham.mbox"]))) == 2
     with pytest.raises(DataError, match=r"ham.mbox and .*spam.mbox hold the same: leave one out"):
         shard_ids(read({"x": [folder / "spam.mbox", folder / "ham.mbox"]}))
+
+
+def test_empty_shards_are_not_the_same(folder: Path) -> None:
+    for name in ("c.csv", "d.csv"):
+        (folder / name).write_text("text,label\n")
+    for name in ("c.jsonl", "d.jsonl"):
+        (folder / name).write_bytes(b"")
+    assert len(shard_ids(read([folder / "c.csv", folder / "a.csv", folder / "d.csv"]))) == 2
+    assert len(shard_ids(read([folder / "c.jsonl", folder / "d.jsonl"]))) == 1
 
 
 def test_the_id_of_a_stream_is_given(folder: Path) -> None:

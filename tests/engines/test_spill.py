@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bunrui import TextClassifier
+from bunrui.analysis import AnalyzerSpec
 from bunrui.counts import Counts
 from bunrui.engines import spill as spilling
 from bunrui.engines.spill import Spill
@@ -101,6 +102,23 @@ def test_every_batch_a_run(tmp_path) -> None:
         sizes = list(spill.parts(lambda part: part.n_features))
         assert sum(sizes) == 21 and len(sizes) > 5
         assert summed(spill).totals()["both"] == (20, 20)
+
+
+def test_few_features_of_many_labels(tmp_path) -> None:
+    """Cells take room, however few the features are that they belong to."""
+    spec = AnalyzerSpec(name="words", hash_bits=8)
+    texts = [" ".join(f"w{word}" for word in range(start, start + 300)) for start in range(10)]
+    whole = TextClassifier(analyzer=spec)
+    with tiny(piece=200, group=200), Spill(whole.counts.fingerprint, str(tmp_path), 0) as spill:
+        for number in range(8):
+            labels = [f"label{number * 5 + place}" for place in range(10)]
+            spill.add(TextClassifier(analyzer=spec).learn(texts, labels).counts)
+            whole.learn(texts, labels)
+        assert whole.counts.n_features < 200 and whole.counts.n_cells > 7_000
+        assert spill.n_runs >= 3
+        sizes = list(spill.parts(lambda part: part.n_cells))
+        assert sum(sizes) == whole.counts.n_cells and len(sizes) >= 3
+        assert summed(spill) == whole.counts
 
 
 def test_nothing_is_written_while_there_is_room(tmp_path) -> None:

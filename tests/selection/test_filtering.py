@@ -136,6 +136,15 @@ def test_the_top(good: Path, tmp_path: Path) -> None:
         assert ids(select(good, path, top=top)) == [f"r{place}" for place in chosen_by_sorting(ratios, k)]
 
 
+@pytest.mark.parametrize(
+    ("top", "n_raw", "n_rows"),
+    [(0.07, 100, 7), (0.55 / 100, 2000, 11), (5 / 6, 6, 5), (0.29, 101, 30), (1e-12, 10, 1), (1.0, 7, 7)],
+)
+def test_a_share_is_what_was_written(good: Path, tmp_path: Path, top: float, n_raw: int, n_rows: int) -> None:
+    path = write_jsonl(tmp_path / "raw.jsonl", [{"id": str(k), "text": f"film {k}"} for k in range(n_raw)])
+    assert len(ids(select(good, path, top=top))) == n_rows
+
+
 def test_a_sample(good: Path, tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "raw.jsonl")
     ratios = np.array([r if has_words(text) else -math.inf for r, text in zip(expected_ratios(), RAW, strict=True)])
@@ -314,6 +323,16 @@ def test_wrong_input(good: Path, tmp_path: Path) -> None:
             list(
                 select(write_parquet(tmp_path / "t.parquet"), write_parquet(tmp_path / "r.parquet"), top=1, text=column)
             )
+
+
+@pytest.mark.parametrize("name", ["raw.csv", "raw.tsv"])
+def test_columns_of_one_name(good: Path, tmp_path: Path, name: str) -> None:
+    raw = tmp_path / name
+    raw.write_text("n,text,n\n1,a film,2\n".replace(",", "\t" if name == "raw.tsv" else ","))
+    with pytest.raises(
+        DataError, match=rf"{name} has 2 columns 'n', of which a JSON object holds one: give each a name"
+    ):
+        list(select(good, raw, top=1))
 
 
 def test_streams_are_read_once(good: Path) -> None:

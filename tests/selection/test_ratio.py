@@ -160,3 +160,20 @@ def test_collisions(bits: int) -> None:
     assert found.n_buckets == 1 << bits and found.n_features == pytest.approx(len(words), rel=0.1)
     assert found.share == pytest.approx(share, abs=0.05)
     assert Ratio(hash_bits=0).collisions() is None
+
+
+def test_an_error_loses_no_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    ratio = Ratio(hash_bits=16).learn_target(["a film"]).learn_raw(["rain", "a film"])
+    before = ratio.scores(["film", "rain"]).tolist()
+
+    def fail(*_: object, **__: object) -> int:
+        raise MemoryError
+
+    with forced("plain"), monkeypatch.context() as patched:
+        patched.setattr(buckets.kernel, "sum_buckets", fail)
+        patched.setattr(buckets.kernel, "count_buckets", fail)
+        with pytest.raises(MemoryError):
+            ratio.scores(["film"])
+        with pytest.raises(MemoryError):
+            ratio.learn_raw(["wind"])
+    assert ratio.has_target and ratio.scores(["film", "rain"]).tolist() == before

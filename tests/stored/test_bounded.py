@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -275,9 +276,13 @@ def test_a_kill_in_the_middle(tmp_path: Path, is_new: bool) -> None:
         assert process.stdout is not None and process.stdout.readline()
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
-    left = [name for name in os.listdir(tmp_path) if ".unfinished" not in name]
-    assert {name.removesuffix("-wal").removesuffix("-shm") for name in left} == (set() if is_new else {"mail.bunrui"})
-    if not is_new:
+    (left,) = {name.removesuffix("-wal").removesuffix("-shm") for name in os.listdir(tmp_path)}
+    if is_new:
+        assert re.fullmatch(rf"\.mail\.bunrui\.[0-9a-f]{{8}}-{process.pid}-[0-9a-f]{{8}}\.unfinished", left)
+        bunrui.create(path).close()
+        assert os.listdir(tmp_path) == ["mail.bunrui"]
+    else:
+        assert left == "mail.bunrui"
         with bunrui.open(path) as clf:
             assert clf.counts == TextClassifier().learn(["a b"], ["x"]).counts
             assert clf.check().is_right

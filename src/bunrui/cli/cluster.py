@@ -161,6 +161,7 @@ def predict_on_ray(
 ) -> None:
     """Predict the documents of a reader into a folder of Parquet files; `question` are the arguments of `Question`."""
     from bunrui.cli.predict import Question
+    from bunrui.documents.addresses import without_secret
     from bunrui.engines.blocks import split
     from bunrui.engines.ray import predict_blocks
 
@@ -170,5 +171,5 @@ def predict_on_ray(
         n_docs = predict_blocks(
             classifier, blocks, output, partial(_Files, question=question), address=address, tell=watch
         )
-    say(f"predicted {counted(n_docs, 'document')} into {output} in {watch.bar.speed()}")
+    say(f"predicted {counted(n_docs, 'document')} into {without_secret(output)} in {watch.bar.speed()}")
     watch.say_skipped()

@@ -63,7 +63,7 @@ def count(
     """
     _check_usage(shards, output, shard_id)
     with interrupts(f"interrupted; {output} was not made"):
-        reader = documents.read(shards, labelled=True, sparing=memory is not None)
+        reader = documents.read(shards, labelled=True, sparing=memory is not None).allowing_empty()
         new = _new(analysis)
         note = _note(reader, shard_id)
         if os.path.lexists(output):
@@ -130,7 +130,7 @@ def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
         for batch in batches:
             learn(texts_of(batch), batch["label"])
             bar.add(batch.num_rows)
-    if not bar.n_docs:
+    if not bar.n_docs and reader.n_skipped:  # a shard may be empty, but not bad from the beginning to the end
         say_skipped(reader)
         raise DataError("there are no documents to be read: nothing was counted")
     return bar

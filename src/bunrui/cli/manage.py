@@ -39,16 +39,19 @@ def merge(
       bunrui merge mail.bunrui from-a-friend.bunrui
     """
     from bunrui import stored
+    from bunrui.stored.merging import merge as add
 
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         opened = [stack.enter_context(closing(stored.open(other, read_only=True))) for other in others]
         is_new = not os.path.lexists(file)
         with uninterrupted(), _alike(file, opened) if is_new else closing(stored.open(file)) as target:
             before = len(target.history())
-            target.merge(*opened, unique=unique)
+            left_out = add(target, opened, unique=unique)
             known, changes = target.info(), target.history()[before:]
     documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
-    say(f"merged {counted(len(others), 'file')} into {file}: it has learned {documents} of {labels}")
+    n_added = len(others) - len(left_out)
+    done = f"merged {counted(n_added, 'file')} into {file}" if n_added else f"nothing new for {file}"
+    say(f"{done}: it has learned {documents} of {labels}")
     n_duplicates = sum(entry.note.get("duplicates", 0) for entry in changes)
     if n_duplicates:
         say(f"{n_duplicates:,} of them: a text that was there before; each time counts")

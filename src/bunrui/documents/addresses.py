@@ -13,10 +13,11 @@ import pyarrow as pa
 from bunrui.documents.reading import Source
 from bunrui.errors import DataError
 
-__all__ = ["FarSource", "Found", "files_at", "find_files", "is_address", "located", "unreachable"]
+__all__ = ["FarSource", "Found", "files_at", "find_files", "is_address", "located", "unreachable", "without_secret"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_SECRET = re.compile(r"(?<=://)[^/@:]*:[^/@]*@")
+# A slash in a secret should be %2F, but an address that is refused for it is shown, too; host:8020/ is a port.
+_SECRET = re.compile(r"(?<=://)[^/@:]*:(?!\d*[/?])[^@\s]*@|(?<=[?&])(?:client_secret|sig)=[^&\s']*&?")
 _CREDENTIALS = {
     "s3": "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; ?region= behind the address",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
@@ -86,7 +87,7 @@ def find_files(address: str) -> list[Found]:
     Traceback (most recent call last):
     bunrui.errors.DataError: http://example.org/a.csv: files are not read by http: give file, s3, gs, abfs or hdfs, ...
     """
-    return files_at(_without_secret(address), *located(address))
+    return files_at(without_secret(address), *located(address))
 
 
 def files_at(address: str, filesystem: Any, key: str) -> list[Found]:
@@ -120,7 +121,7 @@ def located(address: str) -> tuple[Any, str]:
     try:
         return FileSystem.from_uri(address)  # type: ignore[no-any-return]
     except pa.ArrowInvalid as error:
-        address, scheme = _without_secret(address), _scheme(address)
+        address, scheme = without_secret(address), _scheme(address)
         if "Unrecognized filesystem" in str(error):
             raise DataError(
                 f"{address}: files are not read by {scheme}: give file, s3, gs, abfs or hdfs, or get the file "
@@ -130,13 +131,18 @@ def located(address: str) -> tuple[Any, str]:
             f"{address} is no address ({_line(error)}): write a space as %20, other signs than letters likewise"
         ) from error
     except OSError as error:
-        raise unreachable(_without_secret(address), error) from error
+        raise unreachable(without_secret(address), error) from error
 
 
-def _without_secret(address: str) -> str:
-    """
-    >>> _without_secret("s3://key:secret@bucket/a.csv"), _without_secret("abfs://container@account/a.csv")
+def without_secret(address: str) -> str:
+    """An address as it may be shown, or a message with addresses.
+
+    >>> without_secret("s3://key:secret@bucket/a.csv"), without_secret("abfs://container@account/a.csv")
     ('s3://bucket/a.csv', 'abfs://container@account/a.csv')
+    >>> without_secret("s3://key:sec/ret@bucket/a.csv"), without_secret("hdfs://host:8020/a@b.csv")
+    ('s3://bucket/a.csv', 'hdfs://host:8020/a@b.csv')
+    >>> without_secret("abfs://box/a.csv?client_secret=secret&tenant_id=7")
+    'abfs://box/a.csv?tenant_id=7'
     """
     return _SECRET.sub("", address)
 
@@ -155,7 +161,7 @@ def _scheme(address: str) -> str:
 
 def _line(error: Exception) -> str:
     """The first line of a message, without its end."""
-    return _without_secret(str(error).partition("\n")[0].rstrip(" .:"))
+    return without_secret(str(error).partition("\n")[0].rstrip(" .:"))
 
 
 def _matching(address: str, filesystem: Any, key: str) -> Iterator[Found]:

@@ -18,7 +18,7 @@ from bunrui.documents.streams import Stream
 from bunrui.documents.tables import cell_column, joined, row_text, take_columns
 from bunrui.errors import DataError, EncodingError
 
-__all__ = ["read_arrow", "read_parquet"]
+__all__ = ["check_columns", "read_arrow", "read_batches", "read_parquet"]
 
 _ERRORS = (pa.ArrowException, OSError)
 
@@ -28,10 +28,10 @@ def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     try:
         # Reading ahead keeps all of it until the file is closed: worth it only where every request takes its time.
         file = pq.ParquetFile(stream.seekable(), pre_buffer=isinstance(stream.source, FarSource))
-        _check_columns(file.schema_arrow.names, reading)
+        check_columns(file.schema_arrow.names, reading)
         n_rows = file.metadata.num_rows
         batches = file.iter_batches(_n_rows(file.metadata, reading), columns=reading.columns, use_threads=False)
-        yield from _documents(batches, reading, n_rows)
+        yield from read_batches(batches, reading, n_rows)
     except _ERRORS as error:
         raise DataError(f"{reading.source.name} cannot be read as Parquet: {error}") from error
 
@@ -59,8 +59,8 @@ def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
             file = pa.ipc.open_stream(pa.PythonFile(_Readable(stream), "r"))
             names = file.schema.names
             batches = iter(file)
-        _check_columns(names, reading)
-        yield from _documents((batch.select(reading.columns) for batch in batches), reading, None)
+        check_columns(names, reading)
+        yield from read_batches((batch.select(reading.columns) for batch in batches), reading, None)
     except _ERRORS as error:
         raise DataError(f"{reading.source.name} cannot be read as Arrow IPC: {error}") from error
 
@@ -76,7 +76,8 @@ class _Readable:
         """The stream is closed by its owner."""
 
 
-def _check_columns(names: list[str], reading: Reading) -> None:
+def check_columns(names: list[str], reading: Reading) -> None:
+    """Refuse a file whose columns, by name, lack one that is wanted, or have it twice."""
     if reading.options.columns:
         take_columns(reading, names)
     for column in reading.columns:
@@ -86,7 +87,8 @@ def _check_columns(names: list[str], reading: Reading) -> None:
             raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
 
 
-def _documents(batches: Iterator[Any], reading: Reading, n_rows: int | None) -> Iterator[pa.RecordBatch]:
+def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -> Iterator[pa.RecordBatch]:
+    """The documents of batches that have the wanted columns, and may have more; `n_rows` in all, if that is known."""
     reading.unit = "row"
     options, done = reading.options, 0
     for batch in batches:

@@ -148,6 +148,11 @@ class Reader:
     Each pass over it reads the sources from the start, which streams allow once.  Files are closed at the end of a
     pass, when the pass is left early, and by `close`, which the end of a `with` block calls.
 
+    Attributes
+    ----------
+    sources : list of Source
+    options : Options
+
     Examples
     --------
     >>> import io
@@ -159,10 +164,16 @@ class Reader:
     """
 
     def __init__(self, sources: list[Source], options: Options) -> None:
-        self._sources, self._options = sources, options
+        self.sources, self.options = sources, options
         self._progress = Progress()
         self._pass: Callable[[], Generator[pa.RecordBatch] | None] = lambda: None
         self._used: set[int] = set()  # streams that were read
+        self._may_be_empty: tuple[str, ...] = ()
+
+    def allowing_empty(self) -> Reader:
+        """The same reader, for which files without a byte have no documents, if their format needs no header."""
+        self._may_be_empty = ("jsonl", "fasttext", "lines", "mbox")
+        return self
 
     @property
     def bytes_read(self) -> int:
@@ -173,8 +184,8 @@ class Reader:
     def bytes_total(self) -> int | None:
         """Bytes of all sources, None if one is a pipe."""
         total = 0
-        for source in self._sources:
-            size = _size(source, self._options)
+        for source in self.sources:
+            size = _size(source, self.options)
             if size is None:
                 return None
             total += size
@@ -184,7 +195,7 @@ class Reader:
     def names_labels(self) -> bool:
         """Whether labels come from the names of mailboxes, or of the folders of mails."""
         mail = ("eml", "mbox", "maildir")
-        return self._options.labelled and any(s.label is None and s.format in mail for s in self._sources)
+        return self.options.labelled and any(s.label is None and s.format in mail for s in self.sources)
 
     @property
     def columns(self) -> list[str]:
@@ -204,20 +215,21 @@ class Reader:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         self.close()
         self._progress = Progress()
-        batches = self._batches(self._progress)
+        batches = self.batches(self._progress)
         self._pass = weakref.ref(batches)  # not the pass itself: it ends when nobody else holds it
         return batches
 
-    def _batches(self, progress: Progress) -> Generator[pa.RecordBatch]:
-        for at, source in enumerate(self._sources):
+    def batches(self, progress: Progress) -> Generator[pa.RecordBatch]:
+        """A pass of which somebody else keeps the progress."""
+        for at, source in enumerate(self.sources):
             before = progress.bytes_read
             if source.path is None:
                 if at in self._used:
                     raise DataError(f"{source.name} was read before, and a stream can be read only once")
                 self._used.add(at)
-            reading = Reading(source, self._options, progress, before)
-            for batch in _read(reading):
-                yield with_label_sets(batch, reading) if self._options.labelled else batch
+            reading = Reading(source, self.options, progress, before)
+            for batch in _read(reading, self._may_be_empty):
+                yield with_label_sets(batch, reading) if self.options.labelled else batch
             if source.size is not None:
                 progress.bytes_read = before + source.size
 
@@ -234,7 +246,7 @@ class Reader:
         self.close()
 
 
-def _read(reading: Reading) -> Iterator[pa.RecordBatch]:
+def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     source = reading.source
     if source.format == "maildir":
         yield from read_maildir(reading)
@@ -244,6 +256,8 @@ def _read(reading: Reading) -> Iterator[pa.RecordBatch]:
         with Stream(source, reading.progress) as stream:
             head = stream.peek()
             if not head:
+                if source.format in may_be_empty:
+                    return
                 raise DataError(f"{source.name} is empty")
             format = source.format or guess(head, reading)
             if reading.options.columns:

@@ -47,15 +47,15 @@ def split(reader: Reader, block_bytes: int = 64 << 20) -> list[Block]:
     blocks: list[Block] = []
     waiting: list[Source] = []
     n_bytes = 0
-    for source in reader._sources:
+    for source in reader.sources:
         if source.path is None:
             raise OptionError(f"{source.name} is a stream, which one process reads alone: give the names of files")
         is_far = isinstance(source, FarSource)
         waiting.append(source if is_far else replace(source, path=os.path.abspath(source.path)))
         n_bytes += source.size or 0
         if source.size is None or n_bytes >= block_bytes:  # a folder has no size, and may be large
-            blocks.append(Block(tuple(waiting), reader._options, n_bytes))
+            blocks.append(Block(tuple(waiting), reader.options, n_bytes))
             waiting, n_bytes = [], 0
     if waiting:
-        blocks.append(Block(tuple(waiting), reader._options, n_bytes))
+        blocks.append(Block(tuple(waiting), reader.options, n_bytes))
     return blocks

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from bunrui.documents.addresses import is_address, located
+from bunrui.documents.addresses import is_address, located, without_secret
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["Folder"]
@@ -30,6 +30,7 @@ class Folder(NamedTuple):
         from pyarrow.fs import FileSelector, FileType, LocalFileSystem
 
         filesystem, path = located(name) if is_address(name) else (LocalFileSystem(), os.path.abspath(name))
+        name = without_secret(name)
         folder = cls(name, filesystem, path.rstrip("/"))
         with folder._explained():
             there = filesystem.get_file_info(folder.path)
@@ -56,11 +57,18 @@ class Folder(NamedTuple):
 
     def finish(self) -> None:
         """Delete what lost workers have left."""
+        self._delete(".part-")
+
+    def clear(self) -> None:
+        """Delete all files: the next one who writes here finds it empty."""
+        self._delete(".part-", "part-")
+
+    def _delete(self, *prefixes: str) -> None:
         from pyarrow.fs import FileSelector
 
         with self._explained():
             for info in self.filesystem.get_file_info(FileSelector(self.path)):
-                if info.base_name.startswith(".part-"):
+                if info.base_name.startswith(prefixes):
                     self.filesystem.delete_file(info.path)
 
     @contextmanager
@@ -68,5 +76,5 @@ class Folder(NamedTuple):
         try:
             yield
         except OSError as error:
-            line = str(error).partition("\n")[0]
+            line = without_secret(str(error).partition("\n")[0])
             raise DataError(f"{self.name} cannot be written: {line}. Check the name and the rights") from error

@@ -14,8 +14,8 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 from bunrui.documents import read
@@ -115,6 +115,12 @@ def learn(classifier: Any, data: Any, *, address: str | None = None, **reading: 
     TextClassifier or StoredClassifier
         The classifier, which is now the one that learned the documents by itself, to the last bit of every score.
     """
+    keep = getattr(classifier, "keep", "nothing")  # of one in a file
+    if keep != "nothing":
+        raise OptionError(
+            f"{classifier.path} keeps {keep} of every document, and on a cluster they stay where they are: learn into "
+            "a file with keep='nothing'"
+        )
     counted = _new(classifier)
     count(counted, data if _is_dataset(data) else read(data, **reading), address=address)
     return classifier.merge(counted)
@@ -215,11 +221,17 @@ def predict_blocks(
     task = ray.remote(num_cpus=1, max_retries=_RETRIES)(tasks.predict_block)
     begun = ([task.remote(shared, block, folder, number)] for number, block in enumerate(blocks))
     n_docs = 0
-    for (ref,) in _completed(ray, begun, _AHEAD * _n_workers(ray)):
-        done: Done = _got(ray, ref)
-        n_docs += done.n_docs
-        if tell is not None:
-            tell(done)
+    try:
+        with closing(_completed(ray, begun, _AHEAD * _n_workers(ray))) as completed:
+            for (ref,) in completed:
+                done: Done = _got(ray, ref)
+                n_docs += done.n_docs
+                if tell is not None:
+                    tell(done)
+    except BaseException:
+        with suppress(DataError):  # the first error says more
+            folder.clear()
+        raise
     folder.finish()
     if not n_docs:
         raise DataError("there are no documents to be read: nothing was predicted")
@@ -249,7 +261,7 @@ def _in_memory(classifier: Any) -> Any:
     return new
 
 
-def _completed(ray: Any, begun: Iterator[list[Any]], most: int) -> Iterator[list[Any]]:
+def _completed(ray: Any, begun: Iterator[list[Any]], most: int) -> Generator[list[Any]]:
     """The results of tasks as they are done, at most so many of them under way; `begun` begins one at each step."""
     pending: dict[Any, list[Any]] = {}
     try:
@@ -263,6 +275,9 @@ def _completed(ray: Any, begun: Iterator[list[Any]], most: int) -> Iterator[list
         for ref in pending:
             with suppress(Exception):  # whoever stops has a better reason
                 ray.cancel(ref)
+        if pending:  # what has begun may write a file yet
+            with suppress(Exception):
+                ray.wait(list(pending), num_returns=len(pending), timeout=_PATIENCE)
 
 
 def _first(ray: Any, pending: dict[Any, Any]) -> Any:

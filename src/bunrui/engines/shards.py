@@ -29,12 +29,12 @@ _IRRELEVANT = ("batch_bytes", "id")  # to what is counted
 
 
 def shard_ids(reader: Reader) -> list[str]:
-    """An id for each source.
+    """An id for each source; those without documents may share one.
 
     Raises
     ------
     DataError
-        If two sources are the same.
+        If two sources with documents are the same.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def shard_ids(reader: Reader) -> list[str]:
     (False, True, False)
     """
     seen: dict[str, str] = {}
-    for source in reader._sources:
-        shard = _shard_id(source, reader._options)
-        if shard in seen:
+    for source in reader.sources:
+        shard = _shard_id(source, reader.options)
+        if shard in seen and _has_documents(source, reader.options):
             raise DataError(
                 f"{source.name} and {seen[shard]} hold the same: leave one out, or give all together an id of your own"
             )
@@ -58,11 +58,15 @@ def shard_ids(reader: Reader) -> list[str]:
     return list(seen)
 
 
+def _has_documents(source: Source, options: Options) -> bool:
+    return any(batch.num_rows for batch in Reader([source], options).allowing_empty())
+
+
 def reading_id(reader: Reader) -> str:
     """A digest of how files are read, whatever they hold."""
-    labels = sorted({source.label or "" for source in reader._sources})
-    formats = sorted({source.format for source in reader._sources})
-    return _digest([labels, formats, _wishes(reader._options)]).hexdigest()[:_DIGITS]
+    labels = sorted({source.label or "" for source in reader.sources})
+    formats = sorted({source.format for source in reader.sources})
+    return _digest([labels, formats, _wishes(reader.options)]).hexdigest()[:_DIGITS]
 
 
 def _wishes(options: Options) -> dict[str, object]:

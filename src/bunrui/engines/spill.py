@@ -38,6 +38,7 @@ T = TypeVar("T")
 SLICES = 1 << 12
 PIECE = 1 << 18  # features that are worth a piece
 _GROUP = 1 << 17  # features that are added up in one table: larger ones are slower than the cache
+_CELLS = 8  # that take as much room as a feature does, and more: many labels make many cells of few features
 
 
 class Spill:
@@ -94,7 +95,7 @@ class Spill:
         else:
             self._waiting.add(counts)
             release(counts.vocabulary)
-        if self._waiting.n_features >= PIECE:
+        if max(self._waiting.n_features, self._waiting.n_cells // _CELLS) >= PIECE:
             self._put_aside()
             if sum(piece.n_bytes for piece in self._pieces) > self.room:
                 self._write_run()
@@ -133,7 +134,7 @@ class Spill:
         """What `work` makes of the sums over the slices lo … hi - 1, and over the next ones, in order."""
         sizes = np.zeros(SLICES, np.int64)
         for piece in (piece for run in runs for piece in run):
-            sizes[piece.first : piece.last] += np.diff(piece.features)
+            sizes[piece.first : piece.last] += np.maximum(np.diff(piece.features), np.diff(piece.cells) // _CELLS)
         if not sizes.any():
             return
 

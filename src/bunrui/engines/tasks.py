@@ -197,6 +197,8 @@ def _arrow(table: Any, *columns: str) -> pa.Table:
 
     if not isinstance(table, pa.Table):
         table = pa.Table.from_pandas(table, preserve_index=False)
+    if not table.num_rows:  # Ray gives empty blocks no columns
+        return pa.table({name: pa.array([], pa.string()) for name in columns})
     for name in columns:
         if name not in table.column_names:
             there = ", ".join(map(repr, table.column_names))

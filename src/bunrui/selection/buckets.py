@@ -124,11 +124,12 @@ class Buckets:
                 room = self._rooms.pop()  # one step: no other thread can have it too
             except IndexError:
                 room = _Room(self._bits)
-            hard = np.empty(hi - lo, np.int64)
-            where = (docs, lo, hi, recipe, scratch(), self._shift, room.stamps(hi - lo), room.seen)
-            n_hard = work(where, room, lo, hi, hard)
-            self._rooms.append(room)
-            return hard[:n_hard]
+            try:
+                hard = np.empty(hi - lo, np.int64)
+                where = (docs, lo, hi, recipe, scratch(), self._shift, room.stamps(hi - lo), room.seen)
+                return hard[: work(where, room, lo, hi, hard)]
+            finally:
+                self._rooms.append(room)  # with all that was counted before
 
         return np.concatenate(threads.each_slice(part, threads.bounds_of(docs, recipe)))
 

@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ from bunrui.selection.ratio import HASH_BITS, Ratio
 __all__ = ["Ratio", "Rows", "Selection", "select"]
 
 Floats = npt.NDArray[np.float64]
+
+_MOST_PARTS = 10**9  # of raw, in a share: .07 is 7 / 100, and not the float next to it, which is larger
 
 
 class Rows(NamedTuple):
@@ -105,7 +108,7 @@ def select(
     targets, raws = (
         given if isinstance(given, Reader) else read(given, labelled=False, **reading) for given in (target, raw)
     )
-    for source in raws._sources:
+    for source in raws.sources:
         if source.path is None or not (source.size is not None or os.path.isdir(source.path)):
             raise DataError(f"{source.name} is a stream, and raw is read twice: write it to a file first")
 
@@ -141,7 +144,7 @@ class _Choice(NamedTuple):
     def n_rows(self, n_raw: int) -> int:
         """How many rows are wanted, without a threshold."""
         if isinstance(self.top, float):
-            return math.ceil(self.top * n_raw)
+            return max(1, math.ceil(Fraction(self.top).limit_denominator(_MOST_PARTS) * n_raw))
         return int(self.sample if self.top is None else self.top)  # type: ignore[arg-type]
 
 
@@ -201,9 +204,9 @@ class Selection:
         if self._fit_on is None:
             self._learn(ratio.learn_raw, self._raws)
         else:
-            sources = self._raws._sources
+            sources = self._raws.sources
             for source in sources:
-                self._learn(ratio.learn_raw, Reader([source], self._raws._options), -(-self._fit_on // len(sources)))
+                self._learn(ratio.learn_raw, Reader([source], self._raws.options), -(-self._fit_on // len(sources)))
         if not ratio.n_raw:
             raise DataError("there are no documents in raw: nothing was selected")
         threshold = self._choice.threshold

@@ -66,11 +66,11 @@ class Originals:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._progress = Progress()
-        for source in reader._sources:
+        for source in reader.sources:
             self._check_encoding(source, source.format)
 
     def _check_encoding(self, source: Source, format: str) -> None:
-        if format in ("jsonl", *_DELIMITERS) and transcoder(self._reader._options.encoding, "strict") is not None:
+        if format in ("jsonl", *_DELIMITERS) and transcoder(self._reader.options.encoding, "strict") is not None:
             raise OptionError(f"{source.name}: its rows are copied as they are: convert it to utf-8 first")
 
     @property
@@ -102,10 +102,10 @@ class Originals:
             If the types that a column has in two files do not go together.
         """
         schemas = []
-        for source in self._reader._sources:
+        for source in self._reader.sources:
             if source.format not in COLUMNAR:
                 return None
-            reading = Reading(source, self._reader._options, Progress())
+            reading = Reading(source, self._reader.options, Progress())
             with Stream(source, reading.progress) as stream:
                 schemas.append(_open(stream, reading).schema)
         try:
@@ -115,9 +115,9 @@ class Originals:
 
     def __iter__(self) -> Iterator[Batch]:
         self._progress = progress = Progress()
-        for source in self._reader._sources:
+        for source in self._reader.sources:
             before = progress.bytes_read
-            yield from self._batches(source, Reading(source, self._reader._options, progress, before))
+            yield from self._batches(source, Reading(source, self._reader.options, progress, before))
             if source.size is not None:
                 progress.bytes_read = before + source.size
 
@@ -125,7 +125,7 @@ class Originals:
         format = source.format or _guessed(source, reading)
         self._check_encoding(source, format)
         if format not in (*COLUMNAR, "jsonl", *_DELIMITERS):
-            for batch in Reader([source], reading.options)._batches(reading.progress):
+            for batch in Reader([source], reading.options).batches(reading.progress):
                 yield Batch(batch, partial(_known, batch))
             return
         with closing(_Remembering(source, reading.progress)) as stream:
@@ -180,11 +180,10 @@ def _open(stream: Stream, reading: Reading) -> _Columns:
 
 
 def _columnar(stream: Stream, reading: Reading) -> Iterator[Batch]:
-    # The functions that `bunrui.documents` has for itself: they read some columns of batches that here have all.
-    from bunrui.documents.columnar import _check_columns, _documents
+    from bunrui.documents.columnar import check_columns, read_batches
 
     opened = _open(stream, reading)
-    _check_columns(opened.schema.names, reading)
+    check_columns(opened.schema.names, reading)
     before = 0
     current: Any = []
 
@@ -196,7 +195,7 @@ def _columnar(stream: Stream, reading: Reading) -> Iterator[Batch]:
             yield batch
 
     try:
-        for documents in _documents(batches(), reading, opened.n_rows):
+        for documents in read_batches(batches(), reading, opened.n_rows):
             places = documents["line"].to_numpy() - 1 - before
             yield Batch(documents, partial(_taken, current, places))
     except (pa.ArrowException, OSError) as error:
@@ -238,7 +237,9 @@ def _lines(stream: _Remembering, found: Iterator[pa.RecordBatch], style: tuple[b
             data = data.removeprefix(_BOM)
         if read is None and style:
             header = next(record.fields for record in records(data + b"\n", *style) if record.fields != [b""])
-            read = partial(_object, [name.decode() for name in header], style)
+            names = [name.decode() for name in header]
+            _refuse_repeated(names, stream.source)
+            read = partial(_object, names, style)
         assert read is not None
         starts = np.concatenate([[0], np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1])
         numbers = documents["line"].to_numpy()
@@ -246,6 +247,15 @@ def _lines(stream: _Remembering, found: Iterator[pa.RecordBatch], style: tuple[b
         yield Batch(documents, partial(_cut, data, np.append(starts, len(data)), read))
         # The last row may go on for some lines: where it ends is not known here.
         data, first = data[int(starts[-1]) :], int(numbers[-1])
+
+
+def _refuse_repeated(names: list[str], source: Source) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(
+                f"{source.name} has {names.count(name)} columns {name!r}, of which a JSON object holds one: give each "
+                "a name of its own"
+            )
 
 
 def _cut(data: bytes, bounds: Integers, read: Callable[[bytes], str], mask: Mask) -> pa.Array:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
+import platform
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -12,37 +16,88 @@ from bunrui.store.schema import APPLICATION_ID, connect, migrate
 
 __all__ = ["new_file", "unpublished"]
 
+_NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # of a file system
+
 
 @contextmanager
 def unpublished(path: str) -> Iterator[str]:
     """The name of a file beside the path, which gets that name when the block ends without an error.
 
-    Nobody sees the file before, and a file that somebody else has made under the name meanwhile is not replaced.
+    Nobody sees the file before, and a file that somebody else has made under the name meanwhile is not replaced.  Those
+    that killed processes have left of the same path are deleted.
     """
     if os.path.lexists(path):
         raise StoreError(f"{path} is there already: open it, or choose another name")
     folder, name = os.path.split(os.path.abspath(path))
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.unfinished")
+    _delete_abandoned(folder, name)
+    temporary = os.path.join(folder, f".{name}.{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.unfinished")
     try:
         yield temporary
         _publish(temporary, path)
     finally:
-        for suffix in ("", "-wal", "-shm"):
-            with suppress(OSError):
-                os.unlink(temporary + suffix)
+        _delete(temporary)
+
+
+def _delete(temporary: str) -> None:
+    for suffix in ("-wal", "-shm", ""):
+        with suppress(OSError):
+            os.unlink(temporary + suffix)
+
+
+def _delete_abandoned(folder: str, name: str) -> None:
+    """Delete what processes of this machine have left that were killed while they made this file."""
+    if os.name != "posix":  # elsewhere a process cannot be asked for without a signal to it
+        return
+    left = re.compile(rf"\.{re.escape(name)}\.{_machine()}-([0-9]+)-[0-9a-f]+\.unfinished")
+    with suppress(OSError):
+        for found in filter(None, map(left.fullmatch, os.listdir(folder))):
+            if not _is_alive(int(found[1])):
+                _delete(os.path.join(folder, found[0]))
+
+
+def _machine() -> str:
+    """A name for those who count processes together: other machines and containers have numbers of their own."""
+    known = [platform.node()]
+    with suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        known.append(file.read())  # machines may have the same name
+    with suppress(OSError):
+        known.append(os.readlink("/proc/self/ns/pid"))
+    return hashlib.sha256("\0".join(known).encode()).hexdigest()[:8]
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it is somebody else's
+    return True
 
 
 def _publish(temporary: str, path: str) -> None:
     try:
         try:
             os.link(temporary, path)  # unlike a renaming, this never replaces a file
-        except (PermissionError, NotImplementedError):  # a file system without links
-            os.rename(temporary, path)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            _rename_new(temporary, path)
     except FileExistsError as error:
         raise StoreError(f"{path} was made by somebody else meanwhile: open it, or choose another name") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be made: {error.strerror}") from error
     _sync_folder(os.path.dirname(os.path.abspath(path)))
+
+
+def _rename_new(temporary: str, path: str) -> None:
+    """Rename a file where there are no links: the name is taken first, by an empty file."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    try:
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(path)
+        raise
 
 
 def _sync_folder(folder: str) -> None:

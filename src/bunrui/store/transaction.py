@@ -57,6 +57,7 @@ class Transaction:
         self.note = dict(note)
         self.n_docs = 0
         self.changes: list[tuple[int, Counts]] = []
+        self._labels: dict[str, int] | None = None  # nobody else changes them before the transaction ends
 
     @property
     def time(self) -> int:
@@ -66,11 +67,13 @@ class Transaction:
     def label_ids(self, names: Sequence[str]) -> Integers:
         """The file's ids of labels; new ones get the next."""
         with explained(self._path):
-            known = {name: label for label, name in self._db.execute("SELECT label, name FROM labels")}
+            if self._labels is None:
+                self._labels = {name: label for label, name in self._db.execute("SELECT label, name FROM labels")}
+            known = self._labels
             for name in names:
                 if name not in known:
+                    self._db.execute("INSERT INTO labels VALUES (?, ?, ?)", (len(known), name, self.number))
                     known[name] = len(known)
-                    self._db.execute("INSERT INTO labels VALUES (?, ?, ?)", (known[name], name, self.number))
         return np.array([known[name] for name in names], np.int64)
 
     def _ids_of(self, counts: Counts) -> Integers:
@@ -119,7 +122,8 @@ class Transaction:
 
         `each` packs the parts of counts, by default one after the other.
         """
-        if not self.n_docs and not isinstance(self.note.get("before"), dict):  # a `set` is about no documents
+        # A `set` is about no documents, and a shard may have none, which is worth to be known.
+        if not self.n_docs and not isinstance(self.note.get("before"), dict) and "shards" not in self.note:
             with explained(self._path):
                 self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
                 self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))

@@ -54,7 +54,8 @@ def merge(
                 n_duplicates = sum(_add_log(transaction, file.store, seen, target.keep) for file in coming)
             if new:
                 counts = _sum(new)
-                transaction.changes.append((1, counts))
+                if counts.n_docs:
+                    transaction.changes.append((1, counts))
                 transaction.n_docs = counts.n_docs
                 transaction.note.update(shards.note())
             if unique and n_duplicates:
@@ -70,23 +71,22 @@ def merge(
 
 def _chosen(target: StoredClassifier, others: Sequence[Learner]) -> tuple[list[Learner], list[str], Holding]:
     """What is to be added, the files that are there already, and the shards that come."""
-    mine = holding(target._file.store)
-    new: list[Learner] = []
-    skipped: list[str] = []
-    coming = Holding()
-    for other in others:
-        file = _file_of(other)
-        if file is None:
-            new.append(other)
-            coming = coming.joined(Holding(n_more=other.counts.n_docs))
-            continue
-        theirs = holding(file.store)
-        if is_new(mine.joined(coming), theirs, target.path, file.store.path):
-            new.append(other)
-            coming = coming.joined(theirs)
+    mine, coming = holding(target._file.store), Holding()
+    files = [_file_of(other) for other in others]
+    held = [
+        Holding(n_more=other.counts.n_docs) if file is None else holding(file.store)
+        for other, file in zip(others, files, strict=True)
+    ]
+    skipped: dict[int, str] = {}
+    # Those that hold the most first: of a part and a merge that has it, the merge is added, and the part left out.
+    for place in sorted(range(len(files)), key=lambda place: (-len(held[place].ids), -held[place].n_more)):
+        file, theirs = files[place], held[place]
+        if file is not None and not is_new(mine.joined(coming), theirs, target.path, file.store.path):
+            skipped[place] = file.store.path
         else:
-            skipped.append(file.store.path)
-    return new, skipped, coming
+            coming = coming.joined(theirs)
+    new = [other for place, other in enumerate(others) if place not in skipped]
+    return new, [skipped[place] for place in sorted(skipped)], coming
 
 
 def _sum(others: Sequence[Learner]) -> Counts:

@@ -1,0 +1,95 @@
+"""New files: there as a whole or not at all, and in nobody's place."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bunrui
+from bunrui.errors import StoreError
+from bunrui.store import creation, unpublished
+
+KILLED = """
+import os, sys
+from bunrui.store import unpublished
+with unpublished(sys.argv[1]) as temporary:
+    for suffix in ("", "-wal", "-shm"):
+        open(temporary + suffix, "w").close()
+    os._exit(9)
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+# --- what killed processes leave
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere they are left")
+def test_files_of_the_killed_are_deleted(tmp_path: Path) -> None:
+    for name in ("a.bunrui", "a.bunrui.b"):
+        subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / name)], check=False)
+    others = [name for name in names(tmp_path) if name.startswith(".a.bunrui.b.")]
+    assert len(names(tmp_path)) == 6 and len(others) == 3
+    bunrui.create(tmp_path / "a.bunrui").close()
+    assert names(tmp_path) == [*others, "a.bunrui"]
+
+
+def test_files_of_the_living_stay(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.bunrui")
+    mine = creation._machine()
+    others = [f".a.bunrui.{mine}-1-01234567.unfinished", ".a.bunrui.01234567-99999999-01234567.unfinished"]
+    others += [f".a.bunrui.{mine}-{os.getppid()}-01234567.unfinished", ".a.bunrui.99999999.unfinished"]
+    for name in others:
+        (tmp_path / name).write_text("")
+    with unpublished(path) as first:
+        Path(first).write_text("first")
+        with pytest.raises(RuntimeError), unpublished(path) as second:
+            assert Path(first).exists()
+            Path(second).write_text("second")
+            raise RuntimeError
+    assert names(tmp_path) == sorted([*others, "a.bunrui"]) and Path(path).read_text() == "first"
+
+
+# --- file systems without links
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS])
+def test_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def link(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", link)
+    path = tmp_path / "a.bunrui"
+    bunrui.create(path).learn(["a"], ["x"]).close()
+    with bunrui.open(path) as clf:
+        assert clf.counts.n_docs == 1
+    with (
+        pytest.raises(StoreError, match=r"b.bunrui was made by somebody else meanwhile"),
+        unpublished(str(tmp_path / "b.bunrui")) as temporary,
+    ):
+        Path(temporary).write_text("ours")
+        (tmp_path / "b.bunrui").write_text("theirs")
+    assert (tmp_path / "b.bunrui").read_text() == "theirs"
+    with (
+        pytest.raises(StoreError, match=r"c.bunrui cannot be made: No such file"),
+        unpublished(str(tmp_path / "c.bunrui")),
+    ):
+        pass
+    assert names(tmp_path) == ["a.bunrui", "b.bunrui"]
+
+
+def test_a_full_disk_is_no_lack_of_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(StoreError, match=r"a.bunrui cannot be made: No space left"):
+        bunrui.create(tmp_path / "a.bunrui")
+    assert names(tmp_path) == []
