@@ -33,6 +33,7 @@ def fields(kind: Any, body: bytes, limits: Limits = Limits()) -> dict[str, Any]:
 
 
 def same(kind: Any, body: dict[str, Any], **style: Any) -> None:
+    """Small and large, a body is read the same."""
     small = json.dumps(body, **style).encode()
     large = small[:-1] + b" " * SMALL + small[-1:]
     expected = dict.fromkeys(kind.model_fields) | body
@@ -58,6 +59,17 @@ def test_labels_and_ids(texts: list[str], labels: list[Any], ids: list[str | Non
 @given(st.one_of(names, st.lists(names)), st.sampled_from(["texts", "ids", "digests"]), st.lists(names, min_size=1))
 def test_what_to_relabel(to: Any, how: str, which: list[str]) -> None:
     same(schemas.Relabel, {"to": to, how: which})
+
+
+@given(st.lists(names))
+def test_what_was_kept(kept: list[str]) -> None:
+    same(schemas.Audit, {"kept": kept})
+
+
+@given(st.integers(1, 2**40), st.booleans())
+def test_numbers_and_choices(number: int, choice: bool) -> None:
+    same(schemas.Undo, {"transaction": number})
+    same(schemas.Compare, {"trained": choice})
 
 
 @given(st.binary(max_size=60), st.sampled_from([b"", b'{"texts":', b'{"texts":["', b'{"texts":["a"],"top":']))
@@ -112,6 +124,8 @@ def test_limits_hold_both_ways() -> None:
             with pytest.raises(Problem) as caught:
                 fields(schemas.Predict, body + padding, limits)
             assert caught.value.kind == "too-large"
+        with pytest.raises(Problem, match="at most 2"):
+            fields(schemas.Audit, b'{"kept":["a","b","c"]}' + padding, limits)
 
 
 def test_options_in_the_address_go_with_arrow() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -74,6 +76,32 @@ def test_done_failed_and_broken() -> None:
     run(scenario)
 
 
+def test_a_problem_keeps_no_documents() -> None:
+    """What a job came through to its problem would hold the file that was sent, for as long as it is remembered."""
+    kept: list[weakref.ref[Job]] = []
+
+    def fail(job: Job) -> dict[str, Any]:
+        document = Job("a document", 1)
+        kept.append(weakref.ref(document))
+        try:
+            document.cancel()
+            document.add(1)
+        except Exception as error:
+            raise Problem("too-large", "cut it") from error
+        return {}
+
+    async def scenario(jobs: Jobs) -> None:
+        job = Job("train", 1)
+        jobs.start(job, fail)
+        assert await over(job) == ["failed"]
+        await asyncio.sleep(0.05)
+        gc.collect()
+        assert job.to_dict()["problem"]["status"] == 413
+        assert kept[0]() is None
+
+    run(scenario)
+
+
 def test_cancelled_while_it_runs_and_while_it_waits() -> None:
     async def scenario(jobs: Jobs) -> None:
         work = Work()
@@ -100,7 +128,7 @@ def test_a_few_may_wait_and_the_last_are_remembered() -> None:
         started = [Job("batch", 1) for _ in range(5)]
         for job in started:
             jobs.start(job, work)
-        with pytest.raises(Problem, match="4 evaluations wait"):
+        with pytest.raises(Problem, match="4 jobs wait"):
             jobs.start(Job("batch", 1), work)
         assert jobs.pending == 5
         work.may_go_on.set()
@@ -116,17 +144,21 @@ def test_a_few_may_wait_and_the_last_are_remembered() -> None:
     run(scenario)
 
 
-def test_closing_cancels_what_is_left() -> None:
+def test_closing_cancels_what_is_left_but_not_what_writes(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "bunrui.service")
+
     async def scenario(jobs: Jobs) -> None:
         work = Work()
-        running, waiting = Job("batch", 1), Job("batch", 1)
-        jobs.start(running, work)
-        jobs.start(waiting, work)
+        running, waiting, writing = Job("batch", 1), Job("audit", 1), Job("train", 1, writes=True)
+        for job in (running, waiting, writing):
+            jobs.start(job, work)
         await asyncio.to_thread(work.has_begun.wait, 30)
         closing = asyncio.create_task(asyncio.to_thread(jobs.close))
         await asyncio.sleep(0.05)
         work.may_go_on.set()
         await closing
-        assert await over(running, waiting) == ["cancelled", "cancelled"]
+        assert await over(running, waiting, writing) == ["cancelled", "cancelled", "done"]
+        told = [record.fields["kind"] for record in caplog.records if record.message == "job cancelled"]
+        assert told == ["batch", "audit"]
 
     run(scenario)

@@ -9,9 +9,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 
+import bunrui
 from tests.service.conftest import TOKEN, Serve, Server, problem
 
 JSON = {"Content-Type": "application/json"}
@@ -26,11 +28,8 @@ def test_a_body_that_is_too_large(small: Server) -> None:
 
 
 def test_a_body_that_does_not_say_how_large_it_is(small: Server) -> None:
-    sent = []
-
     def pieces() -> Iterator[bytes]:
         for _ in range(400):
-            sent.append(1)
             yield b" " * 10_000
 
     problem(small.client.post("/v1/predict", content=pieces(), headers=JSON), 413, "too-large")
@@ -56,6 +55,28 @@ def test_documents_and_their_length(small: Server) -> None:
     assert "2,000 characters" in problem(ask(["語" * 100_000]), 413, "too-large")["detail"]
     assert "3 documents" in problem(ask(["a" * 1900] * 100), 413, "too-large")["detail"]
     assert "strings" in problem(ask(["a"] * 100_000), 413, "too-large")["detail"]
+
+
+def test_many_short_texts_keep_nobody_waiting(serve: Serve, tmp_path: Path) -> None:
+    """With many labels, a short body is much work: others are answered meanwhile."""
+    with bunrui.create(tmp_path / "many.bunrui") as clf:
+        clf.learn([f"word{k}" for k in range(200)], [f"label{k}" for k in range(200)])
+    server = serve(path=tmp_path / "many.bunrui")
+    ask = {"texts": ["a"] * 7500, "top": 100}
+    for _ in range(3):  # from now on, all is at hand
+        server.client.post("/v1/predict", json={"texts": ["a"], "top": 1}).raise_for_status()
+    answers: list[httpx.Response] = []
+    thread = threading.Thread(
+        target=lambda: answers.append(httpx.post(f"{server.url}/v1/predict", json=ask, timeout=60))
+    )
+    longest, started = 0.0, time.monotonic()
+    thread.start()
+    while thread.is_alive():
+        asked = time.monotonic()
+        server.client.get("/healthz").raise_for_status()
+        longest = max(longest, time.monotonic() - asked)
+    assert len(answers[0].json()["labels"]) == 7500
+    assert longest < (time.monotonic() - started) / 4
 
 
 def test_too_many_requests_at_once(small: Server) -> None:

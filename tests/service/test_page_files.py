@@ -49,7 +49,7 @@ def test_keys_that_are_used_are_there_and_the_other_way_round() -> None:
 
 def test_every_problem_has_a_name() -> None:
     kinds = {key.partition(".")[2] for key in ENGLISH if key.startswith("problem.")}
-    assert kinds == {*KINDS, "unreachable", "changed-since", "page"}
+    assert kinds == {*KINDS, "unreachable", "page"}
 
 
 PARSES = r"(?:inner|outer|Adjacent)HTML|document\.write|DOMParser|ContextualFragment|\beval\(|new Function|srcdoc"

@@ -185,6 +185,49 @@ BROKEN: dict[str, Any] = {
 }
 
 
+def overlapping() -> pa.Array:
+    """A list view: 1,000 times the same 1,000 strings."""
+    starts, sizes = pa.array([0] * 1000, pa.int32()), pa.array([1000] * 1000, pa.int32())
+    return pa.ListViewArray.from_arrays(starts, sizes, pa.array(["x"] * 1000))
+
+
+WITH_TEXTS: dict[str, Any] = {
+    "views of lists": {"label": overlapping()},
+    "lists of a dictionary": {
+        "label": pa.ListArray.from_arrays(list(range(1001)), pa.array(["x"] * 1000).dictionary_encode())
+    },
+    "views of strings": {"label": pa.array(["x"] * 1000, pa.string_view())},
+    "numbers": {"label": [1] * 1000},
+    "a dictionary of ids": {"label": ["x"] * 1000, "id": pa.array(["1"] * 1000).dictionary_encode()},
+}
+
+
+@pytest.mark.parametrize("name", WITH_TEXTS)
+def test_columns_that_could_grow(server: Server, name: str) -> None:
+    body = stream(text=["a"] * 1000, **WITH_TEXTS[name])
+    told = problem(server.client.post("/v1/learn", content=body, headers={"Content-Type": ARROW}), 422, "invalid")
+    assert f"the column {'id' if 'ids' in name else 'label'} holds strings" in told["detail"]
+    assert n_documents(server) == 4
+
+
+def test_columns_of_labels(server: Server) -> None:
+    """Strings, lists of them and dictionaries of them, with long and with short offsets."""
+    for kind in (pa.string(), pa.large_string()):
+        plain = pa.array(["x", "y", "x"], kind)
+        lists = [["x"], ["y"], ["x"]]
+        for label in (
+            plain,
+            plain.dictionary_encode(),
+            pa.array(lists, pa.list_(kind)),
+            pa.array(lists, pa.large_list(kind)),
+        ):
+            body = stream(text=["a", "b", "c"], label=label, id=pa.array(["7", None, "9"], kind))
+            learned = server.client.post("/v1/learn", content=body, headers={"Content-Type": ARROW})
+            assert learned.json()["changed"] == 3, label.type
+            assert {"label": "x", "documents": 2} in server.client.get("/v1/labels").json()["labels"]
+            server.client.post("/v1/undo").raise_for_status()
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_bodies_that_are_no_arrow(server: Server, name: str) -> None:
     for path in ("/v1/predict", "/v1/learn"):

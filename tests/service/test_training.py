@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -138,6 +140,42 @@ def test_a_file_that_grows_too_much(serve: Serve) -> None:
     server = serve("--max-body", "1")
     problem(inspect(server, "bomb.csv.gz", bomb), 413, "too-large")
     assert inspect(server, "bomb.csv.gz", gzip.compress(b"text,label\n" + b"word,x\n" * 9000)).status_code == 200
+
+
+def test_one_long_cell_that_grows_too_much(serve: Serve) -> None:
+    """It would be one batch: nothing of it may be read before it is counted."""
+    server = serve("--max-body", "1")
+    size = 200_000_000
+    bomb = gzip.compress(b"text,label\n" + b"a" * size + b",x\n")
+    before = memory(server)
+    problem(inspect(server, "bomb.csv.gz", bomb), 413, "too-large")
+    job = train(server, "bomb.csv.gz", bomb)
+    assert (job["state"], job["problem"]["status"]) == ("failed", 413)
+    assert memory(server) - before < size // 2
+
+
+def memory(server: Server) -> int:
+    """The most bytes that a service has had in memory."""
+    status = Path(f"/proc/{server.process.pid}/status")
+    if not status.exists():
+        pytest.skip("this system does not tell how much memory a process had")
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", status.read_text())[1])
+
+
+def test_what_has_begun_is_learned_before_the_end(serve: Serve) -> None:
+    server = serve()
+    body = "text,label\n" + "".join(f"words of number {k},{'xyz'[k % 3]}\n" for k in range(60_000))
+    asked = server.client.post("/v1/train", params={"name": "many.csv"}, content=body.encode(), headers=BYTES)
+    assert asked.status_code == 202
+    assert server.stop() == 0
+    with bunrui.open(server.path, read_only=True) as clf:
+        assert clf.counts.n_docs == 60_004 and clf.check().is_right
+
+
+def test_the_columns_of_a_file_that_is_learned_have_their_names(own: Server) -> None:
+    assert "there is no column 'text'" in train(own, "mails.csv", CSV)["problem"]["detail"]
+    asked = own.client.get("/openapi.json").json()["paths"]["/v1/train"]["post"]["parameters"]
+    assert not any("guessed" in parameter.get("description", "") for parameter in asked)
 
 
 def test_it_is_learned(own: Server) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import bunrui
+from bunrui.service import schemas
+from bunrui.service.served import Served
 from tests.service.conftest import LABELS, TEXTS, Serve, Server, make_classifier, problem
 from tests.service.test_reading import ARROW, stream
 
@@ -46,6 +48,40 @@ def test_learn_unlearn_relabel_undo(serve: Serve) -> None:
     assert kinds == ["unlearn", "unlearn", "unlearn", "relabel", "relabel", "learn", "learn"]
     with bunrui.open(server.path, read_only=True) as clf:
         assert clf.check().is_right
+
+
+def test_undo_only_what_is_meant(serve: Serve) -> None:
+    server = serve()
+    mine = post(server, "learn", texts=["mine"], labels=["x"]).json()["transaction"]
+    other = post(server, "learn", texts=["of another"], labels=["x"]).json()["transaction"]
+    before = documents(server.path)
+    for transaction in (mine, other + 1):
+        assert (
+            str(transaction) in problem(post(server, "undo", transaction=transaction), 409, "changed-since")["detail"]
+        )
+    for body in ({"transaction": 0}, {"transaction": str(other)}, {"number": other}):
+        problem(post(server, "undo", **body), 422, "invalid")
+    assert documents(server.path) == before
+    assert post(server, "undo", transaction=other).json()["undone"] == "learn"
+    problem(post(server, "undo", transaction=other), 409, "changed-since")
+    with bunrui.open(server.path) as clf:
+        clf.learn(["of another process"], ["x"])
+    problem(post(server, "undo", transaction=mine), 409, "changed-since")
+    post(server, "undo").raise_for_status()
+    assert post(server, "undo", transaction=mine).json()["documents"] == 4
+
+
+def test_options_of_others_reach_all_models(tmp_path: Path) -> None:
+    """Also where a change takes them in, before the service looks after the file."""
+    path = make_classifier(tmp_path / "mail.bunrui")
+    with bunrui.open(path) as clf:
+        served = Served(clf)
+        assert served.reading("multinomial").get_params()["alpha"] != 7.0
+        with bunrui.open(path) as other:
+            other.configure(alpha=7.0)
+        served.unlearn(schemas.Unlearn(ids=["1"]))
+        served.refresh()
+        assert served.reading("multinomial").get_params()["alpha"] == 7.0
 
 
 def test_learn_in_arrow_and_in_a_large_body(serve: Serve) -> None:

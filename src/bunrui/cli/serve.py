@@ -90,7 +90,8 @@ def serve(
     learn is in FILE. It listens to this machine alone; --host 0.0.0.0 lets
     others in, without encryption: put a proxy before it. /openapi.json
     describes the requests; the log on stderr never holds a document.
-    Ctrl-C stops it when all that it has begun is done.
+    Ctrl-C stops it when all requests and trainings that it has begun are
+    done; evaluations and other jobs that only read are cancelled.
 
     [bold]Examples[/]
 

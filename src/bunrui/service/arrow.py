@@ -1,7 +1,7 @@
 """Arrow IPC streams in and out.
 
 A stream from anywhere is data, and may be meant to harm.  Everything in it is checked before it is used, and it may not
-be larger in memory than it came: no compression, no dictionary of texts.
+be larger in memory than it came: no compression, no dictionary of texts, no views of labels.
 """
 
 from __future__ import annotations
@@ -42,9 +42,19 @@ def _whole(name: str, column: pa.ChunkedArray, most_bytes: int) -> pa.Array:
         if sum(_view_bytes(chunk) for chunk in column.chunks) > most_bytes:
             raise Problem("too-large", f"the texts have more than {most_bytes:,} bytes: send several streams")
         column = column.cast(pa.large_string())
-    elif name == "text" and not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise Problem("invalid", f"the column text holds strings, not {kind}: cast it to string or large_string")
+    elif not (_is_string(kind) or (name == "label" and _is_labels(kind))):
+        raise Problem("invalid", f"the column {name} holds strings, not {kind}: cast it to string or large_string")
     return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_labels(kind: pa.DataType) -> bool:
+    """Whether it is a dictionary of strings, which nobody unpacks, or lists of strings, which do not overlap."""
+    is_several = pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return bool(is_several and _is_string(kind.value_type))
 
 
 def _view_bytes(views: pa.Array) -> int:

@@ -36,8 +36,10 @@ _MOST_ERRORS = 5
 _STRINGS = pa.list_(pa.large_string())
 _COLUMNS = {"text": "texts", "label": "labels", "id": "ids"}
 _OTHER_TYPES = {"labels": pa.list_(_STRINGS), "to": _STRINGS}  # if the first does not fit
-_LISTS = ("texts", "labels", "ids", "digests")
-_TYPES = {**dict.fromkeys(_LISTS, _STRINGS), "top": pa.int64()}
+_NAMES = ("ids", "digests", "kept")
+_LISTS = ("texts", "labels", *_NAMES)
+_MAY_BE_EMPTY = ("kept",)
+_TYPES = {**dict.fromkeys(_LISTS, _STRINGS), "top": pa.int64(), "transaction": pa.int64(), "trained": pa.bool_()}
 _BEFORE = b'{"body":'
 _QUOTES = 6  # of each document: text, label, id
 _PIECE = 1 << 20
@@ -87,7 +89,7 @@ def _with_columns(kind: type[T], options: dict[str, Any], columns: dict[str, Any
 
     What is in them the classifier checks, as it does for all who give it arrays.
     """
-    names = {name: columns.pop(name).to_pylist() for name in ("ids", "digests") if name in columns}
+    names = {name: columns.pop(name).to_pylist() for name in _NAMES if name in columns}
     stand_ins = {name: [[""]] if pa.types.is_list(column.type) else [""] for name, column in columns.items()}
     found = _checked(kind, options | names | stand_ins)
     return found.model_copy(update=columns)
@@ -193,7 +195,7 @@ def _check_limits(found: BaseModel, limits: Limits) -> None:
     for name, values in found.__dict__.items():
         if name not in _LISTS or values is None:
             continue
-        if not len(values):
+        if not len(values) and name not in _MAY_BE_EMPTY:
             raise Problem("invalid", f"{name} is empty: give at least one")
         if len(values) > limits.documents:
             raise _too_many(limits)

@@ -131,6 +131,10 @@ class Service:
             return self.read(kind, request)
         return await self.readers.run(self.read, kind, request)
 
+    async def read_given(self, kind: type[T], request: Request) -> T:
+        """The same where a request may lack a body."""
+        return await self.read_later(kind, request) if request.scope["bunrui.body"] else kind()
+
 
 def answer(members: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """An answer in JSON."""

@@ -1,4 +1,4 @@
-"""Routes of evaluations, which take their time: started, looked at, cancelled."""
+"""The route that starts evaluations, which take their time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from bunrui.trained.names import is_trained
 __all__ = ["add_evaluating"]
 
 _WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "batch", "state": "waiting", "progress": {"done": 0, "total": 2000}}
-_DONE = _WAITING | {"state": "done", "progress": {"done": 2000, "total": 2000}, "result": {"n": 2000, "accuracy": 0.98}}
 
 
 def add_evaluating(app: FastAPI, service: Service) -> None:
@@ -47,8 +46,7 @@ def add_evaluating(app: FastAPI, service: Service) -> None:
     )
     async def evaluate(request: Request) -> Response:
         """Without a body, or without texts: leave each document out that the file keeps, and predict it."""
-        given = bool(request.scope["bunrui.body"])
-        body = await service.read_later(schemas.Evaluate, request) if given else schemas.Evaluate()
+        body = await service.read_given(schemas.Evaluate, request)
         classifier = served.reading(body.model)
         if body.texts is not None:
             if len(body.texts) != len(body.labels or ()):
@@ -61,22 +59,6 @@ def add_evaluating(app: FastAPI, service: Service) -> None:
             job = Job("leave-one-out", classifier.counts.n_docs)
             jobs.start(job, lambda job: _leave_out(path, options, job))
         return answer(job.to_dict(), 202, {"Location": f"/v1/evaluate/{job.id}"})
-
-    @app.get(
-        "/v1/evaluate/{id}",
-        **described("How far an evaluation is, and its result", schemas.Job, _DONE, statuses=(404, 422)),
-    )
-    async def state(id: str) -> Response:
-        return answer(jobs.find(id).to_dict())
-
-    @app.delete(
-        "/v1/evaluate/{id}",
-        **described("Cancel an evaluation", schemas.Job, _WAITING | {"state": "cancelled"}, statuses=(404, 422)),
-    )
-    async def cancel(id: str) -> Response:
-        job = jobs.find(id)
-        job.cancel()
-        return answer(job.to_dict())
 
 
 def _predict_all(classifier: TextClassifier, body: schemas.Evaluate, job: Job) -> dict[str, Any]:

@@ -33,14 +33,17 @@ class Job:
     state : {"waiting", "running", "done", "failed", "cancelled"}
     done, total : int
         Documents; the total is None where that is not known.
+    writes : bool
+        Whether it changes the classifier: then it is done before the service stops.
     """
 
-    def __init__(self, kind: str, total: int | None) -> None:
+    def __init__(self, kind: str, total: int | None, *, writes: bool = False) -> None:
         self.id = secrets.token_urlsafe(12)
         self.kind = kind
         self.state = "waiting"
         self.done = 0
         self.total = total
+        self.writes = writes
         self.result: dict[str, Any] | None = None
         self.problem: Problem | None = None
         self._is_cancelled = False
@@ -94,7 +97,7 @@ class Jobs:
     def start(self, job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
         """Have a job done."""
         if self.pending > _MOST_WAITING:
-            raise Problem.busy(f"{_MOST_WAITING} evaluations wait already")
+            raise Problem.busy(f"{_MOST_WAITING} jobs wait already")
         over = [known.id for known in self._jobs.values() if known.is_over]
         for id in over[: max(0, len(over) - _MOST_KEPT)]:
             del self._jobs[id]
@@ -113,17 +116,21 @@ class Jobs:
             job.state = "failed"
             if job.problem.kind == "internal":
                 event("job failed", logging.ERROR, error, instance=job.problem.instance)
+            # What it came through would keep the documents in memory.
+            job.problem.__traceback__ = job.problem.__context__ = job.problem.__cause__ = None
 
     def find(self, id: str) -> Job:
         """The job with an id."""
         if id not in self._jobs:
-            raise Problem("not-found", "there is no such evaluation, or it was long ago: start another")
+            raise Problem("not-found", "there is no such job, or it was long ago: start another")
         return self._jobs[id]
 
     def close(self) -> None:
-        """Cancel what is left."""
+        """Cancel what is left, but not what writes: who was told that it will be learned need not ask again."""
         for job in self._jobs.values():
-            job.cancel()
+            if not job.writes and not job.is_over:
+                event("job cancelled", kind=job.kind, done=job.done, total=job.total)
+                job.cancel()
         self._lane.close()
 
 

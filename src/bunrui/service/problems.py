@@ -45,6 +45,7 @@ KINDS = {
     "no-such-method": (405, "The method does not fit"),
     "too-slow": (408, "The body takes too long"),
     "conflict": (409, "The classifier cannot do that as it is"),
+    "changed-since": (409, "Something else was changed since"),
     "too-large": (413, "Too much in one request"),
     "media-type": (415, "The type of the body does not fit"),
     "wrong-host": (421, "The service has another name"),

@@ -28,6 +28,7 @@ __all__ = [
     "ProblemDetails",
     "Relabel",
     "Token",
+    "Undo",
     "Undone",
     "Unlearn",
     "Words",
@@ -110,6 +111,14 @@ class Relabel(_Chosen):
     """Documents that were learned, and what they are in truth."""
 
     to: Annotated[str | list[str], Field(description="Their label from now on, or their labels.")]
+
+
+class Undo(_Body):
+    """Which change to take back."""
+
+    transaction: Annotated[
+        int | None, Field(ge=1, description="Only if this is the last change; else nothing is undone (409).")
+    ] = None
 
 
 class Evaluate(_Body):
@@ -278,7 +287,10 @@ class Job(BaseModel):
     kind: Literal["batch", "leave-one-out", "train", "mistakes", "curve", "compare", "audit"]
     state: Literal["waiting", "running", "done", "failed", "cancelled"]
     progress: Progress
-    result: Annotated[dict[str, Any] | None, Field(description="When it is done.")] = None
+    result: Annotated[
+        dict[str, Any] | None,
+        Field(description="When it is done: metrics, suspects and so on; of train what learn answers."),
+    ] = None
     problem: Annotated[dict[str, Any] | None, Field(description="Why it failed.")] = None
 
 

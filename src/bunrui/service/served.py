@@ -100,12 +100,15 @@ class Served:
         """Take in what other processes wrote."""
         try:
             self._check_place()
-            if self.classifier.refresh():
-                self._forget_models()
+            self._catch_up()
             self.trouble = None
         except (Problem, BunruiError, OSError) as error:
             self.trouble = problem_of(error, self.classifier.path).detail
             raise
+
+    def _catch_up(self) -> None:
+        if self.classifier.refresh():
+            self._forget_models()
 
     def _check_place(self) -> None:
         """Refuse to write to a file that has lost its name: nobody would find that again.
@@ -147,13 +150,10 @@ class Served:
         if body.texts is not None:
             self.classifier.unlearn(body.texts, body.labels)
             return self._changed(len(body.texts))
-        before = self._fresh_count()
+        self._catch_up()
+        before = self.classifier.counts.n_docs
         self.classifier.unlearn(ids=body.ids, digests=body.digests)
         return self._changed(before - self.classifier.counts.n_docs)
-
-    def _fresh_count(self) -> int:
-        self.classifier.refresh()
-        return self.classifier.counts.n_docs
 
     def relabel(self, body: schemas.Relabel) -> dict[str, Any]:
         """Give documents other labels."""
@@ -161,12 +161,19 @@ class Served:
         n_docs = self.classifier.relabel(body.to, texts=body.texts, ids=body.ids, digests=body.digests)
         return self._changed(n_docs)
 
-    def undo(self) -> dict[str, Any]:
-        """Take the last change back."""
+    def undo(self, body: schemas.Undo) -> dict[str, Any]:
+        """Take the last change back, if it is the one that is meant."""
         self._check_place()
+        if body.transaction is not None:
+            self._check_last(body.transaction)
         kind, n_docs = self.classifier.undo()
         self._forget_models()  # it may have been a change of the options
         return {"undone": kind, "changed": n_docs, "documents": self.classifier.counts.n_docs}
+
+    def _check_last(self, transaction: int) -> None:
+        last = next((entry for entry in reversed(self.classifier.history()) if entry.undone is None), None)
+        if last is None or last.number != transaction:
+            raise Problem("changed-since", f"transaction {transaction} is not the last change: /v1/log lists them")
 
     def _changed(self, n_docs: int) -> dict[str, Any]:
         state = self.classifier._file._state  # how far the memory has read: to the change that was just written

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 __all__ = ["Limits", "Settings", "host_names", "link"]
 
@@ -75,13 +76,13 @@ def host_names(host: str, port: int, given: Iterable[str] = ()) -> frozenset[str
 def link(host: str, port: int, token: str | None = None) -> str:
     """The address of the page; the token stands behind #, which browsers do not send.
 
-    >>> link("0.0.0.0", 8765, "s3cret")
-    'http://127.0.0.1:8765/#token=s3cret'
+    >>> link("0.0.0.0", 8765, "s3cret%")
+    'http://127.0.0.1:8765/#token=s3cret%25'
     >>> link("::1", 80)
     'http://[::1]:80/'
     """
     anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-    fragment = f"#token={token}" if token else ""
+    fragment = f"#token={quote(token, safe='')}" if token else ""
     return f"http://{_bracketed(anywhere.get(host, host))}:{port}/{fragment}"
 
 

@@ -103,8 +103,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
     )
     async def compare(request: Request) -> Response:
         """The result grows while it runs; progress counts measurements."""
-        given = bool(request.scope["bunrui.body"])
-        body = await service.read_later(schemas.Compare, request) if given else schemas.Compare()
+        body = await service.read_given(schemas.Compare, request)
         return start("compare", lambda _, documents, job: compare_all(documents, job, trained=body.trained))
 
     @app.post(
@@ -122,7 +121,6 @@ def add_studying(app: FastAPI, service: Service) -> None:
         ),
     )
     async def audit(request: Request) -> Response:
-        given = bool(request.scope["bunrui.body"])
-        body = await service.read_later(schemas.Audit, request) if given else schemas.Audit()
+        body = await service.read_given(schemas.Audit, request)
         kept = frozenset(body.kept)
         return start("audit", lambda clf, documents, job: find_suspects(clf, documents, kept, job))

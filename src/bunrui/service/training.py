@@ -33,7 +33,8 @@ _INSPECTED = {
 _WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "train", "state": "waiting", "progress": {"done": 0, "total": None}}
 
 Name = Annotated[str, Query(min_length=1, max_length=255, description="Of the file: its suffix tells the format.")]
-Column = Annotated[str | None, Query(description="A column; guessed where it is not given.")]
+Guessed = Annotated[str | None, Query(description="A column; guessed where it is not given.")]
+Column = Annotated[str | None, Query(description="A column; the one of this name where it is not given.")]
 Encoding = Annotated[str, Query(description="Of CSV, TSV and JSON lines.")]
 
 
@@ -45,7 +46,7 @@ def add_training(app: FastAPI, service: Service) -> None:
         **_described("Look into a file: its columns, its first rows, its labels", schemas.Inspected, _INSPECTED),
     )
     async def inspect(
-        request: Request, name: Name, text: Column = None, label: Column = None, encoding: Encoding = "utf-8"
+        request: Request, name: Name, text: Guessed = None, label: Guessed = None, encoding: Encoding = "utf-8"
     ) -> Response:
         upload = _upload(service, request, name, encoding)
         return answer(await service.readers.run(upload.inspect, text, label))
@@ -61,7 +62,7 @@ def add_training(app: FastAPI, service: Service) -> None:
     ) -> Response:
         upload = _upload(service, request, name, encoding)
         batches = upload.batches(text, label, skip_bad=skip_bad)
-        job = Job("train", None)
+        job = Job("train", None, writes=True)
         service.jobs.start(job, lambda job: _learn(service, list(batches), job))
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 

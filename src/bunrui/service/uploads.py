@@ -12,7 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from bunrui import documents
+from bunrui.documents.reading import Progress, Source
 from bunrui.documents.sources import kind_of
+from bunrui.documents.streams import Stream
 from bunrui.documents.tables import TABLES
 from bunrui.errors import DataError
 from bunrui.service.problems import Problem
@@ -56,6 +58,7 @@ class Upload:
 
     def inspect(self, text: str | None, label: str | None) -> dict[str, Any]:
         """What is in the file, where these columns are text and label; those that are not given are guessed."""
+        self._check_growth()
         columns, rows = self._table(label)
         if columns:
             text = _guess(_TEXTS, columns, label, rows, _size) if text is None else text
@@ -83,7 +86,7 @@ class Upload:
 
     def batches(self, text: str | None, label: str | None, *, skip_bad: bool) -> Iterator[pa.RecordBatch]:
         """Batches of its documents."""
-        return self._limited(self._reader(text, label, skip_bad=skip_bad))
+        return self._checked(self._reader(text, label, skip_bad=skip_bad))
 
     def _reader(self, text: str | None, label: str | None, *, skip_bad: bool) -> documents.Reader:
         return documents.read(
@@ -105,13 +108,30 @@ class Upload:
         """None where the first bytes will tell."""
         return kind_of(self.name, self.name, None)[0] or None
 
+    def _checked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        self._check_growth()
+        yield from self._limited(batches)
+
+    def _check_growth(self) -> None:
+        """Refuse a file that is too large unpacked before anything of it is kept: it may be one long cell."""
+        n_bytes = 0
+        with Stream(Source(self.name, None, self._stream()), Progress()) as stream:
+            while part := stream.read(_BATCH):
+                n_bytes += len(part)
+                self._check_size(n_bytes)
+
     def _limited(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        most, n_bytes = max(_GROWTH * len(self.body), self.most_bytes), 0
+        """Batches of a format that packs its columns itself may have more bytes than the file."""
+        n_bytes = 0
         for batch in batches:
             n_bytes += batch.nbytes
-            if n_bytes > most:
-                raise Problem("too-large", f"{self.name} has more than {most:,} bytes when it is unpacked: cut it")
+            self._check_size(n_bytes)
             yield batch
+
+    def _check_size(self, n_bytes: int) -> None:
+        most = max(_GROWTH * len(self.body), self.most_bytes)
+        if n_bytes > most:
+            raise Problem("too-large", f"{self.name} has more than {most:,} bytes when it is unpacked: cut it")
 
     def _table(self, label: str | None) -> tuple[list[str], list[Row]]:
         """The columns and the first rows; nothing of a format that has no columns."""

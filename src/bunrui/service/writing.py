@@ -84,11 +84,15 @@ def add_writing(app: FastAPI, service: Service) -> None:
             "Take the last change back",
             schemas.Undone,
             {"undone": "learn", "changed": 2, "documents": 5572},
-            statuses=(*_STATUSES, 408, 413, 415),
+            body=schemas.Undo,
+            body_example={"transaction": 17},
+            may_lack_body=True,
+            statuses=_STATUSES,
             token=True,
         ),
     )
-    async def undo() -> Response:
-        done = await service.writer.run(served.undo)
+    async def undo(request: Request) -> Response:
+        body = await service.read_given(schemas.Undo, request)
+        done = await service.writer.run(served.undo, body)
         event("change", kind="undo", documents=done["changed"])
         return answer(done)

@@ -4,6 +4,7 @@ import { wellFormed } from "./show.js";
 
 const KEPT = "bunrui.token";
 const POLL = [100, 150, 250, 400, 600];
+const MOST_FAILURES = 5; // one after the other, before the work is given up
 
 export class Problem extends Error {
   constructor({ type = "", detail = "", status = 0 }) {
@@ -57,10 +58,18 @@ export function address(path, options) {
  */
 export async function work(path, { progress = () => {}, signal, ...options } = {}) {
   let job = await ask("POST", path, options);
+  let failures = 0;
   for (let turn = 0; job.state === "waiting" || job.state === "running"; turn++) {
     progress(job);
     await new Promise((resolve) => setTimeout(resolve, POLL[Math.min(turn, POLL.length - 1)]));
-    job = await ask(signal?.aborted ? "DELETE" : "GET", `/v1/jobs/${job.id}`);
+    try {
+      job = await ask(signal?.aborted ? "DELETE" : "GET", `/v1/jobs/${job.id}`);
+      failures = 0;
+    } catch (error) {
+      const mayPass = error instanceof Problem && (error.status === 503 || error.kind === "unreachable");
+      if (!mayPass || ++failures > MOST_FAILURES) throw error;
+      continue;
+    }
     if (signal?.aborted) throw new DOMException("", "AbortError");
   }
   progress(job);

@@ -15,7 +15,7 @@ export function bars(entries, { most = 1, write = percent, choose, chosen, befor
       const bar = h("span", { class: "bar" });
       bar.style.width = `${(100 * value) / most}%`;
       const track = h("span", { class: "track", "aria-hidden": "true" }, bar);
-      if (before && name in before) track.append(mark(before[name] / most));
+      if (before && Object.hasOwn(before, name)) track.append(mark(before[name] / most));
       const inside = [data(name, { class: "name" }), track, h("span", { class: "number" }, write(value))];
       const press = { type: "button", "aria-pressed": String(name === chosen), on: { click: () => choose(name) } };
       return h("li", {}, choose ? h("button", press, inside) : h("div", {}, inside));

@@ -1,6 +1,6 @@
 // What this page has changed, the last change first to be undone.
 
-import { Problem, get, post } from "./api.js";
+import { Problem, post } from "./api.js";
 import { refresh } from "./state.js";
 
 const done = [];
@@ -9,12 +9,13 @@ export const last = () => done.at(-1);
 
 /** Say what a text is: one that was learned gets this label, another is learned.  Null if nothing had to change. */
 export async function correct(text, label) {
-  const document = { texts: [text], labels: [label] };
-  const learned = await post("/v1/learn", document);
-  if (!learned.duplicates) return remember("learn", learned, text, label);
-  await post("/v1/unlearn", document);
-  const relabelled = await post("/v1/relabel", { texts: [text], to: label });
-  return relabelled.transaction === null ? null : remember("relabel", relabelled, text, label);
+  try {
+    const relabelled = await post("/v1/relabel", { texts: [text], to: label });
+    return relabelled.transaction === null ? null : await remember("relabel", relabelled, text, label);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.kind !== "conflict") throw error;
+  }
+  return remember("learn", await post("/v1/learn", { texts: [text], labels: [label] }), text, label);
 }
 
 export async function relabel(digest, label) {
@@ -29,16 +30,17 @@ export async function remember(kind, { transaction, changed, duplicates }, text 
   return change;
 }
 
-/** Take the last change of this page back; where others have changed something since, only that one. */
-export async function undo() {
-  const change = done.at(-1);
-  const { changes } = await get("/v1/log?limit=100");
-  const newest = changes.find((entry) => entry.undone === null);
-  if (newest?.number === change.transaction) await post("/v1/undo");
-  else if (change.kind === "learn" && change.text !== null) {
+/** Take a change of this page back, and no other, whatever was changed since. */
+export async function undo(change = last()) {
+  if (change.transaction === null) return change; // nothing had to change
+  try {
+    await post("/v1/undo", { transaction: change.transaction });
+  } catch (error) {
+    const isLearned = change.kind === "learn" && change.text !== null;
+    if (!(error instanceof Problem) || error.kind !== "changed-since" || !isLearned) throw error;
     await post("/v1/unlearn", { texts: [change.text], labels: [change.label] });
-  } else throw new Problem({ type: "changed-since", status: 409 });
-  done.pop();
+  }
+  done.splice(done.indexOf(change), 1);
   await refresh();
   return change;
 }

@@ -24,7 +24,7 @@ const made = {};
 
 function route() {
   const name = location.hash.replace(/^#\/?/, "");
-  return name in VIEWS ? name : "predict";
+  return Object.hasOwn(VIEWS, name) ? name : "predict";
 }
 
 function go({ focus = true } = {}) {
@@ -164,13 +164,13 @@ function listKeys() {
 function onKey(event) {
   const { target, key } = event;
   const isTyping = target.closest("input, textarea, select, dialog") !== null;
-  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (isTyping || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (key === "?") return listKeys();
   if (localStorage.getItem(KEYS_OFF)) return;
   if (key === "/") {
     event.preventDefault();
     current().focus?.();
-  } else if (key in LETTERS) location.hash = `#/${LETTERS[key]}`;
+  } else if (Object.hasOwn(LETTERS, key)) location.hash = `#/${LETTERS[key]}`;
   else current().key?.(key);
 }
 

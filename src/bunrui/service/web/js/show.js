@@ -27,7 +27,7 @@ export const wellFormed = (text) => text.replace(/\p{Surrogate}/gu, "\ufffd");
 
 /** How to write contributions: three figures after the point, more where all of them are small. */
 export function signed(values) {
-  const largest = Math.max(0, ...values.map(Math.abs));
+  const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const figures = largest >= 1 || !largest ? 3 : Math.min(2 - Math.floor(Math.log10(largest)), 15);
   return (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(figures);
 }

@@ -1,7 +1,7 @@
 // Audit: documents whose label the others do not believe, one by one.
 
 import { work } from "../api.js";
-import { last, relabel, undo } from "../changes.js";
+import { relabel, undo } from "../changes.js";
 import { data, h, replace } from "../dom.js";
 import { explanation, turned } from "../explanation.js";
 import { percent, t } from "../i18n.js";
@@ -18,7 +18,8 @@ export function create() {
   let suspects = [];
   let at = 0;
   let total = 0;
-  const done = []; // what was decided, to take it back: "keep" or "relabel"
+  let isBusy = false;
+  const done = []; // what was decided, to take it back: changes, and null where the label was kept
   const running = h("div");
   const card = h("div", { class: "card", tabindex: -1 });
   const locked = h("p", { class: "muted", t: "audit.readonly" });
@@ -27,7 +28,19 @@ export function create() {
   const kept = () => JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
   const keepAll = (digests) => sessionStorage.setItem(KEPT, JSON.stringify(digests));
 
-  const start = guarded(async () => {
+  /** A listener that does nothing while something is under way. */
+  const alone = (listener) =>
+    guarded(async (...parameters) => {
+      if (isBusy) return;
+      isBusy = true;
+      try {
+        await listener(...parameters);
+      } finally {
+        isBusy = false;
+      }
+    });
+
+  const start = alone(async () => {
     replace(card);
     const json = { kept: kept() };
     const found = await withProgress(running, (options) => work("/v1/audit", { json, ...options }));
@@ -110,18 +123,17 @@ export function create() {
     );
   }
 
-  const keep = guarded(async () => {
+  const keep = alone(async () => {
     keepAll([...kept(), suspects[at].digest]);
-    done.push("keep");
+    done.push(null);
     move(1);
   });
-  const change = guarded(async (label) => {
-    await relabel(suspects[at].digest, label);
-    done.push("relabel");
+  const change = alone(async (label) => {
+    done.push(await relabel(suspects[at].digest, label));
     move(1);
   });
-  const back = guarded(async () => {
-    if (done.at(-1) === "relabel" && last()) await undo();
+  const back = alone(async () => {
+    if (done.at(-1)) await undo(done.at(-1));
     else keepAll(kept().slice(0, -1));
     done.pop();
     move(-1);

@@ -11,6 +11,8 @@ const MOST_LABELS = 30; // that one word is weighed for
 const MOST_COLUMNS = 12;
 const TOP = 15;
 
+const timesIn = (counts, label) => (Object.hasOwn(counts, label) ? counts[label] : 0);
+
 export function create() {
   let seen = null; // when the classifier was last changed before the lists were made
   const input = h("input", { id: "word", type: "search", hint: "words.hint", autocomplete: "off", dir: "auto" });
@@ -33,7 +35,7 @@ export function create() {
     const [found] = (await get(address("/v1/words", { word }))).words;
     if (!found) return replace(answer, h("p", { t: ["words.none", { word: visible(word) }] }));
     const names = [...new Set([...Object.keys(found.counts), ...labels()])];
-    const weighed = names.sort((a, b) => (found.counts[b] ?? 0) - (found.counts[a] ?? 0)).slice(0, MOST_LABELS);
+    const weighed = names.sort((a, b) => timesIn(found.counts, b) - timesIn(found.counts, a)).slice(0, MOST_LABELS);
     const weights = await Promise.all(
       weighed.map(async (label) => (await get(address("/v1/words", { word, label }))).words[0]?.weight ?? 0),
     );
@@ -46,7 +48,7 @@ export function create() {
   function table(found, names, weights) {
     const write = signed(weights);
     const largest = Math.max(...weights.map(Math.abs));
-    const rows = names.map((name, k) => [name, found.counts[name] ?? 0, weights[k]]).sort((a, b) => b[2] - a[2]);
+    const rows = names.map((name, k) => [name, timesIn(found.counts, name), weights[k]]).sort((a, b) => b[2] - a[2]);
     return h(
       "table",
       { class: "contributions wide" },
@@ -107,7 +109,7 @@ export function create() {
       words.map(({ word, weight, counts }) => {
         const button = h(
           "button",
-          { type: "button", class: "feature run for", title: ["words.times", { weight, n: counts[name] ?? 0 }] },
+          { type: "button", class: "feature run for", title: ["words.times", { weight, n: timesIn(counts, name) }] },
           data(shown(word)),
         );
         button.style.setProperty("--depth", strength(weight, largest).toFixed(3));
