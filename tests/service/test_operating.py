@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 from tests.service.conftest import Server
 
@@ -69,6 +70,10 @@ def test_the_log_has_no_documents(server: Server) -> None:
     server.client.get(f"/v1/words?word={secret}")
     server.client.get(f"/{secret}")
     refused = server.client.post("/v1/relabel", json={"texts": [secret], "to": secret}).json()
+    for _ in range(100):  # the line comes after the answer
+        if refused["instance"] in server.log.read_text():
+            break
+        time.sleep(0.05)
     first, *lines = server.log.read_text().splitlines()
     assert first.startswith("serving ")
     entries = [json.loads(line) for line in lines]

@@ -86,6 +86,18 @@ def test_compare(own: Server) -> None:
     assert "nbsvm" in {row["model"] for row in more["rows"]}
 
 
+def test_who_must_know_the_token_to_ask_must_know_it_to_see_the_answer(own: Server) -> None:
+    started = own.client.post("/v1/audit")
+    where = own.url + started.headers["location"]
+    finished(own, started)
+    for method in ("GET", "DELETE"):
+        problem(httpx.request(method, where), 401, "no-token")
+    assert own.client.get(where).status_code == 200
+    curve = own.client.post("/v1/curve")
+    assert httpx.get(own.url + curve.headers["location"]).status_code == 200
+    finished(own, curve)
+
+
 def test_audit(own: Server) -> None:
     found = result(own, "/v1/audit")
     known = audit(TextClassifier(), TEXTS, LABELS)

@@ -30,6 +30,8 @@ class Job:
     ----------
     id : str
         Who knows it may look at the job, and cancel it.
+    is_private : bool
+        Whether its result shows documents.
     state : {"waiting", "running", "done", "failed", "cancelled"}
     done, total : int
         Documents; the total is None where that is not known.
@@ -37,13 +39,14 @@ class Job:
         Whether it changes the classifier: then it is done before the service stops.
     """
 
-    def __init__(self, kind: str, total: int | None, *, writes: bool = False) -> None:
+    def __init__(self, kind: str, total: int | None, *, writes: bool = False, is_private: bool = False) -> None:
         self.id = secrets.token_urlsafe(12)
         self.kind = kind
         self.state = "waiting"
         self.done = 0
         self.total = total
         self.writes = writes
+        self.is_private = is_private
         self.result: dict[str, Any] | None = None
         self.problem: Problem | None = None
         self._is_cancelled = False

@@ -57,7 +57,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
             empty.set_calibration(calibration)
             return work(empty, documents, job)
 
-        job = Job(kind, None)
+        job = Job(kind, None, is_private=f"/v1/{kind}" in PRIVATE)
         jobs.start(job, study)
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 

@@ -6,6 +6,7 @@ from fastapi import FastAPI, Request, Response
 
 from bunrui.service import schemas
 from bunrui.service.core import Service, answer
+from bunrui.service.jobs import Job
 from bunrui.service.openapi import described
 
 __all__ = ["add_working"]
@@ -23,20 +24,27 @@ _DONE = {
 def add_working(app: FastAPI, service: Service) -> None:
     """Add the routes."""
 
-    async def state(id: str) -> Response:
-        return answer(service.jobs.find(id).to_dict())
-
-    async def cancel(id: str) -> Response:
+    def find(id: str, request: Request) -> Job:
+        """A job; who must know the token to start it must know it here, too."""
         job = service.jobs.find(id)
+        if job.writes or job.is_private:
+            service.security.check_token(request.scope["bunrui.head"])
+        return job
+
+    async def state(id: str, request: Request) -> Response:
+        return answer(find(id, request).to_dict())
+
+    async def cancel(id: str, request: Request) -> Response:
+        job = find(id, request)
         job.cancel()
         return answer(job.to_dict())
 
     for path, what, example in (("/v1/evaluate/{id}", "an evaluation", _DONE), ("/v1/jobs/{id}", "work", _RUNNING)):
-        found = described(f"How far {what} is, and its result", schemas.Job, example, statuses=(404, 422))
+        found = described(f"How far {what} is, and its result", schemas.Job, example, statuses=(401, 404, 422))
         cancelled = example | {"state": "cancelled"}
         cancelled.pop("result", None)
         app.get(path, **found)(state)
-        app.delete(path, **described(f"Cancel {what}", schemas.Job, cancelled, statuses=(404, 422)))(cancel)
+        app.delete(path, **described(f"Cancel {what}", schemas.Job, cancelled, statuses=(401, 404, 422)))(cancel)
 
     @app.get(
         "/v1/token",
