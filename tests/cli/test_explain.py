@@ -195,3 +195,18 @@ def test_counts_of_many_labels_are_summed(run) -> None:
     Path("a.csv").write_text("text,label\n" + "".join(f"word w{k},label{k}\n" for k in range(9)))
     run("learn", "a.bunrui", "a.csv")
     assert "in all" in run("words", "a.bunrui", "label1").out
+
+
+def test_of_many_labels_the_largest_are_shown(run, tmp_path: Path) -> None:
+    rows = [f"word{n} common,label{n:02}\n" * (2 if n == 57 else 1) for n in range(60)]
+    (tmp_path / "many.csv").write_text("text,label\n" + "".join(rows))
+    assert run("learn", "many.bunrui", "many.csv").code == 0
+    code, out, err = run("words", "many.bunrui")
+    assert code == 0 and err == "10 labels with fewer documents are left out: name one to see its words\n"
+    assert "label57" in out and "label48" in out and "label49" not in out
+    assert len(json.loads(run("words", "many.bunrui", "--json").out)) == 60
+    out = run("info", "many.bunrui").out
+    assert "… 10 more with fewer documents: --json has them" in out and "label57" in out and "label58" not in out
+    (tmp_path / "test.csv").write_text("text,label\n" + "".join(f"word{n},other{n:03}\n" for n in range(101)))
+    out = run("evaluate", "many.bunrui", "test.csv").out
+    assert "… 61 more" in out and "\nother099" in out and "\nlabel00" not in out

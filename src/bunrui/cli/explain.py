@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bunrui.cli.console import interrupts, plain, show, to_json
+from bunrui.cli.console import interrupts, plain, say, show, to_json
 from bunrui.cli.options import Classifier, Model, UsageError, check_text
 from bunrui.cli.pages import check_page, write_page
 
@@ -23,6 +23,7 @@ __all__ = ["explain", "words"]
 
 _FEW_WORDS = 8
 _MANY_WORDS = 20
+_MOST_LABELS = 50  # of which a few words are shown: each takes a look at all counts
 _FEW_LABELS = 6  # columns of counts in a table
 
 
@@ -174,10 +175,14 @@ def _all_labels(classifier: TextClassifier, top: int, json: bool) -> None:
 
     from bunrui.rendering import shown
 
+    counts = classifier.counts
+    largest = sorted(classes, key=lambda name: (-counts.doc_count[counts.label_ids[name]], name))[:_MOST_LABELS]
     table = Table("label", "words")
-    for name in classes:
+    for name in sorted(largest):
         table.add_row(Text(plain(name)), Text("  ".join(shown(word.text) for word in classifier.words(name, top=top))))
     show(table)
+    if len(classes) > len(largest):
+        say(f"{len(classes) - len(largest):,} labels with fewer documents are left out: name one to see its words")
 
 
 def _as_dict(word: Word) -> dict[str, Any]:

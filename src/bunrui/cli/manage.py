@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compact", "export", "info", "merge", "set_", "slim"]
 
+_MOST_LABELS = 50
+
 
 def merge(
     file: Annotated[str, file_argument("FILE", "The classifier to add to; made if it is not there.")],
@@ -108,7 +110,10 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
     labels: dict[str, int] = known["labels"]
     widest = max((len(f"{n:,}") for n in labels.values()), default=0)
     rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}")]
-    rows += [("", f"{n:>{widest},}  {plain(label)}") for label, n in labels.items()]
+    largest = sorted(labels, key=lambda label: (-labels[label], label))[:_MOST_LABELS]
+    rows += [("", f"{n:>{widest},}  {plain(label)}") for label, n in labels.items() if label in set(largest)]
+    if len(labels) > len(largest):
+        rows.append(("", f"… {len(labels) - len(largest):,} more with fewer documents: --json has them"))
     kinds: dict[str, str] = known.get("columns", {})
     if kinds:
         rows.append(("columns", f"{len(kinds):,}"))

@@ -7,6 +7,7 @@ never obeyed: brackets are no markup, and characters that would move the cursor 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from rich.bar import Bar
@@ -29,6 +30,7 @@ _SHORTEST_LABEL = 4
 _BAR = 8
 _MOST_CLASSES = 20  # of a matrix
 _MOST_CONFUSIONS = 10  # of a list
+_MOST_ROWS = 100  # of a table: labels of many documents come first
 _NARROW = 72  # below it, columns have short names and there are no bars
 
 # Black is readable on all of these, and none is lost on a light or a dark screen.
@@ -141,14 +143,24 @@ class _Classes(NamedTuple):
                 cells.insert(3, Bar(1, 0, values[2] or 0, width=_BAR, color="green"))
             table.add_row(name, *cells, Text("" if support is None else f"{support:,}"), style=style)
 
+        listed = set(sorted((c.label for c in metrics.per_class), key=_by_size(metrics))[:_MOST_ROWS])
         for c in metrics.per_class:
-            style = "" if c.label in metrics.occurring else "dim"
-            add(label_text(c.label, label), [c.precision, c.recall, c.f1, c.accuracy], c.support, style)
+            if c.label in listed:
+                style = "" if c.label in metrics.occurring else "dim"
+                add(label_text(c.label, label), [c.precision, c.recall, c.f1, c.accuracy], c.support, style)
+        if len(listed) < len(metrics.labels):
+            table.add_row(Text(f"… {len(metrics.labels) - len(listed):,} more"), style="dim")
         table.add_section()
         add(Text("micro"), [*metrics.micro, None], metrics.n)
         add(Text("macro"), [*metrics.macro[:3], metrics.overall_accuracy], metrics.n)
         add(Text("F of means"), [None, None, metrics.macro.f1_of_means, None], None)
         yield table
+
+
+def _by_size(metrics: Metrics) -> Callable[[str], tuple[int, str]]:
+    """Labels of many documents first."""
+    support = {c.label: c.support for c in metrics.per_class}
+    return lambda label: (-support[label], label)
 
 
 class _Confusion(NamedTuple):
