@@ -12,6 +12,7 @@ import typer
 from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped, uninterrupted
 from bunrui.cli.memory import Memory
 from bunrui.cli.options import LabelledDocuments, LearnedAnalysis, UsageError
+from bunrui.cli.pages import check_folder
 from bunrui.engines.batches import texts_of
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def count(
 def _check_usage(shards: list[str], output: str, shard_id: str | None) -> None:
     if not output:
         raise UsageError("--output is empty: give the part a name.")
+    check_folder(output)
     if shard_id is not None and not shard_id.strip():
         raise UsageError("--shard-id is empty: give the shard a name.")
     if "-" in shards and shard_id is None:
