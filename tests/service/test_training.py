@@ -76,7 +76,14 @@ def test_columns_are_guessed(own: Server) -> None:
     ("name", "body", "columns", "text", "label", "labels"),
     [
         ("a.jsonl", JSONL, ["text", "labels"], "text", "labels", {"spam": 1, "ad": 1, "ham": 1}),
-        ("a.jsonl.gz", gzip.compress(JSONL, mtime=0), ["text", "labels"], "text", "labels", {"spam": 1, "ad": 1, "ham": 1}),
+        (
+            "a.jsonl.gz",
+            gzip.compress(JSONL, mtime=0),
+            ["text", "labels"],
+            "text",
+            "labels",
+            {"spam": 1, "ad": 1, "ham": 1},
+        ),
         ("a.tsv", b"n\tBody\tTopic\n1\tab c\tx\n2\td\ty\n", ["n", "Body", "Topic"], "Body", "Topic", {"x": 1, "y": 1}),
         (
             "a.parquet",
