@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
@@ -84,6 +85,7 @@ def explain(
 
 
 _TITLE = "bunrui explain"
+_HEADER = re.compile(rb"[A-Za-z][\w-]*:[ \t]")
 
 
 def _standard_input() -> str:
@@ -94,11 +96,12 @@ def _standard_input() -> str:
     data = sys.stdin.buffer.read()
     if not data:
         raise UsageError("the standard input is empty: give TEXT, or text on the standard input.")
-    from bunrui.documents import read
-    from bunrui.documents.sources import is_mail
+    if _HEADER.match(data):  # what may be a mail is read as `predict` reads it; to import that takes time
+        from bunrui.documents import read
+        from bunrui.documents.sources import is_mail
 
-    if is_mail(data):  # as `predict` reads it
-        return str(next(iter(read(io.BytesIO(data), format="eml", labelled=False)))["text"][0].as_py())
+        if is_mail(data):
+            return str(next(iter(read(io.BytesIO(data), format="eml", labelled=False)))["text"][0].as_py())
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
