@@ -258,6 +258,8 @@ def test_commands(
         assert [(entry.kind, entry.note) for entry in file.history()] == [
             ("learn", {"engine": "ray", "workers": 2, "blocks": 1})
         ]
+    assert main(["info", "clf.bunrui"]) == 0
+    assert "1: by ray, 2 workers" in capsys.readouterr().out
     assert main(["predict", "clf.bunrui", files, "--engine", "ray", "-o", "labels"]) == 0
     assert capsys.readouterr().err.startswith("predicted 140 documents into labels in ")
     check_rows(predicted(tmp_path / "labels"), documents, one)

@@ -137,6 +137,10 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("keeps", known["keep"]),
         ("size", size(known["size"])),
         ("changes", f"{known['transactions']:,}"),
+        *(
+            ("", f"{number}: by {done['engine']}, {done['workers']} workers")
+            for number, done in known["engines"].items()
+        ),
         ("created", _moment(known["created"])),
         ("changed", _moment(known["changed"])),
     ]

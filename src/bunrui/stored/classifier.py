@@ -347,6 +347,11 @@ class StoredClassifier(TextClassifier):
                 "pruned": store.pruned,
                 "size": store.size(),
                 "transactions": len(history),
+                "engines": {
+                    entry.number: {name: entry.note[name] for name in ("engine", "workers")}
+                    for entry in history
+                    if "engine" in entry.note and not entry.undone
+                },
                 "created": store.created,
                 "changed": max((entry.undone or entry.time for entry in history), default=store.created),
                 "format": FORMAT,
