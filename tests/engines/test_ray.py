@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -310,6 +311,29 @@ def test_a_bad_block_leaves_no_files(
     assert done and list((tmp_path / "labels").iterdir()) == []
     engine.predict(one, files, str(tmp_path / "labels"))
     check_rows(predicted(tmp_path / "labels"), documents, one)
+
+
+def test_who_is_interrupted_works_no_more(cluster: Cluster, files: str, one: TextClassifier, tmp_path: Path) -> None:
+    fill(cluster)
+    pids = tmp_path / "pids"
+    pids.mkdir()
+
+    def answers(_: TextClassifier) -> Any:
+        def answer(reader: Any, path: str) -> int:
+            if path.endswith("part-000000.parquet"):
+                while not any(pids.iterdir()):
+                    time.sleep(0.01)
+                raise DataError("the first one fails")
+            (pids / str(os.getpid())).touch()
+            time.sleep(600)
+            return 0
+
+        return answer
+
+    with pytest.raises(DataError, match="the first one fails"):
+        engine.predict_blocks(one, split(read(files, labelled=False), 1), str(tmp_path / "labels"), answers)
+    for pid in pids.iterdir():
+        assert not Path("/proc", pid.name).exists()
 
 
 def test_nothing_to_read(cluster: Cluster, tmp_path: Path) -> None:

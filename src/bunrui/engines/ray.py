@@ -273,8 +273,9 @@ def _completed(ray: Any, begun: Iterator[list[Any]], most: int) -> Generator[lis
             yield pending.pop(_first(ray, pending))
     finally:
         for ref in pending:
+            # By force: one that is interrupted in the middle of an import would go on with half a module.
             with suppress(Exception):  # whoever stops has a better reason
-                ray.cancel(ref)
+                ray.cancel(ref, force=True)
         if pending:  # what has begun may write a file yet
             with suppress(Exception):
                 ray.wait(list(pending), num_returns=len(pending), timeout=_PATIENCE)
