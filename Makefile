@@ -11,6 +11,7 @@ RUN := $(VENV)/bin/python
 
 # The stamps lie in their environments, so that deleting one is enough to have it made again.
 STAMP := $(VENV)/.installed
+CORE_STAMP := $(VENV)/.core-installed
 BENCH_STAMP := $(BENCH_VENV)/.installed
 DOCS_STAMP := $(DOCS_VENV)/.installed
 
@@ -21,7 +22,7 @@ DOCS_STAMP := $(DOCS_VENV)/.installed
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP) ## a tour of what bunrui does, on news in four languages
+demo: $(CORE_STAMP) ## a tour of what bunrui does, on news in four languages
 	$(VENV)/bin/bunrui demo
 
 test: $(STAMP) browser ## the tests, without the slow ones
@@ -47,10 +48,8 @@ check: $(STAMP) ## style, types and the direction of imports
 	$(RUN) -m mypy src
 	$(VENV)/bin/lint-imports --no-logo
 
-bench: $(BENCH_STAMP) ## speed, latency and memory beside other libraries, in an environment of its own
-	$(BENCH_VENV)/bin/python benchmarks/speed.py
-	$(BENCH_VENV)/bin/python benchmarks/latency.py
-	$(BENCH_VENV)/bin/python benchmarks/memory.py
+bench: $(BENCH_STAMP) ## speed, memory and accuracy beside other libraries, on one page; a quarter of an hour
+	$(BENCH_VENV)/bin/python benchmarks/page.py
 
 docs: $(DOCS_STAMP) ## the guide, as pages in build/guide; every warning is an error
 	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/python -m mkdocs build --strict
@@ -60,11 +59,17 @@ clean: ## remove caches and built files; the environments stay
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
+$(CORE_STAMP): pyproject.toml
+	@$(call make_venv,$(VENV))
+	@echo "Installing bunrui into $(VENV)."
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
 $(STAMP): pyproject.toml
 	@$(call make_venv,$(VENV))
 	@echo "Installing bunrui and its tools into $(VENV); the first time this takes minutes."
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[ja,zh,ko,serve,ray,dev]'
-	@touch $@
+	@touch $(CORE_STAMP) $@
 
 $(BENCH_STAMP): pyproject.toml benchmarks/requirements.txt
 	@$(call make_venv,$(BENCH_VENV))

@@ -1,6 +1,6 @@
 """The tests on every Python that bunrui supports.
 
-pip install nox && nox              3.11, 3.12 and 3.13, where they are installed
+pip install nox && nox              3.11, 3.12 and 3.13, where they are on the PATH (pyenv shell 3.11 3.12 3.13)
 nox --session tests-3.13 -- -k loo  one of them, and some tests
 """
 

@@ -7,6 +7,7 @@
 The folder is the argument, or the environment variable `BUNRUI_DATA`, or `shared/data` beside the repository.
 It holds one folder per corpus with `train.parquet` and `test.parquet` (columns `label` and `text`); SMS spam is one
 `all.parquet`, Enron spam six `enron*.parquet`, livedoor the official archive packed as `livedoor.tar.xz`.
+What is not there is looked for among those that `bunrui datasets fetch` has brought.
 
 Training rows come in a seeded random order (NumPy, `default_rng(0)`): IMDB and 20 Newsgroups are stored class by class,
 which takes Vowpal Wabbit from .877 to .500 and fastText from .859 to .846 on IMDB, and flatters counters that like
@@ -29,6 +30,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+from bunrui import datasets
+from bunrui.errors import BunruiError
 
 SEED = 0
 OFFICIAL, HELD_OUT, GENERATED = "official", "80/20, default_rng(0).permutation", "80/20, generated"
@@ -70,8 +74,8 @@ def load(name: str, folder: str | Path | None = None) -> Corpus:
     read, split = CORPORA[name]
     home = data_folder(folder) / name
     try:
-        train, test = read(home)
-    except FileNotFoundError as error:
+        train, test = read(home) if home.is_dir() else _fetched(FETCHED.get(name, name), split)
+    except (FileNotFoundError, BunruiError) as error:
         raise FileNotFoundError(
             f"corpus {name!r} is not in {home} ({error}). Put it there, name another folder with BUNRUI_DATA, "
             "or use zipf_en or zipf_ja, which are generated."
@@ -99,6 +103,13 @@ def _held_out(table: pa.Table) -> tuple[pa.Table, pa.Table]:
     order = np.random.default_rng(SEED).permutation(table.num_rows)
     border = table.num_rows * 8 // 10
     return table.take(order[:border]), table.take(order[border:])
+
+
+def _fetched(name: str, split: str) -> tuple[pa.Table, pa.Table]:
+    """A corpus of `bunrui datasets`, in its official split or in ours."""
+    if split == OFFICIAL:
+        return datasets.load(name, "train"), datasets.load(name, "test")
+    return _held_out(datasets.load(name))
 
 
 def _sms(home: Path) -> tuple[pa.Table, pa.Table]:
@@ -135,6 +146,7 @@ CORPORA: dict[str, tuple[Reader, str]] = {
     "enron_spam": (_enron, HELD_OUT),
     "twitter_samples": (_official, OFFICIAL),
 }
+FETCHED = {"ag_news": "agnews", "sms_spam": "sms", "enron_spam": "enron"}  # where `bunrui datasets` has other names
 
 
 # Generated text. Word r of the vocabulary is drawn with probability ~ 1/(r + 2.7) (Zipf-Mandelbrot); one word in

@@ -2,8 +2,8 @@
 
     python benchmarks/latency.py [--json]
 
-river does the same, where it is installed.  Medians; a prediction comes right after the learning of a document, so that
-no table of weights can be kept.
+river and scikit-learn (`partial_fit` on hashed words) do the same, where they are installed.  Medians; a prediction
+comes right after the learning of a document, so that no table of weights can be kept.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from bunrui.kernel import compile as kernels
 
 WORDS = 80
 ROUNDS = 400
+SLOW = 40
 
 
 def documents() -> tuple[list[str], list[str], list[str], list[str]]:
@@ -62,10 +63,8 @@ def predict_one(clf: TextClassifier, text: str) -> None:
     clf.predict([text])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+def measure() -> list[dict[str, Any]]:
+    """A row for each peer."""
     kernels.force("compiled")
     train_texts, train_labels, texts, labels = documents()
     rows: list[dict[str, Any]] = []
@@ -75,14 +74,40 @@ def main() -> None:
             if learned:
                 clf.learn(train_texts, train_labels)
             took = medians(partial(learn_one, clf), partial(predict_one, clf), texts, labels)
-            name = f"bunrui, {model}, {analyzer}"
-            rows.append({"peer": name, "learned before": learned, "learn ms": took[0], "predict ms": took[1]})
+            rows.append(_row(f"bunrui, {model}, {analyzer}", took, learned))
     if importlib.util.find_spec("river"):
         from river import feature_extraction, naive_bayes
 
         model = feature_extraction.BagOfWords() | naive_bayes.MultinomialNB()
-        took = medians(model.learn_one, model.predict_one, texts, labels)
-        rows.append({"peer": "river", "learned before": 0, "learn ms": took[0], "predict ms": took[1]})
+        rows.append(_row("river", medians(model.learn_one, model.predict_one, texts, labels)))
+    if importlib.util.find_spec("sklearn"):
+        rows.append(_row("scikit-learn", medians(*_hashed(sorted(set(labels))), texts[:SLOW], labels[:SLOW])))
+    return rows
+
+
+def _hashed(classes: list[str]) -> tuple[Callable[[str, str], object], Callable[[str], object]]:
+    """Learn and predict of scikit-learn, whose `partial_fit` needs features of a fixed width."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+    from sklearn.naive_bayes import MultinomialNB
+
+    vectorizer = HashingVectorizer(n_features=1 << 18, alternate_sign=False, norm=None)
+    model = MultinomialNB().partial_fit(vectorizer.transform(["a"]), classes[:1], classes)
+
+    def learn(text: str, label: str) -> None:
+        model.partial_fit(vectorizer.transform([text]), [label])
+
+    return learn, lambda text: model.predict(vectorizer.transform([text]))
+
+
+def _row(peer: str, took: tuple[float, float], learned: int = 0) -> dict[str, Any]:
+    return {"peer": peer, "learned before": learned, "learn ms": took[0], "predict ms": took[1]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows = measure()
     if options.json:
         print(json.dumps(rows))
         return

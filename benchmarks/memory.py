@@ -17,7 +17,7 @@ import stopwatch
 from bunrui import TextClassifier
 
 
-def run(megabytes: int, analyzer: str) -> dict[str, float]:
+def measure(megabytes: int, analyzer: str = "words") -> dict[str, float]:
     """Learn and predict a stream of so many megabytes; peaks in MB."""
     clf = TextClassifier(analyzer=analyzer)
     report: dict[str, float] = {}
@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--analyzer", default="words")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    report = stopwatch.isolated(run, options.megabytes, options.analyzer)
+    report = stopwatch.isolated(measure, options.megabytes, options.analyzer)
     if options.json:
         print(json.dumps(report))
         return

@@ -17,7 +17,9 @@ import importlib.metadata
 import importlib.util
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -118,8 +120,9 @@ class FastText(Peer):
     module = "fasttext"
     distribution = "fasttext-numpy2-wheel"
     threads = ("all", "1")
-    note = "white space; learns from its file"
+    note = "words are what white space separates; learns from its own file"
     lines = str.maketrans({"\n": " ", "\r": " "})
+    options: Mapping[str, float] = {}
 
     def prepare(self, texts: list[str], labels: list[str]) -> None:
         """Write the training file; labels are numbered, because one with a space would be cut."""
@@ -136,11 +139,20 @@ class FastText(Peer):
         import fasttext
 
         n = 2 if self.features == "words2" else 1
-        self.model = fasttext.train_supervised(self.file, wordNgrams=n, thread=os.cpu_count() or 1, verbose=0)
+        threads = os.cpu_count() or 1
+        self.model = fasttext.train_supervised(self.file, wordNgrams=n, thread=threads, verbose=0, **self.options)
 
     def predict(self, texts: list[str]) -> list[str]:
         answers, _ = self.model.predict([text.translate(self.lines) for text in texts])
         return [self.labels[int(answer[0].removeprefix("__label__"))] for answer in answers]
+
+
+class FastTextLonger(FastText):
+    """With the learning rate and the epochs of fastText's own example, `train_supervised.py`."""
+
+    name = "fastText, lr 1, 25 epochs"
+    supports = ("words",)
+    options: Mapping[str, float] = MappingProxyType({"lr": 1.0, "epoch": 25})
 
 
 class River(Peer):
@@ -184,7 +196,7 @@ class VowpalWabbit(Peer):
     module = "vowpalwabbit"
     distribution = "vowpalwabbit"
     threads = ("2", "1")
-    note = "white space; learns from its file"
+    note = "words are what white space separates; learns from its own file"
     plain = str.maketrans({":": " ", "|": " ", "\n": " ", "\r": " "})
 
     def prepare(self, texts: list[str], labels: list[str]) -> None:
@@ -295,5 +307,30 @@ class BunruiParquet(Bunrui):
         return [label for batch in batches for label in self.model.predict(batch["text"])]
 
 
-_PEERS = (ScikitLearn, FastText, River, VowpalWabbit, Polars, Bunrui, BunruiArrow, BunruiParquet)
+class BunruiDefaults(Bunrui):
+    """`TextClassifier()` as it comes: other features and another model than those of the others."""
+
+    name = "bunrui, defaults"
+    takes = "arrow"
+    supports = ("words", "ja")
+    note = "its own features and model"
+
+    def _new(self) -> Any:
+        from bunrui import TextClassifier
+
+        return TextClassifier()
+
+
+_PEERS = (
+    ScikitLearn,
+    FastText,
+    FastTextLonger,
+    River,
+    VowpalWabbit,
+    Polars,
+    Bunrui,
+    BunruiArrow,
+    BunruiParquet,
+    BunruiDefaults,
+)
 PEERS: dict[str, type[Peer]] = {peer.name: peer for peer in _PEERS}

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import corpora
 import peers
@@ -32,33 +34,48 @@ def main() -> None:
     parser.add_argument("--folder", help="where the corpora are")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    work = [
+        (corpus, features)
+        for corpus, features in ([*WORK, *GENERATED] if options.corpora else chosen(options.folder))
+        if not options.corpora or corpus in options.corpora.split(",")
+        if not options.features or features in options.features.split(",")
+    ]
     names = _listed(options.peers, peers.PEERS)
+    rows, versions = measure(work, names, folder=options.folder, repeats=options.repeats, budget=options.budget)
+    table.emit(rows, versions, as_json=options.json)
+
+
+def measure(
+    work: Sequence[tuple[str, str]], names: Iterable[str] = tuple(peers.PEERS), **options: Any
+) -> tuple[list[table.Row], dict[str, str]]:
+    """The rows of these peers on this work, and the versions of those that could run."""
     rows: list[table.Row] = []
     versions: dict[str, str] = {}
-    for corpus, features in _work(options):
+    for corpus, features in work:
         for name in names:
             peer = peers.PEERS[name](features)
             if why := peer.available():
                 print(f"{corpus}, {features}: {why}", file=sys.stderr)
                 continue
-            versions[name] = peer.version() or "?"
+            versions[peer.distribution] = peer.version() or "?"
             print(f"{corpus}, {features}: {name} …", file=sys.stderr)
-            done = stopwatch.trial(
-                type(peer), corpus, features, folder=options.folder, repeats=options.repeats, budget=options.budget
-            )
-            rows += table.rows_of(done)
-    table.emit(rows, versions, as_json=options.json)
+            rows += table.rows_of(stopwatch.trial(type(peer), corpus, features, **options))
+    return rows, versions
 
 
-def _work(options: argparse.Namespace) -> list[tuple[str, str]]:
-    try:
-        corpora.load("imdb", options.folder)
-        work = WORK
-    except FileNotFoundError:
-        print("no corpora found: using generated text", file=sys.stderr)
-        work = GENERATED
-    chosen, features = (options.corpora or "").split(","), (options.features or "").split(",")
-    return [(c, f) for c, f in work if chosen in ([""], [c]) or c in chosen if features == [""] or f in features]
+def chosen(folder: str | None = None) -> tuple[tuple[str, str], ...]:
+    """The public corpora that there are, or the generated ones."""
+    there = []
+    for corpus, features in WORK:
+        try:
+            corpora.load(corpus, folder)
+        except FileNotFoundError as error:
+            print(error, file=sys.stderr)
+        else:
+            there.append((corpus, features))
+    if not there:
+        print("using generated text", file=sys.stderr)
+    return tuple(there) or GENERATED
 
 
 def _listed(given: str | None, known: dict[str, type[peers.Peer]]) -> list[str]:

@@ -4,12 +4,11 @@
     emit(rows, versions, as_json=False)
 
 A ratio is a rate divided by that of scikit-learn on the same corpus, features and task in the same run; where
-scikit-learn did not run there is no ratio. The JSON can be shown again as a table: `python table.py run.json`.
+scikit-learn did not run there is no ratio.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -124,63 +123,58 @@ def emit(rows: list[Row], versions: Mapping[str, str], *, as_json: bool = False)
     if as_json:
         sys.stdout.write(json.dumps(run, indent=2, ensure_ascii=False) + "\n")
     else:
-        # A pipe has no width of its own, and twelve columns do not fit into the usual 80.
-        show(run, Console() if sys.stdout.isatty() else Console(width=140))
+        screen = console()
+        screen.print(rates(run))
+        screen.print(origin(run))
 
 
-def show(run: Mapping[str, Any], console: Console) -> None:
-    """The run of `as_dict` as a table, a rule between one corpus, feature set or task and the next."""
-    table = Table(caption=_caption(run), caption_justify="left")
-    for heading in ("corpus", "features", "task", "peer"):
+def console() -> Console:
+    """Of stdout; a pipe has no width of its own, and the tables do not fit into the usual 80."""
+    return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def rates(run: Mapping[str, Any]) -> Table:
+    """The rows of a run, one line for each peer, in a section for each corpus and kind of features."""
+    lines: dict[tuple[str, str, str], dict[str, Mapping[str, Any]]] = {}
+    for row in run["rows"]:
+        lines.setdefault((row["corpus"], row["features"], row["peer"]), {})[row["task"]] = row
+    needs = {key: needed(tasks["learn"]) for key, tasks in lines.items()}
+    notes = dict.fromkeys(f"{row['peer']}: {row['note']}" for row in run["rows"] if row["note"])
+    table = Table(caption="\n".join(notes), caption_justify="left")
+    for heading in ("corpus", "features", "peer"):
         table.add_column(heading)
-    for heading in ("MB/s", f"× {BASELINE}", "seconds", "best of", "accuracy", "peak MB"):
+    for heading in ("learn MB/s", "×", "predict MB/s", "×", "accuracy", "memory MB", "×", "threads"):
         table.add_column(heading, justify="right")
-    for heading in ("threads", "note"):
-        table.add_column(heading)
-    previous = None
-    for row in sorted(run["rows"], key=lambda row: (row["corpus"], row["features"], row["task"])):
-        group = row["corpus"], row["features"], row["task"]
-        if previous not in {None, group}:
+    previous: tuple[str, ...] = ()
+    for (*group, peer), tasks in lines.items():
+        both = [tasks.get(task, {}) for task in ("learn", "predict")]
+        need, base = needs[*group, peer], needs.get((*group, BASELINE))
+        if previous and tuple(group) != previous:
             table.add_section()
         table.add_row(
-            *(group if group != previous else ("", "", "")),
-            row["peer"],
-            _number(row["mb_per_s"], 1),
-            _number(row["ratio"], 2),
-            _number(row["seconds"], 3),
-            str(row["best_of"]),
-            _number(row["accuracy"], 4),
-            _number(row["peak_mb"], 0),
-            row["threads"],
-            row["note"],
+            *(("", "") if tuple(group) == previous else group),
+            peer,
+            *(_number(row.get(of), 1) for row in both for of in ("mb_per_s", "ratio")),
+            _number(both[1].get("accuracy"), 4),
+            _number(need, 0),
+            _number(None if base is None else need / base, 2),
+            "/".join(dict.fromkeys(row["threads"] for row in tasks.values())),
         )
-        previous = group
-    console.print(table)
+        previous = tuple(group)
+    return table
+
+
+def needed(row: Mapping[str, Any]) -> float:
+    """Megabytes that learning took at its peak beside libraries and data; at least one, below which nothing is told."""
+    return max(float(row["peak_mb"] - row["loaded_mb"]), 1.0)
 
 
 def _number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
-def _caption(run: Mapping[str, Any]) -> str:
+def origin(run: Mapping[str, Any]) -> str:
+    """Where the run comes from: machine and versions."""
     host = run["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in run["versions"].items())
     return f"{host['processor']}, {host['cores']} cores, {host['memory_gb']} GB, Python {host['python']}\n{versions}"
-
-
-def main() -> None:
-    """Show a stored run as it was measured, with its own machine and versions."""
-    parser = argparse.ArgumentParser(description="Show a stored run of the benchmarks.")
-    parser.add_argument("run", type=argparse.FileType(encoding="utf-8"), help="JSON file of a run, or - for stdin")
-    parser.add_argument("--json", action="store_true", help="write it as JSON again, indented")
-    arguments = parser.parse_args()
-    run = json.load(arguments.run)
-    if arguments.json:
-        sys.stdout.write(json.dumps(run, indent=2, ensure_ascii=False) + "\n")
-    else:
-        # A pipe has no width of its own, and twelve columns do not fit into the usual 80.
-        show(run, Console() if sys.stdout.isatty() else Console(width=140))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,116 @@
+"""The page of the benchmarks: a small run, and what is said of one that fell behind the record."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import importlib
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from bunrui import datasets
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+N_DOCS = 40
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(BENCHMARKS)
+        yield importlib.import_module("page")
+
+
+@pytest.fixture(scope="module")
+def run(page: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Learned and predicted by scikit-learn and bunrui, each in a process of its own."""
+    folder = tmp_path_factory.mktemp("corpora")
+    (folder / "imdb").mkdir()
+    rows = {"label": ["good", "bad"] * (N_DOCS // 2), "text": ["a fine film", "a dull film"] * (N_DOCS // 2)}
+    for split in ("train", "test"):
+        pq.write_table(pa.table(rows), folder / "imdb" / f"{split}.parquet")
+    names = ("scikit-learn", "bunrui, Arrow")
+    rows_, versions = page.speed.measure([("imdb", "words")], names, folder=str(folder), repeats=2)
+    one = {"learned before": 0, "learn ms": 1.0, "predict ms": 2.0}
+    return {
+        **page.table.as_dict(rows_, versions),
+        "latency": [{"peer": "river", **one}, {"peer": "bunrui, multinomial", **one}],
+        "stream": {"megabytes": 500.0, "features": 9, "learn peak MB": 250.0, "predict peak MB": 240.0},
+    }
+
+
+def printed(show: Any, *args: Any) -> tuple[Any, str]:
+    out = io.StringIO()
+    return show(*args, Console(file=out, width=140)), out.getvalue()
+
+
+def test_examples(page: ModuleType) -> None:
+    for module in (page.regression, page.table):
+        assert doctest.testmod(module).attempted > 0
+
+
+def test_the_page(page: ModuleType, run: dict[str, Any]) -> None:
+    _, text = printed(page.show, run)
+    assert "scikit-learn " + run["versions"]["scikit-learn"] in text
+    lines = [line for line in text.splitlines() if "bunrui, Arrow" in line]
+    assert len(lines) == 1 and "1.0000" in lines[0]
+    assert "peak 250 MB while learned" in text
+
+
+def test_the_record_is_the_run(page: ModuleType, run: dict[str, Any]) -> None:
+    read = json.loads(page.written(run))
+    assert read == run
+    assert {name.partition(":")[0] for name in page.regression.figures(read)} == {
+        "learn, times scikit-learn",
+        "predict, times scikit-learn",
+        "accuracy",
+        "memory, scikit-learn's over ours",
+        "learn one, river's time over ours",
+        "predict one, river's time over ours",
+        "memory, a stream over its peak",
+    }
+
+
+def test_what_fell_counts_on_the_same_machine(page: ModuleType, run: dict[str, Any]) -> None:
+    assert printed(page.compare, run, run) == (False, "No figure is behind the record.\n")
+    slower = copy.deepcopy(run)
+    for row in slower["rows"]:
+        if row["peer"] == "bunrui, Arrow" and row["task"] == "learn":
+            row["ratio"] /= 2
+    falls, text = printed(page.compare, slower, run)
+    assert falls and "fell learn, times scikit-learn: imdb, words, bunrui, Arrow" in text
+    slower["machine"] = run["machine"] | {"processor": "another"}
+    falls, text = printed(page.compare, slower, run)
+    assert not falls and "another machine" in text and "fell learn" in text
+
+
+def test_accuracy_counts_anywhere(page: ModuleType, run: dict[str, Any]) -> None:
+    worse = copy.deepcopy(run)
+    worse["machine"] = run["machine"] | {"cores": -1}
+    for row in worse["rows"]:
+        if row["accuracy"] is not None:
+            row["accuracy"] -= 0.01
+    falls, text = printed(page.compare, worse, run)
+    assert falls and "accuracy: imdb, words, bunrui, Arrow: 0.99, recorded 1" in text
+
+
+def test_a_corpus_that_was_fetched(page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUNRUI_DATASETS", str(tmp_path / "cache"))
+    with pytest.raises(FileNotFoundError, match="bunrui datasets fetch sms"):
+        page.speed.corpora.load("sms_spam", tmp_path / "none")
+    with zipfile.ZipFile(tmp_path / "sms.zip", "w") as archive:
+        archive.writestr("SMSSpamCollection", "ham\tsee you at noon\nspam\tfree pills\n" * 10)
+    datasets.fetch("sms", source=tmp_path / "sms.zip")
+    corpus = page.speed.corpora.load("sms_spam", tmp_path / "none")
+    assert (corpus.train.num_rows, corpus.test.num_rows) == (16, 4)
+    assert set(corpus.train["text"].to_pylist()) == {"see you at noon", "free pills"}
