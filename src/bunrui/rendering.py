@@ -332,6 +332,17 @@ def _html(explanation: Explanation) -> str:
     return f"<div style='{_FRAME}'>{''.join(parts)}</div>"
 
 
+def html_legend(explanation: Explanation) -> str:
+    """A line of HTML that says what the signs and colours of `Explanation.to_html` mean."""
+    label, *other = (f"<bdi>{_escape(name)}</bdi>" for name, _ in _header(explanation))
+    blue, orange = (f"<span style='{_background(sign, 1)}{_CHIP}'>" for sign in (1, -1))
+    against, total = (f"for {other[0]}", "difference of the scores") if other else ("against it", "score")
+    return (
+        f"{blue}+ blue</span> speaks for {label}, {orange}− orange</span> {against}; the deeper, the more. "
+        f"The values add up to the {total}."
+    )
+
+
 _FRAME = "color:inherit;background:none;line-height:1.6;unicode-bidi:isolate;text-align:start"
 _CHIP = "padding:.1em .4em;border-radius:.3em"
 _TEXT = "white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;margin:0 0 .8em"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import re
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import bunrui
+from bunrui.cli.audit import _table
 
 SPAM = ["cheap pills now", "pills for you", "cheap money now", "win money", "win pills"]
 HAM = ["meeting at noon", "see you at noon", "lunch at noon", "the meeting is late", "lunch with you"]
@@ -42,6 +46,26 @@ def test_lines(run, rows: list[tuple[str, str]]) -> None:
     assert 0 <= float(share) < 0.5 and set(words.split("  ")) & {"cheap", "money", "now"}
     n = int(err.split()[0])
     assert n > 2 and err == f"{n} of 10 documents have a label that is not the likeliest; the first 2 are listed\n"
+
+
+def test_a_terminal_has_a_header(run, rows: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    write("train.csv", [*rows, (rows[0][0], "ham")])
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    lines = re.sub(r"\x1b\[[\d;]*m", "", run("audit", "train.csv").out).splitlines()
+    head = " ".join(lines[:2])
+    assert all(name in head for name in ("P(label)", "label", "suggested", "where", "against", "text"))
+    assert ["copies", "labels", "where", "text"] in [line.split() for line in lines] and max(map(len, lines)) <= 80
+
+
+def test_a_narrow_table_cuts_no_words() -> None:
+    words = ["が衝", "が衝突", "とな", "めと", "めとな"]
+    console = Console(width=80, file=io.StringIO(), force_terminal=False)
+    row = ("0.0284", "society", "world", "news.jsonl", "  ".join(words), "高速道路でトラックと乗用車が衝突した。" * 2)
+    names = ("P(label)", "label", "suggested", "where", "against the label", "text")
+    console.print(_table(names, [row], long=names[-2:]))
+    shown = console.file.getvalue().split()
+    assert [word for word in shown if word in words] == words and shown[-3].endswith("…")
 
 
 def test_a_classifier(run, file: str) -> None:
@@ -144,12 +168,15 @@ def test_write_edit_and_apply(run, file: str, rows: list[tuple[str, str]]) -> No
     assert (code, out) == (0, "")
     with open("fixes.csv", encoding="utf-8-sig", newline="") as written:
         found = list(csv.DictReader(written))
-    told = f"wrote {len(found)} documents into fixes.csv: change the column label, then --apply it\n"
+    told = f"wrote {len(found)} documents into fixes.csv: change the column label where it is wrong, then --apply it\n"
     assert err.startswith(told)
     assert all(row["label"] == row["given"] and len(row["digest"]) == 32 for row in found)
     assert next(row for row in found if row["text"] == "cheap money now")["suggested"] == "spam"
 
-    same = "every label of fixes.csv is the given one: nothing was changed\n"
+    same = (
+        "every label of fixes.csv is the given one: nothing was changed. Put the right one into the column label where "
+        "it is wrong (the column suggested has a proposal), and --apply it again\n"
+    )
     assert run("audit", file, "--apply", "fixes.csv") == (0, "", same)
     edit("fixes.csv", {"cheap money now": "spam", "lunch at noon": "ham"})
     assert run("audit", file, "--apply", "fixes.csv") == (

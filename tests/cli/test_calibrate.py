@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,6 +14,10 @@ import bunrui
 
 ROWS = ["cheap pills,spam", "pills now,spam", "meeting at noon,ham", "lunch at noon,ham", "see you,ham"]
 FEW = "warning: that is few: below 100 documents, probabilities stay rough\n"
+WORSE = (
+    "warning: on these documents the probabilities are worse with it than without: too few were predicted wrongly to "
+    "learn from. 'bunrui evaluate {0} TEST' tells how it is on others; 'bunrui undo {0}' takes it back\n"
+)
 
 
 @pytest.fixture
@@ -20,13 +25,15 @@ def big(run, tmp_path: Path) -> Path:
     """A classifier of 200 mails, calibrated, in big.bunrui."""
     (tmp_path / "big.csv").write_text("\n".join(["text,label", *ROWS * 40, ""]))
     assert run("learn", "big.bunrui", "big.csv").code == 0
-    assert run("calibrate", "big.bunrui").err == "calibrated big.bunrui on 200 documents\n"
+    assert run("calibrate", "big.bunrui").err == (
+        "calibrated big.bunrui on 200 documents\n" + WORSE.format("big.bunrui")  # all of them are right
+    )
     return tmp_path / "big.bunrui"
 
 
 def test_a_table(run, mail: Path) -> None:
     code, out, err = run("calibrate", "mail.bunrui")
-    assert (code, err) == (0, "calibrated mail.bunrui on 4 documents\n" + FEW)
+    assert (code, err) == (0, "calibrated mail.bunrui on 4 documents\n" + FEW + WORSE.format("mail.bunrui"))
     assert [line.split()[:-2] for line in out.splitlines()] == [[], ["ECE"], ["log", "loss"]]
     assert re.fullmatch(r" +before +after\nECE( +\d\.\d{4}){2}\nlog loss( +\d\.\d{4}){2}\n", out)
 
@@ -38,11 +45,53 @@ def test_json(run, mail: Path) -> None:
     assert set(known) == {"n_docs", "model", "ece_before", "ece_after", "log_loss_before", "log_loss_after"}
 
 
+def test_no_warning_where_it_gets_better(run, tmp_path: Path) -> None:
+    """A word that says nothing, and documents of several lengths that are all too sure."""
+    rows = [f"{'noon ' * (1 + n % 7)}{'pills' if n % 3 else 'lunch'},{'spam' if n % 2 else 'ham'}" for n in range(120)]
+    (tmp_path / "even.csv").write_text("\n".join(["text,label", *rows, ""]))
+    run("learn", "even.bunrui", "even.csv")
+    code, out, err = run("calibrate", "even.bunrui", "--json")
+    known = json.loads(out)
+    assert (code, err) == (0, "calibrated even.bunrui on 120 documents\n")
+    assert known["log_loss_after"] < known["log_loss_before"]
+
+
+def test_what_looks_worse_is_kept_and_can_be_taken_back(run, mail: Path) -> None:
+    known = json.loads(run("calibrate", "mail.bunrui", "--json").out)
+    assert known["ece_after"] > known["ece_before"] and known["log_loss_after"] > known["log_loss_before"]
+    with bunrui.open(mail) as clf:
+        assert clf.is_calibrated
+    assert run("undo", "mail.bunrui") == (0, "", "took back the calibration: mail.bunrui has none now\n")
+    with bunrui.open(mail) as clf:
+        assert clf.calibration is None and clf.counts.n_docs == 4
+
+
+@pytest.mark.data
+def test_what_looks_worse_on_few_documents_is_better_on_others(data_folder: Path) -> None:
+    from bunrui.evaluation.probabilistic import log_loss
+    from bunrui.selection import calibrate
+
+    table = pq.read_table(data_folder / "sms_spam" / "all.parquet")
+    n_worse = 0
+    for seed in range(20):
+        part = table.take(np.random.default_rng(seed).permutation(table.num_rows)[:1040])
+        texts, labels = part["text"].to_pylist(), part["label"].to_pylist()
+        clf = bunrui.TextClassifier().learn(texts[:40], labels[:40])
+        own = np.array(labels[40:])[:, None] == np.array(clf.classes_)
+        before = log_loss(own, clf.predict_proba(texts[40:]))
+        known = calibrate(clf, texts[:40], labels[:40])
+        if known.ece_after > known.ece_before and known.log_loss_after > known.log_loss_before:
+            n_worse += 1
+            assert log_loss(own, clf.predict_proba(texts[40:])) < before
+    assert n_worse > 3
+
+
 def test_learn_and_calibrate(run, mail: Path) -> None:
     code, out, err = run("learn", "mail.bunrui", "mail.csv", "--calibrate")
     assert (code, out) == (0, "")
     assert err.splitlines()[0] == "learned 4 documents of 2 labels into mail.bunrui in T"
-    assert err.splitlines()[-2] == "calibrated mail.bunrui on 8 documents"
+    assert err.splitlines()[-3] == "calibrated mail.bunrui on 8 documents"
+    assert err.endswith(FEW + WORSE.format("mail.bunrui"))
     with bunrui.open(mail) as clf:
         assert clf.is_calibrated
 

@@ -16,6 +16,10 @@ os.environ["TERM"] = "xterm"
 from bunrui.cli import main
 sys.exit(main())
 """
+TIED = (
+    "3 of the 3 other rows are tied with the first on {} documents: take the simplest, {}, or compare on more "
+    "documents\n"
+)
 FEW = ("--models", "binary,multinomial", "--analyzers", "universal,words:2")
 
 
@@ -28,9 +32,9 @@ def news(run, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_table_on_stdout_and_nothing_else(run, news: Path) -> None:
+def test_a_table_on_stdout_and_which_to_take_on_stderr(run, news: Path) -> None:
     code, out, err = run("compare", "news.jsonl", *FEW)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, TIED.format(100, "binary with universal"))
     lines = out.splitlines()
     assert lines[0] == "100 documents, predicted each of 5 parts by the others"
     assert lines[1].split() == [
@@ -39,6 +43,32 @@ def test_a_table_on_stdout_and_nothing_else(run, news: Path) -> None:
     ]
     rows = [line for line in lines if line.startswith(("binary", "multinomial"))]
     assert len(rows) == 4 and " first " in rows[0] and all(" tied +" in row or " lost +" in row for row in rows[1:])
+
+
+def test_one_row_is_no_choice(run, news: Path) -> None:
+    assert run("compare", "news.jsonl", "--models", "binary", "--analyzers", "words").err == ""
+
+
+def test_one_row_that_is_better(run, tmp_path: Path) -> None:
+    """The order of two words is all that there is to see."""
+    rows = ["cold then hot,x", "hot then cold,y"] * 50
+    Path("order.csv").write_text("\n".join(["text,label", *rows, ""]))
+    err = run("compare", "order.csv", "--models", "multinomial", "--analyzers", "words:2,words").err
+    assert err.endswith("\nthe first, multinomial with words 1–2, is better than the other\n")
+    err = run("compare", "order.csv", "--models", "multinomial,binary", "--analyzers", "words:2,words").err
+    told = (
+        "1 of the 3 other rows is tied with the first on 100 documents: take the simplest, multinomial with words 1–2, "
+    )
+    assert told in err
+
+
+def test_the_default_is_the_simplest_and_a_baseline_is_not_taken(run, news: Path) -> None:
+    options = ["--models", "bernoulli,binary-complement", "--analyzers", "universal,words", "--baselines"]
+    code, out, err = run("compare", "news.jsonl", *options)
+    n_tied = sum(" tied +" in line for line in out.splitlines())
+    assert code == 0 and n_tied > 2 and "LinearSVC" in out
+    assert err.startswith(f"{n_tied} of the 5 other rows are tied with the first on 100 documents: ")
+    assert "take the simplest, binary-complement with universal, or compare" in err
 
 
 def test_json(run, news: Path) -> None:
@@ -105,7 +135,8 @@ def test_test_documents_that_are_learned_too(run, news: Path) -> None:
     lines = news.read_text().splitlines(keepends=True)
     Path("test.jsonl").write_text("".join(lines[:30]) + json.dumps({"text": "new", "label": "sports"}) + "\n")
     code, _, err = run("compare", "news.jsonl", "--test", "test.jsonl", *FEW)
-    assert (code, err) == (0, "warning: 30 of 31 test documents were learned by news.jsonl: that flatters\n")
+    warning = "warning: 30 of 31 test documents were learned by news.jsonl: that flatters\n"
+    assert (code, err) == (0, warning + TIED.format(31, "binary with universal"))
 
 
 def test_models_are_checked_before_anything_is_read(run, tmp_path: Path) -> None:
@@ -115,7 +146,7 @@ def test_models_are_checked_before_anything_is_read(run, tmp_path: Path) -> None
 
 def test_a_page(run, news: Path) -> None:
     code, out, err = run("compare", "news.jsonl", *FEW, "--html", "all.html")
-    assert (code, err) == (0, "wrote all.html\n") and out.startswith("100 documents")
+    assert code == 0 and err.endswith("compare on more documents\nwrote all.html\n") and out.startswith("100 documents")
     page = Path("all.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>\n<html") and page.count("<tr") == 5 and page.count("<circle") == 4
     assert "<h1>Models compared</h1>" in page and "<bdi>news.jsonl</bdi>" in page
@@ -125,7 +156,7 @@ def test_what_a_baseline_cannot_learn(run, tmp_path: Path) -> None:
     Path("a.csv").write_text("text,label\na,x\nb,y\na,x\nb,y\n")
     code, out, err = run("compare", "a.csv", *FEW, "--baselines")
     assert code == 0 and "LinearSVC" not in out
-    assert [line.partition(" cannot")[0] for line in err.splitlines()[-2:]] == [
+    assert [line.partition(" cannot")[0] for line in err.splitlines() if line.startswith("left out: ")] == [
         "left out: LinearSVC",
         "left out: LogisticRegression",
     ]
@@ -219,4 +250,4 @@ def test_the_table_grows_on_a_terminal_and_goes(start, news: Path) -> None:
     assert process.returncode == 0 and len(json.loads(out)["rows"]) == 4
     text = b"".join(shown).decode()
     assert [k for k in range(1, 6) if f"{k} of 4: " in text] == [1, 2, 3, 4]
-    assert "1 of 4: binary, λ 0.1, universal" in text and text.endswith("\x1b[1A\x1b[2K")  # nothing stays
+    assert "1 of 4: binary, alpha 0.1, universal" in text and text.endswith("\x1b[1A\x1b[2K")  # nothing stays

@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import re
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -111,11 +112,56 @@ def test_list_as_json(run, store: Path) -> None:
     ]
 
 
-def test_list_on_a_terminal(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    out = run("datasets", "list").out
-    assert "documents" in out and "train 25,000, test 25,000" in out and "\t" not in out
+@pytest.fixture
+def shown(run, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[str]]:
+    """The list on a terminal of some width, without colours."""
+
+    def call(width: int) -> list[str]:
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setenv("TERM", "xterm")
+        with monkeypatch.context() as patch:
+            patch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+            lines = re.sub(r"\x1b\[[\d;]*m", "", run("datasets", "list").out).splitlines()
+        assert max(map(len, lines)) <= width
+        return [line.rstrip() for line in lines]
+
+    return call
+
+
+def test_list_on_a_terminal(shown: Callable[[int], list[str]]) -> None:
+    lines = shown(80)
+    assert lines[0].split() == ["name", "lang", "documents", "size", "title"]
+    imdb = next(n for n, line in enumerate(lines) if line.startswith("imdb "))
+    assert lines[imdb].split()[:7] == ["imdb", "en", "train", "25,000", "84.1", "MB", "Large"]
+    assert lines[imdb + 1].split(maxsplit=2) == ["test", "25,000", "(Maas et al. 2011)"]
+    assert not any("…" in line for line in lines if "enron1 … enron6" not in line), "nothing is cut off"
+    start = next(n for n, line in enumerate(lines) if "tables of the UCI repository" in line)
+    tables = [name for name in CORPORA if name.startswith("uci-")]
+    assert lines[start] == f"{len(tables)} tables of the UCI repository, as uci-NAME:"
+    below = " ".join(line.strip() for line in lines[start + 1 :])
+    fetched, _, brought = below.partition(" to be brought as ARFF, with fetch --from PATH: ")
+    assert fetched.startswith("to be fetched: arrhythmia, ") and "vowel" in brought.split(", ")
+    assert [f"uci-{name}" for name in f"{fetched.partition(': ')[2]}, {brought}".split(", ")] == tables
+    assert len(lines) < 45, "it fits on a page or two"
+
+
+def test_list_on_a_wide_and_on_a_narrow_terminal(shown: Callable[[int], list[str]]) -> None:
+    lines = shown(120)
+    assert lines[0].split() == ["name", "lang", "documents", "labels", "size", "licence", "title"]
+    nsmc = next(line for line in lines if line.startswith("nsmc "))
+    assert nsmc.split()[:9] == ["nsmc", "ko", "train", "150,000", "2", "19.5", "MB", "CC0", "1.0"]
+    assert shown(50)[0].split() == ["name", "title"]
+
+
+def test_a_terminal_shows_what_is_here(run, copy: Path, tmp_path: Path, shown: Callable[[int], list[str]]) -> None:
+    run("datasets", "fetch", "sms", "--from", str(copy))
+    (tmp_path / "vowel.arff").write_text("@attribute x real\n@attribute Class {a}\n@data\n1,a\n")
+    run("datasets", "fetch", "uci-vowel", "--from", "vowel.arff")
+    lines = shown(80)
+    assert [line.split()[1] for line in lines if line.startswith("✓")] == ["sms"]
+    assert [line for line in lines if "✓" in line and not line.startswith("✓")] == [
+        line for line in lines if "vowel ✓" in line
+    ]
 
 
 # --- fetch and path
@@ -151,6 +197,18 @@ def test_a_copy(run, store: Path, copy: Path) -> None:
     )
 
 
+def test_a_copy_of_something_else(run, store: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "smsspamcollection.zip", "w") as archive:
+        archive.writestr("photo.jpg", "")
+    assert run("datasets", "fetch", "sms", "--from", "smsspamcollection.zip") == (
+        1,
+        "",
+        f"{TERMS}error: there are no documents of sms in smsspamcollection.zip, which holds photo.jpg: expected is the "
+        "official smsspamcollection.zip, or another archive or a folder with SMSSpamCollection in it\n",
+    )
+    assert not store.exists()
+
+
 def test_what_cannot_be_reached(run, store: Path, published: type[_Quiet], tmp_path: Path) -> None:
     (tmp_path / "public" / "smsspamcollection.zip").unlink()
     code, out, err = run("datasets", "fetch", "sms")
@@ -178,6 +236,11 @@ def test_an_unknown_corpus(run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
+        (
+            [],
+            "say what to do: 'datasets list' shows the corpora, 'datasets fetch NAME' gets one, such as "
+            "'bunrui datasets fetch imdb', and 'datasets path NAME' says where it is.",
+        ),
         (["get", "imdb"], "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'."),
         (["fetch"], "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'."),
         (["list", "imdb"], "write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'."),
@@ -197,7 +260,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO) -> str:
+def transferred(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO) -> str:
     monkeypatch.setattr("sys.stderr", stderr)
     monkeypatch.setattr(Bar, "_PATIENCE", -1)
     monkeypatch.setenv("TERM", "xterm")
@@ -210,9 +273,9 @@ def shown(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO) -> str:
 
 
 def test_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = shown(monkeypatch, Terminal())
+    seen = transferred(monkeypatch, Terminal())
     assert "aclImdb_v1.tar.gz" in seen and "4.0/4.0 MB" in seen and "reading" in seen
 
 
 def test_no_bar_into_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shown(monkeypatch, io.StringIO()) == ""
+    assert transferred(monkeypatch, io.StringIO()) == ""

@@ -67,6 +67,12 @@ def test_the_file_is_not_changed(run, mail: Path) -> None:
             "text\npills\n",
             "error: a.csv: there is no column 'label', only 'text': choose another with --label\n",
         ),
+        (
+            "a.csv",
+            "本文,分類\n送料,質問\n",
+            "error: a.csv: there is no column 'text' and no column 'label', only '本文', '分類': "
+            "choose others with --text and --label\n",
+        ),
         ("a.csv", "text,label\n", "error: there are no documents to be read: nothing was evaluated\n"),
     ],
 )

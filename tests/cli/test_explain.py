@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,31 @@ def test_explain_as_a_page(run, mail: Path) -> None:
     assert run("explain", "mail.bunrui", "<b>pills</b>", "--html", "why.html") == (0, "", "wrote why.html\n")
     page = Path("why.html").read_text()
     assert page.startswith("<!doctype html>") and "pills" in page and "<b>pills" not in page
+    assert "<title>Why spam and not ham</title>" in page
+    assert "<h1>Why <bdi>spam</bdi> and not <bdi>ham</bdi></h1>" in page
+    assert re.search(
+        r"<p><span [^>]*>\+ blue</span> speaks for <bdi>spam</bdi>, <span [^>]*>− orange</span> for ", page
+    )
+
+
+def test_a_page_of_odd_labels(run) -> None:
+    Path("a.csv").write_text("text,label\none,<i>x\n")
+    assert run("learn", "a.bunrui", "a.csv").code == 0
+    assert run("explain", "a.bunrui", "one", "--html", "why.html").code == 0
+    page = Path("why.html").read_text()
+    assert "<title>Why &lt;i&gt;x</title>" in page and "<i>" not in page
+    assert "</span> against it; the deeper, the more. The values add up to the score.</p>" in page
+
+
+def test_a_file_with_the_name_of_the_text(shell, run, mail: Path) -> None:
+    Path("new mail.txt").write_text("cheap pills")
+    code, out, err = run("explain", "mail.bunrui", "new mail.txt")
+    assert code == 0 and "new mail.txt" in out.splitlines()
+    assert err == (
+        "'new mail.txt' is explained as a text. What the file of that name holds is explained by: "
+        "bunrui explain mail.bunrui < 'new mail.txt'\n"
+    )
+    assert shell("explain", "mail.bunrui", stdin="cheap pills").err == ""
 
 
 def test_a_text_cannot_move_the_cursor(run, mail: Path) -> None:

@@ -40,6 +40,76 @@ def test_duplicates_are_told(run, mail: Path) -> None:
     )
 
 
+def test_documents_without_text_are_told(run) -> None:
+    for number, text in enumerate(["", "\n", "one"]):
+        Path("data/x").mkdir(parents=True, exist_ok=True)
+        Path(f"data/x/{number}.txt").write_text(text)
+    err = "learned 3 documents of 1 label into a.bunrui in T\n2 of them without any text: only the label counts\n"
+    assert run("learn", "a.bunrui", "data") == (0, "", err)
+    Path("tokens.jsonl").write_text('{"label": "x", "text": []}\n{"label": "x", "text": ["one"]}\n')
+    Path("counts.jsonl").write_text('{"label": "x", "text": {}}\n')
+    err = "learned 3 documents of 1 label into b.bunrui in T\n2 of them without any text: only the label counts\n"
+    assert run("learn", "b.bunrui", "tokens.jsonl", "counts.jsonl", "--keep", "nothing") == (0, "", err)
+
+
+@pytest.mark.parametrize("options", [[], ["--memory", "2GB"]])
+def test_labels_that_differ_in_spaces_are_told(run, options: list[str]) -> None:
+    Path("a.csv").write_text("text,label\n1,苦情\n2,苦情 \n3,苦情\u3000\n4,a  b\n5,a b\n6,ab\n")
+    assert run("learn", "a.bunrui", "a.csv", *options) == (
+        0,
+        "",
+        "learned 6 documents of 6 labels into a.bunrui in T\n"
+        "warning: the labels 'a  b' and 'a b' differ only in spaces: 'bunrui label move' makes one of two\n"
+        "warning: the labels '苦情', '苦情 ' and '苦情\\u3000' differ only in spaces: 'bunrui label move' makes one of "
+        "two\n",
+    )
+    assert len(info(run, "a.bunrui")["labels"]) == 6
+
+
+def test_a_label_is_held_against_those_that_were_there(run) -> None:
+    for name, label in (("a.csv", "spam"), ("b.csv", "spam ")):
+        Path(name).write_text(f"text,label\none of {name},{label}\n")
+    assert run("learn", "a.bunrui", "a.csv").err == "learned 1 document of 1 label into a.bunrui in T\n"
+    assert "warning: the labels 'spam' and 'spam ' differ" in run("learn", "a.bunrui", "b.csv").err
+    assert run("label", "move", "a.bunrui", "spam ", "spam").code == 0
+    Path("c.csv").write_text("text,label\nanother,ham\n")
+    assert run("learn", "a.bunrui", "c.csv").err == "learned 1 document of 1 label into a.bunrui in T\n"
+
+
+def test_each_file_in_its_encoding(run) -> None:
+    texts = {"苦情": "商品が壊れていました", "質問": "送料はいくらですか"}
+    for label, text in texts.items():
+        for number, encoding in enumerate(["utf-8", "cp932", "cp932" if label == "苦情" else "euc-jp"]):
+            path = Path("data", label, f"{number}.txt")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(f"{text}。{number}".encode(encoding))
+    for encoding in ("utf-8", "cp932"):
+        code, _, err = run("learn", "a.bunrui", "data", "--encoding", encoding)
+        assert code == 1 and err.endswith(". Where files have different encodings: --encoding auto\n")
+    assert run("learn", "a.bunrui", "data", "--encoding", "auto") == (
+        0,
+        "",
+        "learned 6 documents of 2 labels into a.bunrui in T\n3 files were read as cp932\n1 file was read as euc-jp\n",
+    )
+    Path("utf8.csv").write_text("text,label\n" + "".join(f"{t}。{n},{c}\n" for c, t in texts.items() for n in range(3)))
+    assert run("learn", "b.bunrui", "utf8.csv").code == 0
+    with bunrui.stored.open("a.bunrui") as one, bunrui.stored.open("b.bunrui") as other:
+        assert one.counts == other.counts
+    code, out, err = run("predict", "a.bunrui", "data", "--encoding", "auto")
+    assert (code, len(out.splitlines())) == (0, 6) and err.endswith(
+        "3 files were read as cp932\n1 file was read as euc-jp\n"
+    )
+    code, out, err = run("evaluate", "data", "--loo", "--encoding", "auto")
+    assert code == 0 and "3 files were read as cp932\n" in err
+
+
+def test_a_pipe_in_its_encoding(start) -> None:
+    process = start("learn", "a.bunrui", "-", "--encoding", "auto")
+    out, err = process.communicate("text,label\n送料はいくらですか,質問\n".encode("cp932"), timeout=60)
+    assert (process.returncode, out) == (0, b"")
+    assert err.startswith(b"learned 1 document of 1 label ") and err.endswith(b"\n1 file was read as cp932\n")
+
+
 def test_options_of_documents(run) -> None:
     Path("a.csv").write_text("title,body,topic,key\nCheap,pills,spam,k1\nNoon,meeting,ham,k2\n", encoding="utf-16")
     options = ["--text", "title", "--text", "body", "--label", "topic", "--id", "key", "--encoding", "utf-16"]

@@ -92,9 +92,19 @@ def test_relabel_several_ids(run, box: str) -> None:
     assert run("relabel", box, "--by-id", "<1@x.org>", "--by-id", "猫 3", "--by-id", "<1@x.org>", "--to", "x") == (
         0,
         "",
-        f"relabelled 2 documents: {NOW} 4 documents of 2 labels now\n",
+        f"relabelled 2 documents: {NOW} 4 documents of 2 labels now\n'x' is a new label\n",
     )
     assert labels(run) == {"ham": 2, "x": 2}
+
+
+def test_relabel_to_a_label_that_is_mistyped(run, box: str) -> None:
+    assert run("relabel", box, "--by-id", "<1@x.org>", "--to", "spma", "--to", "ham", "--to", "新しい") == (
+        0,
+        "",
+        f"relabelled 1 document: {NOW} 4 documents of 5 labels now\n"
+        "'spma' is a new label: did you mean 'spam'? 'bunrui undo' takes this back\n"
+        "'新しい' is a new label\n",
+    )
 
 
 def test_relabel_from_a_pipe(shell, run, box: str) -> None:
@@ -124,7 +134,8 @@ def test_relabel_tokens(run) -> None:
 def test_relabel_to_odd_labels(run, box: str, label: str) -> None:
     before = state(run)
     code, out, err = run("relabel", box, "--by-id", "<1@x.org>", f"--to={label}")
-    assert (code, out) == (0, "") and err == f"relabelled 1 document: {NOW} 4 documents of 4 labels now\n"
+    assert (code, out) == (0, "")
+    assert err == f"relabelled 1 document: {NOW} 4 documents of 4 labels now\n{label!r} is a new label\n"
     assert labels(run)[label] == 1
     assert run("undo", box).code == 0 and state(run) == before
 
@@ -225,6 +236,19 @@ def test_relabel_no_documents(run, box: str) -> None:
 )
 def test_relabel_wrong_usage(run, box: str, arguments: list[str], message: str) -> None:
     assert run("relabel", box, *arguments) == (2, "", f"error: {message}\nTry 'bunrui relabel --help'.\n")
+
+
+# --- undo
+
+
+def test_undo_of_the_only_change(run, box: str) -> None:
+    assert run("undo", box) == (
+        0,
+        "",
+        f"took back the learn of 4 documents: {NOW} 0 documents of 0 labels now\n"
+        "nothing is left in it; to have documents back, learn them anew\n",
+    )
+    assert run("undo", box) == (1, "", "error: there is nothing to undo in a.bunrui\n")
 
 
 # --- forget

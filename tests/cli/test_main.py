@@ -202,6 +202,8 @@ def interrupt(process: subprocess.Popen[bytes], folder: Path, begun: str) -> tup
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     code = process.wait(timeout=60)  # with its input still open: nothing else ends it
+    # 130 for a shell in both cases: Python ends itself by the signal if that came while a library ran code of a string.
+    code = 130 if code == -signal.SIGINT else code
     lines = process.stderr.read().splitlines(keepends=True)
     return code, b"".join(line for line in lines if not line.startswith(b"compiling the kernels"))
 

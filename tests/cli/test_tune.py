@@ -146,7 +146,7 @@ def test_data_that_cannot_be_tuned_leave_no_file(run, tmp_path: Path, content: s
 def test_small_and_odd_data(run, tmp_path: Path, rows: str) -> None:
     Path("a.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
     code, out, _ = run("tune", "a.csv", "--out", "best.bunrui")
-    assert code == 0 and out.startswith("Chosen: binary-complement, λ 0.3, universal. Accuracy ")
+    assert code == 0 and out.startswith("Chosen: binary-complement, alpha 0.3, universal. Accuracy ")
     assert run("predict", "best.bunrui", "a.csv").out.count("\n") == rows.count("\n")
 
 

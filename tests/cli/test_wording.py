@@ -17,6 +17,7 @@ def files(mail: Path) -> None:
     Path("folder/read me.txt").write_text("two")
     Path("tabs.csv").write_text("text\tlabel\none\tx\n")
     Path("latin.csv").write_bytes(b"text,label\ncaf\xe9,x\n")
+    Path("all.xlsx").write_bytes(b"PK")
     Path("lines.txt").write_text("one\n")
     Path("labelled.txt").write_text("__label__x one\n")
 
@@ -44,13 +45,33 @@ ASKED = ["predict", "mail.bunrui", "--line", "a"]
         ),
         (
             [*LEARN, "tabs.csv"],
-            "tabs.csv: there is no column 'text', only 'text\\tlabel': choose another with --text. The header has "
-            "tabs: is it --format tsv?",
+            "tabs.csv: there is no column 'text' and no column 'label', only 'text\\tlabel': "
+            "choose others with --text and "
+            "--label. The header has tabs: is it --format tsv?",
         ),
         (
             [*LEARN, "latin.csv"],
             "latin.csv, line 2: the bytes e9 2c 78 are not valid utf-8. Try --encoding latin-1, which reads them as "
             "'café,x'",
+        ),
+        (
+            [*LEARN, "mail.csv", "latin.csv"],
+            "latin.csv, line 2: the bytes e9 2c 78 are not valid utf-8. Try --encoding latin-1, which reads them as "
+            "'café,x'. Where files have different encodings: --encoding auto",
+        ),
+        (
+            [*LEARN, "folder/a"],
+            "folder/a has files and no folders of classes: give all of them one label with --as a, or read the folder "
+            "above, 'folder', if the folders in it are the labels",
+        ),
+        ([*LEARN, "all.xlsx"], "the spreadsheet 'all.xlsx' cannot be read: save it as CSV (UTF-8) first"),
+        (
+            ["predict", "mail.bunrui", "free pills"],
+            "there is no file 'free pills': check the path; a text goes with --line",
+        ),
+        (
+            ["predict", "mail.bunrui", "free pills?"],
+            "no file matches 'free pills?': check the pattern; a text goes with --line",
         ),
         (
             [*LEARN, "lines.txt"],
@@ -83,6 +104,7 @@ def test_messages(run, files: None, arguments: list[str], message: str) -> None:
         "no document that is learned has the id \"keep='text'\"",
         "this was never learned as 'x': 'with text= and id=\\'1\\''",
         "it's.csv: the label 'max_features should be 5' is empty",
+        "the label 'as {\\'a\\': \\'b\\'}' is empty",
         "the context=, the sub-text= and a.text= stay",
     ],
 )

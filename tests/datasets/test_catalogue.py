@@ -16,6 +16,7 @@ def test_corpus(name: str) -> None:
     corpus = CORPORA[name]
     assert corpus.name == name and re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9.-]*", name)
     assert corpus.licence and corpus.terms.endswith(".") and corpus.home.startswith("http")
+    assert corpus.inside in corpus.expected
     assert corpus.splits and set(corpus.rows) <= set(corpus.splits)
     names = [file.name for file in corpus.files]
     assert len(set(names)) == len(names) > 0

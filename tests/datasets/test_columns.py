@@ -58,6 +58,22 @@ def test_uci(name: str, file: str, line: str, row: tuple[str | float | None, ...
     assert [tuple(each.values()) for each in table.to_pylist()] == [row, row]
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("heart.c", "heart-c.arff"),
+        ("anneal.orig", "anneal.ORIG.arff"),
+        ("waveform5000", "waveform-5000.arff"),
+        ("solar.flare1", "solar-flare_1.arff"),
+        ("breast.w", "breast-w.arff"),
+    ],
+)
+def test_arff_files_go_by_several_names(name: str, file: str) -> None:
+    arff = "@attribute x real\n@attribute Class {{a,b}}\n@data\n1,{}\n"
+    found = read(f"uci-{name}", {f"other-{file}": arff.format("b"), file: arff.format("a")})
+    assert found["all"].to_pydict() == {"label": ["a"], "x": [1.0]}
+
+
 def test_columns_are_called_after_their_places() -> None:
     (table,) = read("uci-breast.w", {"breast-cancer-wisconsin.data": "1000025,5,1,?,2\n"}).values()
     assert table.column_names == ["label", "c2", "c3", "c4"]

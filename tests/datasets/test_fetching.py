@@ -113,7 +113,7 @@ def test_a_wrong_hash(server, publish, store: Path, sms: bytes) -> None:
     found, expected = (hashlib.sha256(data).hexdigest() for data in (sms[:-1] + b"!", sms))
     with pytest.raises(DataError, match=f"its SHA-256 is {found}, not {expected}. It was removed"):
         datasets.fetch("sms")
-    assert there(store / "sms") == [".lock"]
+    assert there(store) == [], "a folder in which nothing is does not stay"
     server.files["smsspamcollection.zip"] = sms
     datasets.fetch("sms")
     assert there(store / "sms") == COMPLETE
@@ -151,7 +151,7 @@ def test_an_archive_that_is_cut_short_at_the_publisher(server, publish, store: P
     publish("20news", whole[:-99], known=False)
     with pytest.raises(DataError, match=r"20news-bydate.tar.gz is damaged or cut short.* is removed .*: fetch again"):
         datasets.fetch("20news")
-    assert there(store / "20news") == [".lock"]
+    assert there(store) == []
     server.files["20news-bydate.tar.gz"] = whole
     datasets.fetch("20news")
     assert datasets.load("20news", "test").num_rows == 1
@@ -173,10 +173,12 @@ def test_a_damaged_file_that_the_user_placed_is_never_removed(publish, store: Pa
 
 def test_a_file_of_another_corpus(publish, store: Path, zipped) -> None:
     publish("sms", zipped({"other.txt": b"other"}))
-    with pytest.raises(
-        DataError, match=r"there are no documents in .*: smsspamcollection.zip is expected, or what it unpacks to"
-    ):
+    with pytest.raises(DataError) as caught:
         datasets.fetch("sms")
+    assert str(caught.value) == (
+        f"there are no documents of sms in {store}/sms/smsspamcollection.zip, which holds other.txt: expected is the "
+        "official smsspamcollection.zip, or another archive or a folder with SMSSpamCollection in it"
+    )
 
 
 # --- without a network
@@ -192,9 +194,25 @@ def test_offline(server, publish, store: Path, sms: bytes) -> None:
         f"{corpus.files[0].url} answers 404 Not Found. Download smsspamcollection.zip by other means "
         f"(see {corpus.home}), and place it as {place}, or give it with 'bunrui datasets fetch sms --from PATH'"
     )
-    place.write_bytes(sms)
+    place.write_bytes(sms)  # the folder is there
     datasets.fetch("sms")
     assert datasets.load("sms").num_rows == 3
+
+
+def test_offline_with_several_files(server, publish, store: Path) -> None:
+    corpus = publish("nsmc", b"", b"")
+    server.files.clear()
+    way = f"by other means (see {corpus.home}), and place"
+    give = f"into {store}/nsmc, or give a folder with all of it with 'bunrui datasets fetch nsmc --from PATH'"
+    with pytest.raises(DataError) as caught:
+        datasets.fetch("nsmc")
+    answer = f"{corpus.files[0].url} answers 404 Not Found."
+    assert str(caught.value) == f"{answer} Download ratings_train.txt, ratings_test.txt {way} them {give}"
+    (store / "nsmc" / "ratings_train.txt").write_bytes(b"")
+    with pytest.raises(DataError) as caught:
+        datasets.fetch("nsmc")
+    answer = f"{corpus.files[1].url} answers 404 Not Found."
+    assert str(caught.value) == f"{answer} Download ratings_test.txt {way} it {give}"
 
 
 def test_a_file_that_the_user_placed_is_never_removed(publish, store: Path, sms: bytes) -> None:
@@ -236,7 +254,50 @@ def test_a_copy_that_is_not_the_official_one_is_named(publish, store: Path, tmp_
     copy.write_bytes(zipped({"SMSSpamCollection": b"ham\tone\n"}))
     notices: list[str] = []
     datasets.fetch("sms", copy, notice=notices.append)
-    assert notices[0] == f"{copy} is not the official file (its SHA-256 differs); it is taken as it is"
+    assert notices[-1] == f"{copy} is not the official file (its SHA-256 differs); it was taken as it is"
+
+
+@pytest.mark.parametrize("name", ["mine.zip", "smsspamcollection.zip"])
+def test_a_copy_of_something_else(store: Path, tmp_path: Path, zipped, name: str) -> None:
+    copy = tmp_path / name
+    copy.write_bytes(zipped({f"photos/{n}.txt": b"x" for n in range(5)}))
+    notices: list[str] = []
+    with pytest.raises(DataError) as caught:
+        datasets.fetch("sms", copy, notice=notices.append)
+    assert str(caught.value) == (
+        f"there are no documents of sms in {copy}, which holds photos/0.txt, photos/1.txt, photos/2.txt …: expected is "
+        "the official smsspamcollection.zip, or another archive or a folder with SMSSpamCollection in it"
+    )
+    assert notices == [] and not store.exists(), "what was not taken is not said to be, and leaves no folder"
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "expected"),
+    [
+        ("nsmc", "nsmc (train, test)", "an archive or a folder with ratings_train.txt and ratings_test.txt in it"),
+        (
+            "enron",
+            "enron (enron1, enron2, enron3, enron4, enron5, enron6)",
+            "a folder with the official enron1.tar.gz, enron2.tar.gz, enron3.tar.gz, enron4.tar.gz, enron5.tar.gz, "
+            "enron6.tar.gz in it, or with enron1/ham/*.txt, enron1/spam/*.txt and so on to enron6",
+        ),
+        ("uci-iris", "uci-iris", "iris.data or iris.arff, or an archive or a folder with it in it"),
+        (
+            "uci-spect",
+            "uci-spect (train, test)",
+            "an archive or a folder with SPECT.train and SPECT.test or spect.train.arff and spect.test.arff in it",
+        ),
+    ],
+)
+def test_what_a_copy_should_be(store: Path, tmp_path: Path, name: str, what: str, expected: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError) as caught:
+        datasets.fetch(name, tmp_path / "empty")
+    where = f"{tmp_path}/empty, which is empty"
+    assert str(caught.value) == f"there are no documents of {what} in {where}: expected is {expected}"
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(DataError, match=r"in .*notes\.txt: expected is "):
+        datasets.fetch(name, tmp_path / "notes.txt")
 
 
 def test_a_copy_that_is_not_there(store: Path) -> None:
@@ -247,7 +308,7 @@ def test_a_copy_that_is_not_there(store: Path) -> None:
 def test_a_copy_without_a_part(store: Path, tmp_path: Path) -> None:
     (tmp_path / "ratings_train.txt").write_text("id\tdocument\tlabel\n1\ta\t0\n")
     with pytest.raises(
-        DataError, match=r"there are no documents of test in .*: ratings_train.txt, ratings_test.txt is exp"
+        DataError, match=r"there are no documents of nsmc \(test\) in .*/ratings_train.txt: expected is an archive or"
     ):
         datasets.fetch("nsmc", tmp_path / "ratings_train.txt")
 

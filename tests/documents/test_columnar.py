@@ -147,7 +147,16 @@ def test_columns(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", pa.table({"body": ["a"], "n": [1], "when": [{"x": "y"}]}))
     texts = "strings, lists of tokens, or maps from word to count were expected"
     for options, what in [
-        ({}, "there is no column 'text', only 'body', 'n', 'when': choose another with text="),
+        (
+            {},
+            "there is no column 'text' and no column 'label', only 'body', 'n', 'when': "
+            "choose others with text= and label=",
+        ),
+        ({"text": "body"}, "there is no column 'label', only 'body', 'n', 'when': choose another with label="),
+        (
+            {"text": ["t", "u", "body"], "label": "n"},
+            "there is no column 't' and no column 'u', only 'body', 'n', 'when': choose others with text=",
+        ),
         ({"text": "n", "labelled": False}, f"the column 'n' holds int64: {texts}"),
         (
             {"text": "body", "label": "when"},

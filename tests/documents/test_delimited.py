@@ -116,7 +116,12 @@ def test_record_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("header", "what"),
     [
-        (b"id,body,category", ": there is no column 'text', only 'id', 'body', 'category': choose another with text="),
+        (
+            b"id,body,category",
+            ": there is no column 'text' and no column 'label', only 'id', 'body', 'category': "
+            "choose others with text= and label=",
+        ),
+        (b"label,body", ": there is no column 'text', only 'label', 'body': choose another with text="),
         (
             b"id,text,category",
             ": there is no column 'label', only 'id', 'text', 'category': choose another with label=",
@@ -124,15 +129,17 @@ def test_record_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"text,label,text", " has 2 columns 'text': keep one"),
         (
             b"text\tlabel",
-            ": there is no column 'text', only 'text\\tlabel': choose another with text=. "
+            ": there is no column 'text' and no column 'label', only 'text\\tlabel': "
+            "choose others with text= and label=. "
             "The header has tabs: is it format='tsv'?",
         ),
         (
             b"text;label",
-            ": there is no column 'text', only 'text;label': choose another with text=. "
+            ": there is no column 'text' and no column 'label', only 'text;label': "
+            "choose others with text= and label=. "
             "The header has semicolons: write the file with commas",
         ),
-        (b"\n \r", ": there is no column 'text', only ' ': choose another with text="),
+        (b"\n \r", ": there is no column 'text' and no column 'label', only ' ': choose others with text= and label="),
     ],
 )
 def test_headers(header: bytes, what: str) -> None:
@@ -141,7 +148,7 @@ def test_headers(header: bytes, what: str) -> None:
 
 def test_header_of_many_columns() -> None:
     header = ",".join(f"c{n}" for n in range(100))
-    assert message(header.encode()).endswith("'c18', 'c19' and 80 more: choose another with text=")
+    assert message(header.encode()).endswith("'c18', 'c19' and 80 more: choose others with text= and label=")
     assert message(b"text,label", format="tsv").endswith("The header has commas: is it format='csv'?")
     assert message(b"\n\r\n", format="csv") == "stream has empty lines only: a header and rows were expected"
 

@@ -98,6 +98,23 @@ def test_file_in_no_class(corpus: Path) -> None:
     )
 
 
+def test_folder_of_one_class(corpus: Path) -> None:
+    root = corpus / "news"
+    with pytest.raises(DataError) as caught:
+        rows(root)
+    assert str(caught.value) == (
+        f"{root} has files and no folders of classes: give all of them one label as {{'news': '{root}'}}, "
+        f"or read the folder above, '{corpus}', if the folders in it are the labels"
+    )
+    assert rows({"news": str(root)}, exclude="README*") == [("news", "今日")]
+
+
+def test_folder_of_one_class_that_is_the_current_one(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(corpus / "news")
+    with pytest.raises(DataError, match=r"as \{'news': '\.'\}, or read the folder above, '\.\.', if"):
+        rows(".")
+
+
 def test_no_files(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     expected = "a folder for each class was expected, with a file for each text"
@@ -116,7 +133,8 @@ def test_bad_bytes(corpus: Path) -> None:
         rows(corpus)
     assert str(caught.value) == (
         f"{path}, line 2: the bytes 90 7d 8f 91 are not valid utf-8. "
-        "Try encoding='cp932', which reads them as '図書館へ行く', or latin-1"
+        "Try encoding='cp932', which reads them as '図書館へ行く', or latin-1. "
+        "Where files have different encodings: encoding='auto'"
     )
     reader = read(corpus, skip_bad=True)
     assert sum(batch.num_rows for batch in reader) == 4

@@ -103,7 +103,7 @@ GOOD = b'{"text": "a", "label": "x"}\n'
         (b"3", 'a JSON object was expected, as in {"label": "spam", "text": "..."}'),
         (b'{"txt": "a", "label": "x"}', "there is no column 'text', only 'txt', 'label': choose another with text="),
         (b'{"text": "a"}', "there is no column 'label', only 'text': choose another with label="),
-        (b"{}", "there is no column 'text': choose another with text="),
+        (b"{}", "there is no column 'text' and no column 'label': choose others with text= and label="),
         (b'{"text": "a", "label": "x", "text": "b"}', "the object has 'text' twice: keep one"),
         (
             b'{"text": null, "label": "x"}',

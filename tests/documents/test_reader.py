@@ -356,6 +356,15 @@ def test_unknown_suffix(tmp_path: Path, name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["all.xlsx", "all.XLS", "all.ods"])
+def test_spreadsheets(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"PK\3\4")
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert str(caught.value) == f"the spreadsheet '{path}' cannot be read: save it as CSV (UTF-8) first"
+
+
 def test_nothing_to_read() -> None:
     with pytest.raises(DataError, match=r"^there is nothing to read: give at least one file$"):
         read([])
@@ -399,11 +408,11 @@ def test_damaged_compression(tmp_path: Path, compression: str, damage: str) -> N
         ({"batch_bytes": 0}, "batch_bytes is 0: give at least 1"),
         (
             {"encoding": "klingon"},
-            "there is no text encoding 'klingon': try utf-8, cp932, euc-jp, gb18030, big5, cp949 or latin-1",
+            "there is no text encoding 'klingon': try utf-8, cp932, euc-jp, gb18030, big5, cp949, latin-1 or auto",
         ),
         (
             {"encoding": "rot13"},
-            "there is no text encoding 'rot13': try utf-8, cp932, euc-jp, gb18030, big5, cp949 or latin-1",
+            "there is no text encoding 'rot13': try utf-8, cp932, euc-jp, gb18030, big5, cp949, latin-1 or auto",
         ),
     ],
 )

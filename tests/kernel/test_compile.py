@@ -29,7 +29,7 @@ assert clf.scores(["good night"]).tobytes() == plain.tobytes()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     # Where no kernel was kept yet, it says that it compiles, once, and nothing else.
-    assert done.stderr in ("", "compiling the kernels: about half a minute in all, once on this machine\n")
+    assert done.stderr in ("", "compiling the kernels: about half a minute in all, once for this installation\n")
 
 
 def test_kernels_that_cannot_be_kept_are_compiled_all_the_same(

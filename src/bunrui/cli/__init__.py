@@ -7,6 +7,7 @@
     output.py     how predictions are written; pages.py, how pages are
     wording.py    messages of the library in the words of the command line
     kept.py       what a file must keep for a command
+    spelling.py   labels that may be mistyped
     cluster.py    learn and predict with --engine ray
     learn.py  count.py  lifecycle.py  predict.py  explain.py  evaluate.py  log.py  manage.py  serve.py  demo.py
     datasets.py  filter.py  filtered.py

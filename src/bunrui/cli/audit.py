@@ -200,6 +200,8 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], *, long: Seque
     columns = (Column(name, no_wrap=name not in long) for name in names)
     table = Table(*columns, box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), border_style="dim")
     for row in rows:
-        cells = zip(names, row, strict=True)
-        table.add_row(*(Text(plain(cell), no_wrap=name == "text", overflow="ellipsis") for name, cell in cells))
+        cells = dict(zip(names, map(plain, row), strict=True))
+        # Folded, not cut: two spaces at the end of a line would be taken for more words.
+        texts = {name: Text(cell, overflow="fold") for name, cell in cells.items() if name != "text"}
+        table.add_row(*texts.values(), Text(cells["text"], no_wrap=True, overflow="ellipsis"))
     return table

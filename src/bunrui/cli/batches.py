@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["labels_in", "place", "placed"]
+__all__ = ["empty_in", "labels_in", "place", "placed"]
 
 
 def labels_in(batch: pa.RecordBatch) -> set[str]:
@@ -27,6 +27,29 @@ def labels_in(batch: pa.RecordBatch) -> set[str]:
     if pa.types.is_list(labels.type) or pa.types.is_large_list(labels.type):
         labels = labels.flatten()
     return set(labels.unique().to_pylist())
+
+
+def empty_in(batch: pa.RecordBatch) -> int:
+    """How many documents have no text: nothing, or spaces; no tokens.
+
+    >>> import pyarrow as pa
+    >>> empty_in(pa.record_batch({"text": ["", " \\n", "a", "\\u3000"]}))
+    3
+    >>> empty_in(pa.record_batch({"text": [["a"], []]}))
+    1
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = batch["text"]
+    if pa.types.is_nested(texts.type):
+        return int(np.count_nonzero(np.diff(texts.offsets) == 0))
+    short = texts.filter(pc.less(pc.binary_length(texts), _SHORT))  # spaces that go on for longer are no accident
+    return int(pc.sum(pc.equal(pc.utf8_trim_whitespace(short), "")).as_py() or 0)
+
+
+_SHORT = 16  # bytes
 
 
 def place(batch: pa.RecordBatch, row: int | None) -> str:

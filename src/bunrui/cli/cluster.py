@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,17 +69,19 @@ class Engine:
 
 
 class _Progress:
-    """What a bar and the message about bad rows want to know of a reader."""
+    """What a bar and the messages about bad rows and encodings want to know of a reader."""
 
     def __init__(self, bytes_total: int | None) -> None:
         self.bytes_total = bytes_total
         self.bytes_read = self.n_skipped = 0
         self.skipped: list[str] = []
+        self.encodings: Counter[str] = Counter()
 
     def add(self, done: Done) -> None:
         self.bytes_read += done.n_bytes
         self.n_skipped += done.n_skipped
         self.skipped += done.skipped
+        self.encodings.update(done.encodings)
 
 
 class _Watch:

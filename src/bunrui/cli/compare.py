@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bunrui.cli.console import interrupts, say, show, to_json
+from bunrui.cli.console import counted, interrupts, say, show, to_json
 from bunrui.cli.flattery import Learned, say_duplicates
 from bunrui.cli.live import live
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bunrui.cli.crossing import Collection
     from bunrui.selection import Comparison
     from bunrui.selection.comparing import Progress
+    from bunrui.selection.comparison import Row
 
 __all__ = ["check_folder", "check_text", "compare"]
 
@@ -164,11 +165,38 @@ def _report(result: Comparison, data: list[str], html: str | None, *, json: bool
         print(to_json(result.to_dict()))
     else:
         show(ComparisonTable(result))
+        _advise(result)
     if html is not None:
         from bunrui.report import comparison_page
 
         name = ", ".join(map(os.path.basename, data))
         write_page(html, comparison_page(result, facts=[("Data", name)]))
+
+
+def _advise(result: Comparison) -> None:
+    """Say which row to take, where there is a choice."""
+    from bunrui.selection.settings import Settings
+
+    first, others = result.rows[0], result.rows[1:]
+    tied = [row for row in others if row.verdict == "tied"]
+    if not others:
+        return
+    if not tied:
+        say(f"the first, {_named(first)}, is better than {'all others' if others[1:] else 'the other'}")
+        return
+    ours = [
+        (Settings(model=row.model, analyzer=row.analyzer).simplicity(row.cost.size.features), row)
+        for row in (first, *tied)
+        if row.analyzer is not None  # a baseline
+    ]
+    take = f"take the simplest, {_named(min(ours, key=lambda pair: pair[0])[1])}, or " if ours else ""
+    which = f"{len(tied)} of the {len(others)} other rows" if others[1:] else "the other row"
+    on = counted(result.n_docs, "document")
+    say(f"{which} {'are' if tied[1:] else 'is'} tied with the first on {on}: {take}compare on more documents")
+
+
+def _named(row: Row) -> str:
+    return f"{row.model} with {row.features}"
 
 
 def check_text(found: Collection, name: str) -> None:

@@ -108,13 +108,19 @@ def counted(n: int, noun: str) -> str:
 
 
 def say_skipped(reader: Reader) -> None:
-    """How many rows were left out, and why the first of them."""
+    """How many rows were left out, and why the first of them; how many files were found to have other encodings."""
+    _say_encodings(reader.encodings)
     if reader.n_skipped:
         from bunrui.cli.wording import in_options
 
         reasons = "".join(f"\n  {in_options(reason)}" for reason in reader.skipped[:3])
         more = "\n  …" if reader.n_skipped > 3 else ""
         say(f"skipped {counted(reader.n_skipped, 'bad row')}:{reasons}{more}")
+
+
+def _say_encodings(found: dict[str, int]) -> None:
+    for name, n_files in found.items():
+        say(f"{counted(n_files, 'file')} {'was' if n_files == 1 else 'were'} read as {name}")
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, show, to_json
+from bunrui.cli.console import Bar, counted, interrupts, plain, say, show, stdout_console, to_json
+from bunrui.cli.manage import size
 from bunrui.cli.options import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["datasets"]
 
 _ACTIONS = ("list", "fetch", "path")
+_GROUP = "uci-"  # tables of which there are too many for a line each
+_MOST_SPLITS = 3  # that have a line each
+_NARROW, _WIDE = 60, 110  # terminals: below the one there is room for names and titles, from the other on for all
 
 
 def _names() -> list[str]:
@@ -28,11 +32,11 @@ def _names() -> list[str]:
 
 def datasets(
     action: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="ACTION", help="list, fetch or path.", autocompletion=lambda: [*_ACTIONS], show_default=False
         ),
-    ],
+    ] = None,
     name: Annotated[
         str | None,
         typer.Argument(metavar="NAME", help="The corpus.", autocompletion=_names, show_default=False),
@@ -50,8 +54,9 @@ def datasets(
 ) -> None:
     """Get public corpora from their official addresses: mail, news, reviews, tables.
 
-    list shows them, their licences, and which are here. fetch downloads
-    one, after showing its terms, checks it, and writes train.parquet and
+    list shows them, and which are here (✓); where there is room, into a
+    pipe and with --json, their licences, too. fetch downloads one, after
+    showing its licence, checks it, and writes train.parquet and
     test.parquet (all.parquet where there is no official split; list shows
     the names) into its folder; a download that was cut goes on where it
     stopped. path prints the folder.
@@ -67,6 +72,11 @@ def datasets(
       bunrui learn imdb.bunrui $(bunrui datasets path imdb)/train.parquet
       bunrui datasets fetch sms --from ~/Downloads/smsspamcollection.zip
     """
+    if action is None:
+        raise UsageError(
+            "say what to do: 'datasets list' shows the corpora, 'datasets fetch NAME' gets one, such as "
+            "'bunrui datasets fetch imdb', and 'datasets path NAME' says where it is."
+        )
     if action not in _ACTIONS or (name is None) != (action == "list"):
         raise UsageError("write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'.")
     if source is not None and action != "fetch":
@@ -94,7 +104,7 @@ def _list(json: bool) -> None:
         for corpus, here in rows:
             print(to_json(_described(corpus) | {"path": here}))
     elif sys.stdout.isatty():
-        show(_table(rows))
+        _show(rows)
     else:
         for corpus, here in rows:
             print("\t".join(map(plain, (*_fields(corpus), here or ""))))
@@ -127,32 +137,74 @@ def _described(corpus: Corpus) -> dict[str, Any]:
 
 def _fields(corpus: Corpus) -> tuple[str, ...]:
     """Name, language, splits with their documents, labels, size, licence, title."""
-    from bunrui.cli.manage import size
-
     splits = [f"{split} {corpus.rows[split]:,}" if split in corpus.rows else split for split in corpus.splits]
     labels = "" if corpus.n_labels is None else str(corpus.n_labels)
     how = size(corpus.n_bytes) if corpus.n_bytes else "" if corpus.has_address else "bring it"
     return corpus.name, corpus.language, ", ".join(splits), labels, how, corpus.licence, corpus.title
 
 
-def _table(rows: list[tuple[Corpus, str | None]]) -> Any:
+def _show(rows: list[tuple[Corpus, str | None]]) -> None:
+    """A table on the terminal, and below it the names of the tables of which there are many."""
+    alone = [(corpus, here) for corpus, here in rows if not corpus.name.startswith(_GROUP)]
+    show(_table(alone, stdout_console().width))
+    grouped = [(corpus, here) for corpus, here in rows if corpus.name.startswith(_GROUP)]
+    print(f"\n{len(grouped)} tables of the UCI repository, as {_GROUP}NAME:")
+    for has_address, what in ((True, "to be fetched"), (False, "to be brought as ARFF, with fetch --from PATH")):
+        these = ((corpus.name, here) for corpus, here in grouped if corpus.has_address == has_address)
+        names = (name.removeprefix(_GROUP) + (" ✓" if here else "") for name, here in these)
+        show(_paragraph(f"{what}: {', '.join(names)}"))
+
+
+def _paragraph(text: str) -> Any:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    return Padding(Text(text), (0, 0, 0, 2))
+
+
+def _table(rows: list[tuple[Corpus, str | None]], width: int) -> Any:
+    """Those with ✓ are here."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Column, Table
     from rich.text import Text
 
+    columns: dict[str, list[str]] = {
+        "": ["✓" if here else "" for _, here in rows],
+        "name": [corpus.name for corpus, _ in rows],
+        "lang": [corpus.language for corpus, _ in rows],
+        "documents": [_documents(corpus) for corpus, _ in rows],
+        "labels": ["" if corpus.n_labels is None else str(corpus.n_labels) for corpus, _ in rows],
+        "size": [size(corpus.n_bytes) if corpus.n_bytes else "" for corpus, _ in rows],
+        "licence": [corpus.licence for corpus, _ in rows],
+        "title": [corpus.title for corpus, _ in rows],
+    }
+    left_out = set() if width >= _WIDE else {"labels", "licence"}
+    left_out |= {"lang", "documents", "size"} if width < _NARROW else set()
+    shown = {name: cells for name, cells in columns.items() if any(cells) and name not in left_out}
+    right = ("labels", "size")
     table = Table(
-        Column("name", no_wrap=True),
-        Column("", no_wrap=True),
-        Column("documents", overflow="fold"),
-        Column("labels", justify="right"),
-        Column("size", justify="right", no_wrap=True),
-        Column("licence", no_wrap=True),
-        Column("here", justify="center"),
+        *(Column(name, justify="right" if name in right else "left", no_wrap=name != "title") for name in shown),
         box=SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        border_style="dim",
     )
-    for corpus, here in rows:
-        table.add_row(*(Text(field) for field in _fields(corpus)[:-1]), "✓" if here else "")
+    for cells in zip(*shown.values(), strict=True):
+        table.add_row(*map(Text, cells))
     return table
+
+
+def _documents(corpus: Corpus) -> str:
+    """A line for each split, or one for all of many.
+
+    >>> from bunrui.datasets import CORPORA
+    >>> [_documents(CORPORA[name]) for name in ("imdb", "sms", "enron")]
+    ['train 25,000\\ntest 25,000', 'all 5,574', 'enron1 … enron6\\n33,716']
+    """
+    if len(corpus.splits) > _MOST_SPLITS:
+        return f"{corpus.splits[0]} … {corpus.splits[-1]}\n{sum(corpus.rows.values()):,}"
+    return "\n".join(f"{split} {corpus.rows[split]:,}" if split in corpus.rows else split for split in corpus.splits)
 
 
 # --- fetch

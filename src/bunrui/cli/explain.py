@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import shlex
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from bunrui.classifier import TextClassifier
     from bunrui.explanation import Word
+    from bunrui.rendering import Explanation
 
 __all__ = ["explain", "words"]
 
@@ -72,19 +75,45 @@ def explain(
     check_page(html)
     if text is None:
         text = _standard_input()
+    elif os.path.isfile(text):
+        command = f"bunrui explain {shlex.quote(file)} < {shlex.quote(text)}"
+        say(f"{text!r} is explained as a text. What the file of that name holds is explained by: {command}")
     check_text(text, "TEXT", "convert it with iconv first")
     with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
         explanation = model.of(opened).explain(text, label=label, against=against)
     if html is not None:
-        page = f"<!doctype html><meta charset='utf-8'><title>{_TITLE}</title>\n{explanation.to_html()}\n"
-        write_page(html, page)
+        write_page(html, _page(explanation))
     elif json:
         print(to_json(explanation.to_dict()))
     else:
         show(explanation)
 
 
-_TITLE = "bunrui explain"
+_STYLE = (
+    ":root{color-scheme:light dark}body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:1.2rem auto;"
+    "padding:0 1rem;overflow-wrap:anywhere}h1{font-size:1.4rem;margin:0 0 .3rem}p{margin:0 0 1.2rem}"
+)
+
+
+def _page(explanation: Explanation) -> str:
+    """The explanation below what it answers, and what its colours mean."""
+    from bunrui.drawing import Markup, element, isolated, joined
+    from bunrui.rendering import html_legend
+
+    names = [name for name in (explanation.label, explanation.against) if name is not None]
+    head = joined(
+        (
+            element("meta", charset="utf-8"),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("title", f"Why {' and not '.join(names)}"),
+            element("style", Markup(_STYLE)),
+        )
+    )
+    heading = element("h1", "Why ", Markup(" and not ".join(map(isolated, names))))
+    legend = element("p", Markup(html_legend(explanation)))
+    return f"<!doctype html>\n<html lang='en'>{head}\n{heading}\n{legend}\n{explanation.to_html()}\n</html>\n"
+
+
 _HEADER = re.compile(rb"[A-Za-z][\w-]*:[ \t]")
 
 

@@ -104,7 +104,7 @@ def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, 
             names = (place if isinstance(place, int) else _tame(place or "") for place in _named(places[row]))
             text = _tame(plain(excerpt(result.text(row))))
             writer.writerow([digest, given, given, *suggestion, reason, copies[key], *names, text])
-    say(f"wrote {counted(len(why), 'document')} into {path}: change the column label{then}")
+    say(f"wrote {counted(len(why), 'document')} into {path}: change the column label where it is wrong{then}")
 
 
 def _named(place: Place) -> tuple[Any, ...]:
@@ -161,7 +161,10 @@ def apply_fixes(file: str, path: str) -> None:
 
     changes = _changes(path)
     if not changes:
-        say(f"every label of {path} is the given one: nothing was changed")
+        say(
+            f"every label of {path} is the given one: nothing was changed. Put the right one into the column label "
+            "where it is wrong (the column suggested has a proposal), and --apply it again"
+        )
         return
     with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
         need(classifier, "text", "unlearn the documents with their old labels, and learn them with the new ones")

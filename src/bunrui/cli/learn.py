@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bunrui.cli.batches import labels_in, place, placed
+from bunrui.cli.batches import empty_in, labels_in, place, placed
 from bunrui.cli.cluster import Engine, learn_on_ray
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, uninterrupted
 from bunrui.cli.hashing import described
@@ -25,6 +25,7 @@ from bunrui.cli.options import (
     UsageError,
     file_argument,
 )
+from bunrui.cli.spelling import say_alike
 from bunrui.cli.tables import Tables, known_columns, reads_tables, warn_of_columns
 from bunrui.engines.batches import texts_of
 
@@ -132,6 +133,7 @@ def learn(
             with uninterrupted():
                 stack.close()
             say_done()
+            say_alike(classifier.counts.live_labels)
             return
         done = _pour(reader, partial(classifier.learning, unique=unique), _names, tables.check_kinds)
         with uninterrupted():
@@ -140,6 +142,7 @@ def learn(
 
     warn_of_columns(columns, reader)
     _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
+    say_alike(classifier.counts.live_labels)
     if calibrate:
         _calibrate(file)
 
@@ -150,6 +153,8 @@ def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any]
         say(described(hashing))
     if reader.names_labels:
         say(f"labels after the names of mailboxes or folders: {done.labels}; --as gives another")
+    if done.n_empty:
+        say(f"{done.n_empty:,} of them without any text: only the label counts")
     if done.n_duplicates:
         say(f"{done.n_duplicates:,} of them: a text that came before, in this run or an earlier one; each time counts")
     say_skipped(reader)
@@ -184,6 +189,7 @@ def _learn_bounded(
             stack.close()
     # How many buckets an old file has in use, nobody has looked.
     _say_learned(file, reader, done, hashing_of(target.classifier, target.n_features) if is_new else None)
+    say_alike(target.learned.live_labels)
 
 
 def _calibrate(file: str) -> None:
@@ -247,8 +253,9 @@ def _unlearn_named(classifier: StoredClassifier, chosen: Chosen) -> int:
 class _Done:
     """What a run did."""
 
-    def __init__(self, n_docs: int, labels: set[str], time: str, n_duplicates: int) -> None:
-        self._n_docs, self._labels, self.time, self.n_duplicates = n_docs, labels, time, n_duplicates
+    def __init__(self, n_docs: int, labels: set[str], time: str, n_duplicates: int, n_empty: int) -> None:
+        self._n_docs, self._labels, self.time = n_docs, labels, time
+        self.n_duplicates, self.n_empty = n_duplicates, n_empty
 
     def __str__(self) -> str:
         return f"{counted(self._n_docs, 'document')} of {counted(len(self._labels), 'label')}"
@@ -271,6 +278,7 @@ def _pour(
     from bunrui.errors import DataError, DuplicateError, UnlearnError
 
     labels: set[str] = set()
+    n_empty = 0
     with Bar(reader) as bar, ExitStack() as stack:
         step = stack.enter_context(change())
         for batch in stack.enter_context(closing(ahead(reader))):  # type: ignore[type-var]
@@ -280,6 +288,7 @@ def _pour(
             except (DuplicateError, UnlearnError) as error:
                 raise type(error)(f"{place(batch, error.row)}{error}") from error
             labels |= labels_in(batch)
+            n_empty += empty_in(batch)
             bar.add(batch.num_rows)
         if not bar.n_docs:
             say_skipped(reader)
@@ -287,7 +296,7 @@ def _pour(
         check(reader)
         with uninterrupted():
             stack.close()
-        return _Done(bar.n_docs, labels, bar.speed(), getattr(step, "n_duplicates", None) or 0)
+        return _Done(bar.n_docs, labels, bar.speed(), getattr(step, "n_duplicates", None) or 0, n_empty)
 
 
 def _names(batch: pa.RecordBatch) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import typer
 
 from bunrui.cli.console import counted, interrupts, plain, say, say_skipped, uninterrupted
 from bunrui.cli.options import Chosen, Classifier, Documents, UsageError, written
+from bunrui.cli.spelling import say_new
 from bunrui.cli.tables import reads_tables
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def undo(file: Classifier) -> None:
 
     Again takes back the one before it, until the last compact, or until
     FILE has joined older changes on its own. It works whatever FILE keeps.
+    Nothing takes back an undo: make the change anew.
 
     [bold]Examples[/]
 
@@ -46,6 +48,8 @@ def undo(file: Classifier) -> None:
             return
         what = _LABEL_CHANGES.get(kind, f"{kind} of")
         say(f"took back the {what} {counted(n_docs, 'document')}: {_now(classifier)}")
+        if not classifier.counts.n_docs:
+            say("nothing is left in it; to have documents back, learn them anew")
 
 
 _LABEL_CHANGES = {
@@ -113,6 +117,7 @@ def relabel(
         else:
             need(classifier, "text", "give the texts as DATA")
         which = {"texts": texts.texts} if data else named(classifier, chosen)
+        known = classifier.counts.live_labels
         try:
             with uninterrupted():
                 n_docs = classifier.relabel(to, **which)
@@ -120,6 +125,7 @@ def relabel(
             raise (texts.unknown(classifier) if data else unknown(classifier, error)) from error
         if n_docs:
             say(f"relabelled {counted(n_docs, 'document')}: {_now(classifier)}")
+            say_new(to, known)
         else:
             say(f"these documents of {file} had that label already: nothing was changed")
         if reader is not None:

@@ -119,7 +119,12 @@ class Documents:
         ),
     ] = None
     encoding: Annotated[
-        str | None, _reading("--encoding", metavar="NAME", help="Of text (utf-8); cp932, euc-jp, gb18030, cp949 …")
+        str | None,
+        _reading(
+            "--encoding",
+            metavar="NAME",
+            help="Of text (utf-8); cp932, euc-jp, gb18030, cp949 …; auto: found out for each file.",
+        ),
     ] = None
     skip_bad: Annotated[
         bool, _reading("--skip-bad", help="Leave out rows that cannot be read, and say how many. Else the first stops.")

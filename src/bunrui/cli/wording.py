@@ -19,6 +19,10 @@ _PHRASES = {
     ', for example with text.encode("utf-8", "replace").decode()': "",
 }
 
+# Of files that are not there: how a text is given that was taken for one.
+_NO_FILE = (": check the path", ": check the pattern")
+_TEXT_ITSELF = {"predict": "; a text goes with --line"}
+
 # The option for the other one of two labels.
 _OTHER_LABEL = {"predict": "--against", "explain": "--against", "words": "--negative"}
 
@@ -26,6 +30,7 @@ _STRING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _ARGUMENTS = "text|label|id|format|encoding|include|exclude|keep|smoothing"
 _TOKEN = re.compile(
     rf"(?<![\w=])(?:{_STRING})"  # a value of the user, which stays as it is
+    rf"|(?<!\w)as \{{(?P<label>{_STRING}): (?:{_STRING})\}}"  # one label for a source
     rf"|(?<![\w.-])(?P<argument>{_ARGUMENTS})=(?:(?P<value>{_STRING})|(?=$|[\s,;:.]))"
     r"|(?<![\w-])(?P<name>alpha|min_df|max_features)(?= should be | of smoothing=)"
 )
@@ -40,11 +45,15 @@ def in_options(message: str, command: str | None = None) -> str:
     "move it into one, or leave it out with --exclude 'read me.txt'"
     >>> in_options("max_features should be a whole number, at least 1, not 0")
     '--max-features should be a whole number, at least 1, not 0'
+    >>> in_options("give all of them one label as {'spam': 'mails/spam'}")
+    'give all of them one label with --as spam'
     >>> in_options("there are 3 labels: say which one is negative", "predict")
     'there are 3 labels: say with --against which one is the other'
     """
     for theirs, ours in _PHRASES.items():
         message = message.replace(theirs, ours)
+    if message.endswith(_NO_FILE):
+        message += _TEXT_ITSELF.get(command or "", "")
     other = _OTHER_LABEL.get(command or "")
     if other is not None:
         message = message.replace("say which one is negative", f"say with {other} which one is the other")
@@ -53,6 +62,8 @@ def in_options(message: str, command: str | None = None) -> str:
 
 
 def _option(found: re.Match[str]) -> str:
+    if found["label"] is not None:
+        return f"with --as {shlex.quote(ast.literal_eval(found['label']))}"
     name = found["argument"] or found["name"]
     if name is None:
         return found[0]

@@ -13,7 +13,7 @@ They are kept in the folder `BUNRUI_DATASETS`, or in the user's cache.  Nothing 
     download.py    HTTP, with parts and ranges       texts.py       readers of texts
     archives.py    tar, zip and folders, unpacked    reuters.py     SGML
                    in memory alone                   columns.py     rows and ARFF
-    fetching.py    all of it together
+    splits.py      files → Parquet                   fetching.py    all of it together
 """
 
 from __future__ import annotations

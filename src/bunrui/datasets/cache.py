@@ -12,11 +12,23 @@ from pathlib import Path
 
 from bunrui.errors import DataError
 
-__all__ = ["VARIABLE", "digest", "folder", "forget", "locked", "remember", "remembered", "user_cache", "writing"]
+__all__ = [
+    "VARIABLE",
+    "digest",
+    "folder",
+    "forget",
+    "locked",
+    "remember",
+    "remembered",
+    "remove_empty",
+    "user_cache",
+    "writing",
+]
 
 VARIABLE = "BUNRUI_DATASETS"
 """The environment variable that names another folder."""
 
+_LOCK = ".lock"
 _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
@@ -67,7 +79,7 @@ def locked(home: Path) -> Iterator[None]:
     """Keep other processes from fetching into the same folder, which is made."""
     with writing(home):
         home.mkdir(parents=True, exist_ok=True)
-        lock = open(home / ".lock", "ab")  # noqa: SIM115
+        lock = open(home / _LOCK, "ab")  # noqa: SIM115
     with lock:
         if sys.platform != "win32":
             import fcntl
@@ -79,6 +91,15 @@ def locked(home: Path) -> Iterator[None]:
             except OSError:  # a file system without locks
                 pass
         yield
+
+
+def remove_empty(home: Path) -> None:
+    """Remove a folder that is `locked`, if nothing is in it."""
+    if any(file.name != _LOCK for file in home.iterdir()):
+        return
+    with suppress(OSError):  # Windows removes no file that is open
+        (home / _LOCK).unlink()
+        home.rmdir()
 
 
 def digest(path: Path) -> str:

@@ -65,7 +65,7 @@ class Layout:
     def __call__(self, members: Iterator[Member]) -> dict[str, pa.Table]:
         found: dict[str, Rows] = {}
         for member in members:
-            split = self.files.get(member.name)
+            split = self._split(member.name)
             if split is not None:
                 found[split] = self._arff(member) if member.name.endswith(".arff") else self._delimited(member)
                 first = next(iter(found.values()))
@@ -73,6 +73,13 @@ class Layout:
                     raise DataError(f"{member.where}: the columns are not those of the other files of this table")
         numeric = _numeric(found)
         return {split: self._table(rows, numeric) for split, rows in found.items()}
+
+    def _split(self, name: str) -> str | None:
+        """The split that a file has, if any; ARFF files go by several names: heart.c, heart-c, heart_c."""
+        if not name.endswith(".arff"):
+            return self.files.get(name)
+        letters = _letters(name)
+        return next((split for known, split in self.files.items() if _letters(known) == letters), None)
 
     def _delimited(self, member: Member) -> Rows:
         rows: list[Row] = []
@@ -116,6 +123,15 @@ class Layout:
                 cells = [None if value is None else float(value) if numeric[n] else value for value in values]
                 columns[f"{name}_" if name == "label" else name] = pa.array(cells, kind)
         return pa.table(columns)
+
+
+def _letters(name: str) -> str:
+    """Letters and digits alone.
+
+    >>> _letters("waveform-5000.arff"), _letters("anneal.ORIG.arff")
+    ('waveform5000arff', 'annealorigarff')
+    """
+    return re.sub(r"[\W_]", "", name).lower()
 
 
 def _numeric(found: Mapping[str, Rows]) -> list[bool]:

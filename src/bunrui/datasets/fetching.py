@@ -11,27 +11,23 @@ cache/NAME/
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from bunrui.datasets import cache
-from bunrui.datasets.archives import Member, members
 from bunrui.datasets.catalogue import CORPORA
 from bunrui.datasets.download import Report, UnreachableError, download, forget
 from bunrui.datasets.registry import Corpus, File, named
-from bunrui.documents.reading import Progress
+from bunrui.datasets.splits import UNLABELLED, is_ready, read_splits, write_splits
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["fetch", "load", "path"]
 
 _MOST_BYTES = 1 << 30
 """Of a file whose size is not known."""
-
-_UNLABELLED = "-unlabelled"
-_STEP = 500  # members between two reports
 
 
 def fetch(
@@ -65,11 +61,13 @@ def fetch(
     home = cache.folder() / corpus.name
     notice = notice or (lambda message: None)
     if source is not None:
-        with cache.locked(home):
-            given = _given(corpus, Path(source), notice)
-            _write(corpus, _read(corpus, given, report, notice), home)
+        given = _given(corpus, Path(source))
+        tables = read_splits(corpus, given, report, notice)
+        _notice_of_others(corpus, given, notice)
+        with cache.locked(home), _tidied(home):
+            write_splits(corpus, tables, home)
         return home
-    if _is_ready(corpus, home) and not any(_came(home / file.name) for file in corpus.files):
+    if is_ready(corpus, home) and not any(_came(home / file.name) for file in corpus.files):
         return home  # read from a copy that the user brought
     if not corpus.has_address:
         names = ", ".join(file.name for file in corpus.files)
@@ -77,14 +75,14 @@ def fetch(
             f"no official address of {names} could be verified: get it yourself (see {corpus.home}), and give it with "
             f"'bunrui datasets fetch {corpus.name} --from PATH'"
         )
-    with cache.locked(home):
+    with cache.locked(home), _tidied(home):
         files = [_obtain(corpus, file, home, report) for file in corpus.files]
-        if not _is_ready(corpus, home):
+        if not is_ready(corpus, home):
             try:
-                tables = _read(corpus, files, report, notice)
+                tables = read_splits(corpus, files, report, notice)
             except DataError as error:
                 raise _useless(corpus, home, error) from error
-            _write(corpus, tables, home)
+            write_splits(corpus, tables, home)
         with cache.writing(home):
             for each in files:
                 if cache.remembered(each) is None:  # placed here by the user
@@ -102,7 +100,7 @@ def path(name: str) -> Path:
     """
     corpus = named(CORPORA, name)
     home = cache.folder() / corpus.name
-    if not _is_ready(corpus, home):
+    if not is_ready(corpus, home):
         raise DataError(f"{name} is not in {home}: get it with 'bunrui datasets fetch {name}'")
     return home
 
@@ -130,12 +128,20 @@ def load(name: str, split: str = "all") -> pa.Table:
         known = "it has no official split" if corpus.splits == ("all",) else f"it has {', '.join(corpus.splits)}"
         raise OptionError(f"{name} has no split {split!r}: {known}; 'all' is all of it")
     splits = corpus.splits if split == "all" else (split,)
-    files = [home / f"{each}{suffix}.parquet" for suffix in ("", _UNLABELLED) for each in splits]
+    files = [home / f"{each}{suffix}.parquet" for suffix in ("", UNLABELLED) for each in splits]
     return pa.concat_tables(pq.read_table(file) for file in files if file.is_file())
 
 
-def _is_ready(corpus: Corpus, home: Path) -> bool:
-    return all((home / f"{split}.parquet").is_file() for split in corpus.splits)
+@contextmanager
+def _tidied(home: Path) -> Iterator[None]:
+    """Remove the folder if nothing came of it, unless the user was told to place a file there."""
+    try:
+        yield
+    except UnreachableError:
+        raise
+    except BaseException:
+        cache.remove_empty(home)
+        raise
 
 
 # --- the publisher's files
@@ -155,10 +161,7 @@ def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Pa
     try:
         part = download(str(file.url), target, limit=file.n_bytes or _MOST_BYTES, report=report)
     except UnreachableError as error:
-        raise DataError(
-            f"{error}. Download {file.name} by other means (see {corpus.home}), and place it as {target}, "
-            f"or give it with 'bunrui datasets fetch {corpus.name} --from PATH'"
-        ) from error
+        raise UnreachableError(f"{error}. {_by_hand(corpus, home)}") from error
     found, expected = cache.digest(part), file.sha256 or cache.remembered(target)
     if expected not in (None, found):
         forget(target)
@@ -171,6 +174,16 @@ def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Pa
         os.replace(part, target)
         forget(target)
     return target
+
+
+def _by_hand(corpus: Corpus, home: Path) -> str:
+    """What to do where nothing can be downloaded."""
+    missing = [file.name for file in corpus.files if not (home / file.name).is_file()]
+    get = f"Download {', '.join(missing)} by other means (see {corpus.home}), and place"
+    give = f"'bunrui datasets fetch {corpus.name} --from PATH'"
+    if len(corpus.files) == 1:
+        return f"{get} it as {home / missing[0]}, or give it with {give}"
+    return f"{get} {'it' if len(missing) == 1 else 'them'} into {home}, or give a folder with all of it with {give}"
 
 
 def _check(corpus: Corpus, file: File, target: Path) -> None:
@@ -203,83 +216,19 @@ def _useless(corpus: Corpus, home: Path, error: DataError) -> DataError:
     return DataError(f"{error}{hint if removed else ''}")
 
 
-def _given(corpus: Corpus, source: Path, notice: Callable[[str], None]) -> list[Path]:
+def _given(corpus: Corpus, source: Path) -> list[Path]:
     """What to read of a copy that the user has."""
     if not source.exists():
         raise DataError(f"there is no file or folder {str(source)!r}: check the path")
     if not source.is_dir():
-        files = [source]
-    else:
-        files = [source / file.name for file in corpus.files]
-        there = [file for file in files if file.is_file()]
-        files = files if len(there) == len(files) else [source]
+        return [source]
+    files = [source / file.name for file in corpus.files]
+    return files if all(file.is_file() for file in files) else [source]
+
+
+def _notice_of_others(corpus: Corpus, given: list[Path], notice: Callable[[str], None]) -> None:
+    """Say which files have an official name, and are not the official ones."""
     for known in corpus.files:
-        for given in files:
-            if given.is_file() and given.name == known.name and known.sha256 not in (None, cache.digest(given)):
-                notice(f"{given} is not the official file (its SHA-256 differs); it is taken as it is")
-    return files
-
-
-# --- splits
-
-
-def _read(
-    corpus: Corpus, files: list[Path], report: Report | None, notice: Callable[[str], None]
-) -> Mapping[str, pa.Table]:
-    tables = corpus.read(_all(files, report))
-    where = ", ".join(map(str, files))
-    if missing := [split for split in corpus.splits if split not in tables]:
-        names = ", ".join(file.name for file in corpus.files)
-        parts = "documents" if corpus.splits == ("all",) else f"documents of {', '.join(missing)}"
-        raise DataError(f"there are no {parts} in {where}: {names} is expected, or what it unpacks to")
-    for split in corpus.splits:
-        found, expected = tables[split].num_rows, corpus.rows.get(split, tables[split].num_rows)
-        if found != expected:
-            notice(f"{corpus.name}, {split}: {found:,} documents, where the official corpus has {expected:,}")
-    return {split: tables[split] for split in corpus.splits}
-
-
-def _all(files: list[Path], report: Report | None) -> Iterator[Member]:
-    progress = Progress()
-    total = sum(file.stat().st_size for file in files if file.is_file()) or None
-    n_members = 0
-    for file in files:
-        for member in members(file, progress):
-            yield member
-            n_members += 1
-            if report is not None and n_members % _STEP == 0:
-                report("reading", progress.bytes_read, total)
-
-
-def _write(corpus: Corpus, tables: Mapping[str, pa.Table], home: Path) -> None:
-    """All splits under other names, and only then under their own."""
-    import pyarrow.parquet as pq
-
-    written: dict[Path, Path] = {}
-    try:
-        with cache.writing(home):
-            for name, table in _parts(tables):
-                final = home / f"{name}.parquet"
-                written[final] = home / f".{final.name}.{os.getpid()}"
-                pq.write_table(table, written[final], compression="zstd")
-            for split in corpus.splits:
-                (home / f"{split}{_UNLABELLED}.parquet").unlink(missing_ok=True)
-            for final, temporary in written.items():
-                os.replace(temporary, final)
-    finally:
-        for temporary in written.values():
-            temporary.unlink(missing_ok=True)
-
-
-def _parts(tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, Any]]:
-    """Tables by the names of their files; documents without a label, which no classifier takes, have their own."""
-    import pyarrow.compute as pc
-
-    for split, table in tables.items():
-        if pa.types.is_list(table["label"].type):
-            is_labelled = pc.greater(pc.list_value_length(table["label"]), 0)
-            unlabelled = table.filter(pc.invert(is_labelled))
-            if unlabelled.num_rows:
-                yield f"{split}{_UNLABELLED}", unlabelled
-            table = table.filter(is_labelled)
-        yield split, table
+        for file in given:
+            if file.is_file() and file.name == known.name and known.sha256 not in (None, cache.digest(file)):
+                notice(f"{file} is not the official file (its SHA-256 differs); it was taken as it is")

@@ -59,6 +59,8 @@ class Corpus:
     home : str
         The page of its publisher.
     files : tuple of File
+    inside : str
+        What documents are read from, as messages name it: files in an archive or a folder.
     read : callable
         Members of archives and folders → a table for each split.
     splits : tuple of str
@@ -75,6 +77,7 @@ class Corpus:
     terms: str
     home: str
     files: tuple[File, ...]
+    inside: str
     read: Reader = field(repr=False, compare=False)
     splits: tuple[str, ...] = ("all",)
     rows: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -90,6 +93,17 @@ class Corpus:
     def has_address(self) -> bool:
         """Whether it can be downloaded."""
         return all(file.url for file in self.files)
+
+    @property
+    def expected(self) -> str:
+        """What a copy of it is, for messages."""
+        packed = [file.name for file in self.files if file.name not in self.inside]
+        if len(packed) > 1:
+            return f"a folder with the official {', '.join(packed)} in it, or with {self.inside}"
+        if packed:
+            return f"the official {packed[0]}, or another archive or a folder with {self.inside} in it"
+        alone = f"{self.inside}, or " if self.splits == ("all",) else ""
+        return f"{alone}an archive or a folder with {'it' if alone else self.inside} in it"
 
 
 def named(corpora: Mapping[str, Corpus], name: str) -> Corpus:

@@ -18,6 +18,7 @@ __all__ = ["TABLES"]
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 _HOME = "https://archive.ics.uci.edu/datasets"
+_WEKA = "https://www.cs.waikato.ac.nz/ml/weka/datasets.html"
 _LICENCE = "CC BY 4.0"
 _TERMS = "Creative Commons Attribution 4.0, as the UCI Machine Learning Repository says. Name the repository."
 
@@ -93,16 +94,18 @@ def _official(name: str, table: _Official) -> Corpus:
     names = {file.name: split for file, split in zip(files, splits, strict=True)}
     names |= {f"{name}.{split}.arff".replace(".all.", "."): split for split in splits}
     layout = Layout(names, table.label, table.leave_out, table.separator, table.arff_label)
-    return _table(name, files, layout, splits)
+    return _table(name, _HOME, files, layout, splits)
 
 
 def _brought(name: str) -> Corpus:
     file = File(f"{name}.arff", None)
-    return _table(name, (file,), Layout({file.name: "all"}), ("all",))
+    return _table(name, _WEKA, (file,), Layout({file.name: "all"}), ("all",))
 
 
-def _table(name: str, files: tuple[File, ...], layout: Layout, splits: tuple[str, ...]) -> Corpus:
-    return Corpus(f"uci-{name}", f"{name}, a table of UCI", "-", _LICENCE, _TERMS, _HOME, files, layout, splits)
+def _table(name: str, home: str, files: tuple[File, ...], layout: Layout, splits: tuple[str, ...]) -> Corpus:
+    rows, arff = ([file for file in layout.files if file.endswith(".arff") == is_arff] for is_arff in (False, True))
+    inside = " or ".join(" and ".join(kind) for kind in (rows, arff) if kind)
+    return Corpus(f"uci-{name}", f"{name}, a table of UCI", "-", _LICENCE, _TERMS, home, files, inside, layout, splits)
 
 
 _ADULT_COLUMNS = (
@@ -131,10 +134,8 @@ _ADULT = Corpus(
             2_003_153,
         ),
     ),
-    read=Layout(
-        {"adult.data": "train", "adult.test": "test"},
-        names=_ADULT_COLUMNS,
-    ),
+    inside="adult.data and adult.test",
+    read=Layout({"adult.data": "train", "adult.test": "test"}, names=_ADULT_COLUMNS),
     splits=("train", "test"),
     rows=MappingProxyType({"train": 32_561, "test": 16_281}),
     n_labels=2,

@@ -142,8 +142,20 @@ def _rows(member: Member, header: str, **options: Any) -> Iterator[tuple[str, st
     """Labels and texts of a table; `header` is put before one that has none."""
     stream = _Named(f"{header}\n".encode() * bool(header) + member.read())
     stream.name = member.where + (" (with a header before it)" if header else "")
-    for batch in read(stream, **options):
-        yield from zip(batch["label"].to_pylist(), batch["text"].to_pylist(), strict=True)
+    try:
+        for batch in read(stream, **options):
+            yield from zip(batch["label"].to_pylist(), batch["text"].to_pylist(), strict=True)
+    except DataError as error:
+        raise type(error)(f"{stream.name}{_finding(str(error), stream.name)}: this is not the official file") from error
+
+
+def _finding(message: str, name: str) -> str:
+    """What is wrong with a table, without what to do about it, which is no advice for files of others.
+
+    >>> _finding("a.txt, line 2: 3 columns expected, 2 found: take tabs out of the text", "a.txt")
+    ', line 2: 3 columns expected, 2 found'
+    """
+    return ": ".join(message.removeprefix(name).split(": ")[:2]).partition(". Try ")[0]
 
 
 def _of(names: dict[str, str], number: str, member: Member) -> str:

@@ -89,7 +89,7 @@ def _block(data: bytes, line: int, reading: Reading, raw: bool) -> Block:
             data.decode()
         except UnicodeDecodeError as error:
             where = reading.where(line + data.count(b"\n", 0, error.start))
-            raise encoding_error(where, data, error.start, "utf-8") from None
+            raise encoding_error(where, data, error.start, "utf-8", several=reading.several) from None
     return Block(data, line, valid)
 
 
@@ -97,7 +97,7 @@ def undecodable(reading: Reading, line: int | None, data: bytes, start: int) -> 
     """An error about bytes of a row that are not valid UTF-8."""
     encoding = reading.options.encoding
     if transcoder(encoding, "strict") is None:
-        return encoding_error(reading.where(line), data, start, "utf-8")
+        return encoding_error(reading.where(line), data, start, "utf-8", several=reading.several)
     return EncodingError(f"{reading.where(line)}: some bytes are not valid {encoding}")  # what they were is gone
 
 
@@ -124,9 +124,10 @@ class _Utf8:
         try:
             text = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
-            encoding = self._reading.options.encoding
+            reading, encoding = self._reading, self._reading.options.encoding
             line = self._line + error.object[: error.start].decode(encoding, "replace").count("\n")
-            raise encoding_error(self._reading.where(line), bytes(error.object), error.start, encoding) from None
+            found = bytes(error.object), error.start, encoding
+            raise encoding_error(reading.where(line), *found, several=reading.several) from None
         except UnicodeError as error:  # no byte order mark, say
             name = self._reading.options.encoding
             raise EncodingError(f"{self._reading.where(self._line)}: this is not {name}: {error}") from error

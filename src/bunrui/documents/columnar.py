@@ -80,9 +80,9 @@ def check_columns(names: list[str], reading: Reading) -> None:
     """Refuse a file whose columns, by name, lack one that is wanted, or have it twice."""
     if reading.options.columns:
         take_columns(reading, names)
+    if lacks := reading.lacks(names):
+        raise DataError(f"{reading.source.name}: {lacks}")
     for column in reading.columns:
-        if column not in names:
-            raise DataError(f"{reading.source.name}: {reading.lacks(column, names)}")
         if names.count(column) > 1:
             raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
 

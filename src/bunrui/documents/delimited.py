@@ -90,11 +90,11 @@ def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> t
     if reading.options.columns:
         names = [name.strip() for name in names]
         take_columns(reading, names)
+    if lacks := reading.lacks(names):
+        raise DataError(f"{reading.source.name}: {lacks}{_hint(names, delimiter)}")
     for column in reading.columns:
         if names.count(column) > 1:
             raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
-        if column not in names:
-            raise DataError(f"{reading.source.name}: {reading.lacks(column, names)}{_hint(names, delimiter)}")
     line = block.line + block.data.count(b"\n", 0, first.end)
     return _Table(reading, names, delimiter, quotes), Block(block.data[first.end :], line, block.valid)
 

@@ -1,5 +1,8 @@
 """Bytes in any encoding → UTF-8, and a good guess where they are in another one.
 
+`auto` is the encoding of each file by itself: that of its byte order mark, else UTF-8 if the file is valid, else the
+best guess that decodes all of it.
+
 A guess tries the usual encodings of Japanese, Chinese and Korean, and Latin-1, on the bytes around the place.  An
 encoding that decodes them is as good as the share of characters beyond ASCII that are among its common letters: the
 kana and the kanji of level 1, the hanzi of level 1, the syllables of KS X 1001, Latin letters beside Latin letters.
@@ -14,7 +17,10 @@ import pyarrow as pa
 
 from bunrui.errors import EncodingError
 
-__all__ = ["MARK", "encoding_error", "guesses", "is_utf8", "transcoder"]
+__all__ = ["AUTO", "MARK", "detected", "encoding_error", "guesses", "is_utf8", "transcoder"]
+
+AUTO = "auto"
+"""The name of the encoding that is found out for each file."""
 
 MARK = "bunrui.mark"
 """An error handler that leaves a lone surrogate, which becomes invalid UTF-8, where bytes could not be decoded."""
@@ -27,7 +33,9 @@ def _mark(error: UnicodeError) -> tuple[str, int]:
 
 codecs.register_error(MARK, _mark)
 
+_JIS = b"\x1b$B"  # with which ISO-2022-JP, otherwise ASCII, goes over to Japanese
 _NEAR = 2048
+_GOOD = 0.3  # of the characters beyond ASCII
 
 
 def is_utf8(data: bytes) -> bool:
@@ -47,14 +55,57 @@ def is_utf8(data: bytes) -> bool:
 
 
 def transcoder(encoding: str, errors: str) -> codecs.IncrementalDecoder | None:
-    """A decoder, or None if there is nothing to do."""
-    if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
+    """A decoder, or None if there is nothing to do; `auto`, where nobody has found out what it is, is UTF-8."""
+    if encoding == AUTO or codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
         return None
     return codecs.getincrementaldecoder(encoding)(errors)
 
 
-def encoding_error(where: str, data: bytes, start: int, encoding: str) -> EncodingError:
-    """An error about the bytes at `start`, with a way out.
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16: its mark begins with that one
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+def detected(data: bytes, *, is_cut: bool = False) -> str:
+    """The encoding of a file, of which these are all bytes, or the first ones if it is cut.
+
+    Where none fits, it is the one that comes next to it: reading the file says where it does not.
+
+    >>> text = "今日は良い天気です。"
+    >>> [detected(text.encode(name)) for name in ("utf-8", "utf-8-sig", "utf-16", "cp932", "euc-jp", "iso-2022-jp")]
+    ['utf-8', 'utf-8', 'utf-16', 'cp932', 'euc-jp', 'iso-2022-jp']
+    >>> detected(text.encode()[:-1]), detected(text.encode()[:-1], is_cut=True), detected(b"caf\\xe9")
+    ('utf-8', 'utf-8', 'latin-1')
+    """
+    for mark, name in _MARKS.items():
+        if data.startswith(mark):
+            return name
+    if _JIS in data and _decodes("iso-2022-jp", data):
+        return "iso-2022-jp"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
+    except UnicodeDecodeError as error:
+        _, near = _around(data, error.start)
+        if not _is_damaged_utf8(near):
+            first, *others = _likely(near) or ["utf-8"]
+            return next((name for name in (first, *others) if _decodes(name, data)), first)
+    return "utf-8"
+
+
+def _likely(data: bytes) -> list[str]:
+    """The guesses without Latin-1, which decodes anything, unless it is the best one, and good."""
+    found = guesses(data)
+    if found[:1] == ["latin-1"] and _score("latin-1", _decoded("latin-1", data)) > _GOOD:
+        return ["latin-1"]
+    return [name for name in found if name != "latin-1"]
+
+
+def encoding_error(where: str, data: bytes, start: int, encoding: str, *, several: bool = False) -> EncodingError:
+    """An error about the bytes at `start`, with a way out; among `several` files, others may have another encoding.
 
     >>> data = "今日は良い天気です。\\n".encode("cp932")
     >>> print(encoding_error("a.txt, line 1", data, 0, "utf-8"))
@@ -63,9 +114,7 @@ def encoding_error(where: str, data: bytes, start: int, encoding: str) -> Encodi
     """
     shown = data[start : start + 4].split(b"\n")[0].hex(" ") or data[start : start + 1].hex()
     say = f"{where}: the bytes {shown} are not valid {encoding}."
-    begin = data.rfind(b"\n", 0, start) + 1
-    begin = begin if start - begin <= _NEAR else start
-    near = data[begin : start + _NEAR]
+    begin, near = _around(data, start)
     if codecs.lookup(encoding).name == "utf-8" and _is_damaged_utf8(near):
         return EncodingError(f"{say} The text around them is: repair these bytes, or leave the row out")
     found = [name for name in guesses(near) if codecs.lookup(name).name != codecs.lookup(encoding).name]
@@ -75,7 +124,15 @@ def encoding_error(where: str, data: bytes, start: int, encoding: str) -> Encodi
     before = len(codecs.getincrementaldecoder(best)("replace").decode(data[begin:start]))
     sample = _decoded(best, near)[max(0, before - 5) :].lstrip("\ufeff").split("\n")[0][:20].strip()
     also = f", or {', '.join(others)}" if others else ""
-    return EncodingError(f"{say} Try encoding={best!r}, which reads them as {sample!r}{also}")
+    each = f". Where files have different encodings: encoding={AUTO!r}" if several else ""
+    return EncodingError(f"{say} Try encoding={best!r}, which reads them as {sample!r}{also}{each}")
+
+
+def _around(data: bytes, start: int) -> tuple[int, bytes]:
+    """Where the line of a place begins, if that is not far, and the bytes from there on."""
+    begin = data.rfind(b"\n", 0, start) + 1
+    begin = begin if start - begin <= _NEAR else start
+    return begin, data[begin : start + _NEAR]
 
 
 def guesses(data: bytes) -> list[str]:
@@ -88,10 +145,10 @@ def guesses(data: bytes) -> list[str]:
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return ["utf-16"] if _decodes("utf-16", data) else []
-    if _decodes("utf-8", data) and not _decoded("utf-8", data).isascii():
+    if data.isascii() or (_decodes("utf-8", data) and not _decoded("utf-8", data).isascii()):
         return ["utf-8"]
     scored = [(_score(name, _decoded(name, data)), name) for name in _COMMON if _decodes(name, data)]
-    return [name for score, name in sorted(scored, key=lambda pair: -pair[0]) if score > 0.3 or name == "latin-1"]
+    return [name for score, name in sorted(scored, key=lambda pair: -pair[0]) if score > _GOOD or name == "latin-1"]
 
 
 def _is_damaged_utf8(data: bytes) -> bool:

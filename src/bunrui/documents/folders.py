@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 import pyarrow as pa
 
-from bunrui.documents.encodings import encoding_error, transcoder
+from bunrui.documents.encodings import AUTO, encoding_error, transcoder
 from bunrui.documents.mailboxes import add_mail
 from bunrui.documents.reading import Options, Reading, Source
 from bunrui.documents.rows import Rows, shown
@@ -48,15 +48,13 @@ def read_folder(reading: Reading) -> Iterator[pa.RecordBatch]:
     root = reading.source.path
     assert root is not None
     rows, found = Rows(reading), False
+    reading.several = reading.options.encoding != AUTO
     for path in folder_files(root, reading.options):
         found = True
         label = None
         if reading.wants_label:
             if os.path.dirname(path) == "":
-                raise DataError(
-                    f"{os.path.join(root, path)} stands in no folder of a class: "
-                    f"move it into one, or leave it out with exclude={path!r}"
-                )
+                raise _no_class(root, path, reading.options)
             label = PurePath(path).parts[0]
         _add(rows, reading, path, label)
         if rows.is_full and (batch := rows.batch()):
@@ -66,6 +64,20 @@ def read_folder(reading: Reading) -> Iterator[pa.RecordBatch]:
         raise DataError(f"{root} has no files{chosen}: a folder for each class was expected, with a file for each text")
     if batch := rows.batch():
         yield batch
+
+
+def _no_class(root: str, path: str, options: Options) -> DataError:
+    """An error about a file that is in no folder of a class: it is out of place, or the folder is one of a class."""
+    if any(os.path.dirname(other) for other in folder_files(root, options)):
+        return DataError(
+            f"{os.path.join(root, path)} stands in no folder of a class: "
+            f"move it into one, or leave it out with exclude={path!r}"
+        )
+    label, above = os.path.basename(os.path.abspath(root)), os.path.normpath(os.path.join(root, os.pardir))
+    return DataError(
+        f"{root} has files and no folders of classes: give all of them one label as {{{label!r}: {root!r}}}, "
+        f"or read the folder above, {above!r}, if the folders in it are the labels"
+    )
 
 
 def _add(rows: Rows, reading: Reading, path: str, label: str | None) -> None:
@@ -79,11 +91,13 @@ def _add(rows: Rows, reading: Reading, path: str, label: str | None) -> None:
     if reading.source.format == "eml" or stem.endswith(".eml"):
         add_mail(rows, reading, data, label=label, source=name)
         return
+    encoding = reading.encoding_of(data)
     try:
-        text = _decoded(data, reading.options.encoding)
+        text = _decoded(data, encoding)
     except UnicodeDecodeError as error:
         line = 1 + bytes(error.object[: error.start]).count(b"\n")
-        reading.fail(encoding_error(reading.where(line, name), data, error.start, reading.options.encoding))
+        where = reading.where(line, name)
+        reading.fail(encoding_error(where, data, error.start, encoding, several=reading.several))
     else:
         rows.add([text], label, shown(path.replace(os.sep, "/")), source=name)
 

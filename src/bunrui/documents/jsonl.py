@@ -146,9 +146,9 @@ def _slow(block: Block, reading: Reading) -> pa.RecordBatch | None:
             continue
         try:
             row = _object(data, Written if options.columns else _nothing)
+            if any(name not in row for name in columns):
+                raise RowError(reading.lacks(list(row)))
             for name in columns:
-                if name not in row:
-                    raise RowError(reading.lacks(name, list(row)))
                 if name in row.repeated:
                     raise RowError(f"the object has {name!r} twice: keep one")
             parts = [_row_text(row, reading)] if options.columns else [row[name] for name in options.text]

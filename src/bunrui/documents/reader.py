@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property, partial
 from types import TracebackType
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from bunrui.documents.delimited import read_delimited
+from bunrui.documents.encodings import AUTO
 from bunrui.documents.folders import folder_files, read_folder
 from bunrui.documents.jsonl import read_jsonl
 from bunrui.documents.labelsets import with_label_sets
@@ -59,7 +61,9 @@ def read(
         One of `FORMATS`; by default the suffix of a file tells, and the first bytes of a stream, of a `.txt`
         file, and of one without a suffix.
     encoding : str
-        Of text; Parquet, Arrow and mail know their own.
+        Of text; Parquet, Arrow and mail know their own.  `"auto"` is that of each file by itself: of its byte order
+        mark, else UTF-8 if its first megabyte is valid, else the usual one that fits best.  `Reader.encodings` says
+        which.
     skip_bad : bool
         Leave out bad rows and count them, instead of raising at the first.
     labelled : bool
@@ -109,9 +113,9 @@ def read(
     if batch_bytes < 1:
         raise OptionError(f"batch_bytes is {batch_bytes}: give at least 1")
     try:
-        "a".encode(encoding)
+        "a".encode("utf-8" if encoding == AUTO else encoding)
     except (LookupError, ValueError) as error:
-        known = "utf-8, cp932, euc-jp, gb18030, big5, cp949 or latin-1"
+        known = "utf-8, cp932, euc-jp, gb18030, big5, cp949, latin-1 or auto"
         raise OptionError(f"there is no text encoding {encoding!r}: try {known}") from error
     found = find_sources(sources, format)
     if columns:
@@ -212,6 +216,11 @@ class Reader:
         """What was wrong with the first 20 of them."""
         return list(self._progress.skipped)
 
+    @property
+    def encodings(self) -> dict[str, int]:
+        """How many files were not read as UTF-8 so far in this pass, by encoding; of `encoding="auto"` alone."""
+        return dict(self._progress.encodings)
+
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         self.close()
         self._progress = Progress()
@@ -227,7 +236,8 @@ class Reader:
                 if at in self._used:
                     raise DataError(f"{source.name} was read before, and a stream can be read only once")
                 self._used.add(at)
-            reading = Reading(source, self.options, progress, before)
+            several = len(self.sources) > 1 and self.options.encoding != AUTO
+            reading = Reading(source, self.options, progress, before, several=several)
             for batch in _read(reading, self._may_be_empty):
                 yield with_label_sets(batch, reading) if self.options.labelled else batch
             if source.size is not None:
@@ -262,6 +272,10 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
             format = source.format or guess(head, reading)
             if reading.options.columns:
                 check_format(source.name, format)
+            if reading.options.encoding == AUTO and format in _TEXTS:
+                head = stream.peek(_FIRST)
+                encoding = reading.encoding_of(head, is_cut=len(head) >= _FIRST)
+                reading.options = replace(reading.options, encoding=encoding)
             yield from _FILES[format](stream, reading)
 
 
@@ -289,6 +303,10 @@ _FILES: dict[str, Callable[[Stream, Reading], Iterator[pa.RecordBatch]]] = {
     "eml": read_eml,
     "mbox": read_mbox,
 }
+
+
+_TEXTS = ("csv", "tsv", "tab", "jsonl", "fasttext", "lines")  # which do not say what their encoding is
+_FIRST = 1 << 20  # bytes by which that is found out
 
 
 def _size(source: Source, options: Options) -> int | None:

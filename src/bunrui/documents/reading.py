@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from bunrui.documents.encodings import AUTO, detected
 from bunrui.errors import DataError
 
 __all__ = ["KEPT", "Options", "Progress", "Reading", "RowError", "Source", "listing"]
@@ -73,6 +75,7 @@ class Progress:
     n_skipped: int = 0
     skipped: list[str] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
+    encodings: Counter[str] = field(default_factory=Counter)  # files that were found not to be UTF-8
 
 
 @dataclass
@@ -91,6 +94,7 @@ class Reading:
     bytes_before: int = 0  # read from the sources before this one
     unit: str = "line"
     kind: str = ""  # of text: "string", "tokens" or "counts", once the first row is read
+    several: bool = False  # whether other files are read, too, which may have other encodings
 
     @property
     def wants_label(self) -> bool:
@@ -109,6 +113,15 @@ class Reading:
         name = source or self.source.name
         return name if line is None else f"{name}, {self.unit} {line}"
 
+    def encoding_of(self, data: bytes, *, is_cut: bool = False) -> str:
+        """The encoding of a file that is read now; `auto` is found out from its bytes, or the first of them."""
+        if self.options.encoding != AUTO:
+            return self.options.encoding
+        found = detected(data, is_cut=is_cut)
+        if found != "utf-8":
+            self.progress.encodings[found] += 1
+        return found
+
     def bad(self, what: str, line: int | None = None, source: str | None = None) -> None:
         """Raise about a bad row, or count it."""
         self.fail(DataError(f"{self.where(line, source)}: {what}"))
@@ -121,16 +134,18 @@ class Reading:
         if len(self.progress.skipped) < KEPT:
             self.progress.skipped.append(str(error))
 
-    def lacks(self, column: str, there: list[str]) -> str:
-        """What to say when a column is not there."""
-        if column in self.options.text:
-            option = "text"
-        elif column == self.options.label:
-            option = "label"
-        else:
-            option = "id"
-        say = f"there is no column {column!r}, only {listing(there)}" if there else f"there is no column {column!r}"
-        return f"{say}: choose another with {option}="
+    def lacks(self, there: list[str]) -> str:
+        """What to say of all columns that are not there; nothing if none is missing."""
+        missing = [name for name in self.columns if name not in there]
+        if not missing:
+            return ""
+        say = f"there is {' and '.join(f'no column {name!r}' for name in missing)}"
+        only = f", only {listing(there)}" if there else ""
+        options = dict.fromkeys(f"{self._option(name)}=" for name in missing)
+        return f"{say}{only}: choose {'others' if missing[1:] else 'another'} with {' and '.join(options)}"
+
+    def _option(self, column: str) -> str:
+        return "text" if column in self.options.text else "label" if column == self.options.label else "id"
 
 
 def listing(names: list[str], most: int = 20) -> str:

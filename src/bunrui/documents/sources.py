@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from bunrui.documents.addresses import FarSource, find_files, is_address
+from bunrui.documents.encodings import AUTO, detected
 from bunrui.documents.mailboxes import is_maildir
 from bunrui.documents.reading import Reading, Source
 from bunrui.documents.streams import COMPRESSIONS
@@ -51,6 +52,7 @@ _SUFFIXES = {
     "mbox": "mbox",
     "txt": "",
 }
+_SPREADSHEETS = ("xlsx", "xlsm", "xls", "ods")
 
 
 def find_sources(sources: Any, format: str | None) -> list[Source]:
@@ -135,6 +137,8 @@ def kind_of(name: str, path: str, format: str | None) -> tuple[str, str]:
     compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
     if format is None:
         format = _SUFFIXES.get(suffixes[-1]) if suffixes else ""  # mailboxes have no suffix
+    if format is None and suffixes[-1] in _SPREADSHEETS:
+        raise DataError(f"the spreadsheet {name!r} cannot be read: save it as CSV (UTF-8) first")
     if format is None:
         raise DataError(f"the name {name!r} does not tell the format: give format=, one of {', '.join(FORMATS[:-2])}")
     return format, compression
@@ -165,10 +169,10 @@ def guess(head: bytes, reading: Reading) -> str:
         return "mbox"
     if is_mail(head):
         return "eml"
-    try:
-        text = head.decode(reading.options.encoding, "replace").lstrip("\ufeff").lstrip()
-    except LookupError:  # pragma: no cover
-        text = ""
+    encoding = reading.options.encoding
+    if encoding == AUTO:
+        encoding = detected(head, is_cut=True)
+    text = head.decode(encoding, "replace").lstrip("\ufeff").lstrip()
     if text.startswith("__label__"):
         return "fasttext"
     if re.match(r'\{\s*(?:"|\})', text):

@@ -109,10 +109,10 @@ class Stream:
             self._file = _decompressed(raw, compression)
             self._closing.append(self._file)
 
-    def peek(self) -> bytes:
-        """The first bytes, without taking them."""
-        if len(self._head) < _PEEK:
-            self._head += self._fill(_PEEK - len(self._head))
+    def peek(self, n_bytes: int = _PEEK) -> bytes:
+        """At least so many of the first bytes, if there are, without taking them."""
+        if len(self._head) < n_bytes:
+            self._head += self._fill(n_bytes - len(self._head))
         return self._head
 
     def read(self, n_bytes: int) -> bytes:

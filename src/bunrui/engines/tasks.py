@@ -31,6 +31,7 @@ class Done(NamedTuple):
     n_bytes: int
     n_skipped: int
     skipped: list[str]
+    encodings: dict[str, int]
 
 
 class Answers(Protocol):
@@ -95,7 +96,10 @@ def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
         total = _counts(shared, reader)
     except BunruiError as error:
         return [_sendable(error), *[None] * n_parts]
-    return [Done(total.n_docs, block.n_bytes, reader.n_skipped, reader.skipped), *parts_of(total, n_parts)]
+    return [
+        Done(total.n_docs, block.n_bytes, reader.n_skipped, reader.skipped, reader.encodings),
+        *parts_of(total, n_parts),
+    ]
 
 
 def count_table(shared: list[Any], table: Any, n_parts: int) -> list[Any]:
@@ -104,7 +108,7 @@ def count_table(shared: list[Any], table: Any, n_parts: int) -> list[Any]:
         total = _counts(shared, _arrow(table, "text", "label").to_batches())
     except BunruiError as error:
         return [_sendable(error), *[None] * n_parts]
-    return [Done(total.n_docs, _n_bytes(table), 0, []), *parts_of(total, n_parts)]
+    return [Done(total.n_docs, _n_bytes(table), 0, [], {}), *parts_of(total, n_parts)]
 
 
 def _counts(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
@@ -175,7 +179,7 @@ def predict_block(shared: list[Any], block: Block, folder: Folder, number: int) 
                 folder.publish(path)
     except BunruiError as error:
         return _sendable(error)
-    return Done(n_docs, block.n_bytes, reader.n_skipped, reader.skipped)
+    return Done(n_docs, block.n_bytes, reader.n_skipped, reader.skipped, reader.encodings)
 
 
 def predict_table(table: pa.Table, shared: list[Any]) -> pa.Table:

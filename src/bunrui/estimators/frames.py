@@ -157,7 +157,7 @@ def as_dates(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.datetime64]:
 
 def _moment(value: Any) -> Any:
     if is_missing(value):
-        return np.datetime64("NaT")
+        return np.datetime64("NaT", "us")
     if isinstance(value, datetime):
         value = value.replace(tzinfo=None)
     if not isinstance(value, (str, date, np.datetime64)):

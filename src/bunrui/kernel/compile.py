@@ -58,7 +58,7 @@ def _tell(function: Callable[..., Any]) -> None:
     if "NUMBA_CACHE_DIR" in os.environ or not os.access(folder, os.W_OK):
         return  # the cache lies elsewhere
     if not any(folder.glob(f"__pycache__/*.{function.__name__}_{_source_digest()}-*.nbi")):
-        _warn_once("compiling the kernels: about half a minute in all, once on this machine")
+        _warn_once("compiling the kernels: about half a minute in all, once for this installation")
 
 
 def _plain(arg: Any) -> Any:

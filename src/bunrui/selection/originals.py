@@ -93,6 +93,11 @@ class Originals:
         """What was wrong with the first of them."""
         return list(self._progress.skipped)
 
+    @property
+    def encodings(self) -> dict[str, int]:
+        """How many files were not read as UTF-8 so far in this pass, by encoding."""
+        return dict(self._progress.encodings)
+
     def schema(self) -> pa.Schema | None:
         """The columns of all files together; None where a file has no columns with types.
 

@@ -48,8 +48,7 @@ class Trial(NamedTuple):
     @property
     def simplicity(self) -> tuple[Any, ...]:
         """Simpler ones sort first."""
-        settings = self.settings
-        return settings.is_trained, len(settings.changed()), self.n_features, -settings.strength
+        return self.settings.simplicity(self.n_features)
 
 
 class Choice(NamedTuple):

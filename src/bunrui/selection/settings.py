@@ -25,7 +25,7 @@ class Settings:
     --------
     >>> settings = Settings(model="binary", alpha=0.03, min_df=2)
     >>> settings.describe()
-    'binary, λ 0.03, universal, min_df 2'
+    'binary, alpha 0.03, universal, min_df 2'
     >>> settings.changed()
     {'model': 'binary', 'alpha': 0.03, 'min_df': 2}
     """
@@ -83,13 +83,17 @@ class Settings:
         found = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
         return found | ({"analyzer": analyzer_fields(self.analyzer)} if "analyzer" in found else {})
 
+    def simplicity(self, n_features: int) -> tuple[Any, ...]:
+        """Simpler settings sort first: the module `search` says what is simpler."""
+        return self.is_trained, len(self.changed()), n_features, -self.strength
+
     def describe(self) -> str:
         """In a few words."""
         parts = [self.model]
         if self.smoothing != "eap":
             parts.append(self.smoothing)
         elif self.lam is not None:
-            parts.append(f"λ {self.lam:g}")
+            parts.append(f"alpha {self.lam:g}")
         parts.append(analyzer_name(self.analyzer))
         rest = self.changed()
         for name in ("analyzer", "model", "smoothing", "alpha"):

@@ -182,7 +182,7 @@ def tune(
     >>> labels = ["spam", "spam", "spam", "ham", "ham", "ham"]
     >>> found = tune(texts, labels, fast=True)
     >>> found.settings.describe()
-    'binary-complement, λ 0.3, universal'
+    'binary-complement, alpha 0.3, universal'
     >>> found.classifier().learn(texts, labels).predict(["cheap money"]).tolist()
     ['spam']
     """

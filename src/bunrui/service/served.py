@@ -43,7 +43,7 @@ class Served:
         self._answered: dict[int, tuple[tuple[int, int], float]] = {}
 
     def warm_up(self) -> None:
-        """Load the compiled kernels, or compile them, once on a machine: all that learning and predicting need."""
+        """Load the compiled kernels, or compile them the first time: all that learning and predicting need."""
         # A classifier of its own: this one may have learned nothing yet, and must not learn this.
         clf = TextClassifier(**self.classifier.get_params())
         texts = [text * (_WARM_BYTES // len(_WARM_TEXTS) // len(text.encode())) for text in _WARM_TEXTS]
