@@ -17,6 +17,7 @@ DOCS_STAMP := $(DOCS_VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+.NOTPARALLEL:
 .PHONY: help demo test test-all browser check bench docs clean
 
 help: ## show this list

@@ -1,14 +1,15 @@
-"""The tests on every Python that bunrui supports.
+"""The tests on every Python that bunrui supports, and the guide.
 
-pip install nox && nox              3.11, 3.12 and 3.13, where they are on the PATH (pyenv shell 3.11 3.12 3.13)
+pip install nox && nox              3.11, 3.12 and 3.13, which have to be on the PATH (pyenv shell 3.11 3.12 3.13)
 nox --session tests-3.13 -- -k loo  one of them, and some tests
+nox --session docs                  the guide alone
 """
 
 from __future__ import annotations
 
 import nox
 
-nox.options.error_on_missing_interpreters = False
+nox.options.error_on_missing_interpreters = True
 
 
 @nox.session(python=["3.11", "3.12", "3.13"])
@@ -16,3 +17,11 @@ def tests(session: nox.Session) -> None:
     """As `make test` does."""
     session.install("-e", ".[ja,zh,ko,serve,ray,dev]")
     session.run("python", "-m", "pytest", "-m", "not slow", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """As `make docs` does."""
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    session.install(*project["optional-dependencies"]["docs"])
+    session.run("python", "-m", "mkdocs", "build", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})

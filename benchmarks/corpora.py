@@ -26,13 +26,11 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+import fetched
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-
-from bunrui import datasets
-from bunrui.errors import BunruiError
 
 SEED = 0
 OFFICIAL, HELD_OUT, GENERATED = "official", "80/20, default_rng(0).permutation", "80/20, generated"
@@ -75,7 +73,7 @@ def load(name: str, folder: str | Path | None = None) -> Corpus:
     home = data_folder(folder) / name
     try:
         train, test = read(home) if home.is_dir() else _fetched(FETCHED.get(name, name), split)
-    except (FileNotFoundError, BunruiError) as error:
+    except FileNotFoundError as error:
         raise FileNotFoundError(
             f"corpus {name!r} is not in {home} ({error}). Put it there, name another folder with BUNRUI_DATA, "
             "or use zipf_en or zipf_ja, which are generated."
@@ -108,8 +106,8 @@ def _held_out(table: pa.Table) -> tuple[pa.Table, pa.Table]:
 def _fetched(name: str, split: str) -> tuple[pa.Table, pa.Table]:
     """A corpus of `bunrui datasets`, in its official split or in ours."""
     if split == OFFICIAL:
-        return datasets.load(name, "train"), datasets.load(name, "test")
-    return _held_out(datasets.load(name))
+        return fetched.load(name, "train"), fetched.load(name, "test")
+    return _held_out(fetched.load(name))
 
 
 def _sms(home: Path) -> tuple[pa.Table, pa.Table]:

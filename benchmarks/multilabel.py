@@ -8,6 +8,8 @@
     goemotions   official training and test sets, 28 labels
     bibtex, delicious    mulan's training and test sets; words are 0/1 columns
 
+Corpora are in the folder of corpora.py; Reuters and GoEmotions can be those of `bunrui datasets fetch`, too.
+
 Texts are read by `TextVectorizer` with the analyzer `words`, no word left out.  Thresholds are 0, or chosen on folds of
 the training set; every λ that was asked for has its row.  "× fit" is the time of scikit-learn's `OneVsRestClassifier`
 over ours, where both fit the same multinomial model on the same matrix in the same run.
@@ -27,7 +29,9 @@ import time
 from collections import Counter
 from typing import Any, NamedTuple
 
+import fetched
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from corpora import data_folder
 from rich.console import Console
@@ -65,9 +69,16 @@ def load(name: str) -> Task:
     """A corpus as matrices."""
     if name in N_LABELS:
         return _mulan(name)
-    home = data_folder() / name.rstrip("0123456789")
-    suffix = "90" if name == "reuters90" else ""
-    (train, labels), (test, test_labels) = (_parquet(home / f"{part}{suffix}.parquet") for part in ("train", "test"))
+    corpus = name.rstrip("0123456789")
+    home = data_folder() / corpus
+    if home.is_dir():
+        tables = [pq.read_table(home / f"{part}.parquet", columns=["label", "text"]) for part in ("train", "test")]
+    else:
+        tables = [fetched.with_unlabelled(corpus, part) for part in ("train", "test")]
+    if name == "reuters90":
+        tables = of_90_topics(*tables)
+    train, test = (part["text"] for part in tables)
+    labels, test_labels = (part["label"].to_pylist() for part in tables)
     topics = sorted({label for row in labels for label in row})
     if name == "reuters10":
         topics = sorted(label for label, _ in Counter(label for row in labels for label in row).most_common(10))
@@ -80,9 +91,13 @@ def load(name: str) -> Task:
     return Task(vectorizer.fit_transform(train), Y, vectorizer.transform(test), Y_test)
 
 
-def _parquet(path: Any) -> tuple[Any, list[list[str]]]:
-    table = pq.read_table(path, columns=["label", "text"])
-    return table["text"], table["label"].to_pylist()
+def of_90_topics(train: pa.Table, test: pa.Table) -> list[pa.Table]:
+    """Documents of ModApte with topics that both sets have, of which there are 90, and no other topics."""
+    parts = [train.to_pylist(), test.to_pylist()]
+    in_train, in_test = ({topic for row in part for topic in row["label"]} for part in parts)
+    topics = in_train & in_test
+    kept = [[row | {"label": [topic for topic in row["label"] if topic in topics]} for row in part] for part in parts]
+    return [pa.Table.from_pylist([row for row in part if row["label"]], train.schema) for part in kept]
 
 
 def _mulan(name: str) -> Task:

@@ -32,23 +32,35 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}")
     parser.add_argument("--folder", help="where the corpora are")
     options = parser.parse_args()
+    then = None if options.record else recorded()
     work = speed.chosen(options.folder)
     run = measure(tuple(dict.fromkeys((*work, *speed.GENERATED))) if options.record else work, options.folder)
     screen = table.console()
     show(run, screen)
-    then = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else None
-    is_behind = then is not None and compare(run, then, screen)
     if options.record:
         RECORD.write_text(written(run), encoding="utf-8")
-    elif is_behind:
+    elif then is not None and compare(run, then, screen):
         sys.exit(1)
+
+
+def recorded() -> dict[str, Any] | None:
+    """The run to compare with, if there is one."""
+    try:
+        then: dict[str, Any] = json.loads(RECORD.read_text(encoding="utf-8"))
+        regression.figures(then)
+    except FileNotFoundError:
+        print(f"there is no {RECORD.name} to compare with: --record makes one", file=sys.stderr)
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise SystemExit(f"{RECORD} is not a run of this script ({error!r}): make a new one with --record") from error
+    return then
 
 
 def measure(work: tuple[tuple[str, str], ...], folder: str | None = None) -> dict[str, Any]:
     """Speed and accuracy beside the others, one document at a time, and a stream."""
     rows, versions = speed.measure(work, folder=folder, repeats=5, budget=20.0)
     print("one document at a time …", file=sys.stderr)
-    one = stopwatch.isolated(latency.measure)
+    one = stopwatch.isolated(latency.measure, folder)
     print("a stream …", file=sys.stderr)
     return table.as_dict(rows, versions) | {"latency": one, "stream": stopwatch.isolated(memory.measure, STREAM_MB)}
 
@@ -57,12 +69,12 @@ def show(run: dict[str, Any], screen: Console) -> None:
     """The page."""
     screen.print(table.origin(run))
     screen.print(table.rates(run))
-    one = Table(title="one document of 80 words, 20 classes: milliseconds, median", title_justify="left")
-    for heading in ("peer", "learned before", "learn", "predict"):
-        one.add_column(heading, justify="left" if heading == "peer" else "right")
+    one = Table(title="one document of 80 words: milliseconds", title_justify="left")
+    for heading in ("corpus", "classes", "peer", "learned before", "learn", "predict"):
+        one.add_column(heading, justify="left" if heading in {"corpus", "peer"} else "right")
     for row in run["latency"]:
         cells = f"{row['learned before']:,}", f"{row['learn ms']:.3f}", f"{row['predict ms']:.3f}"
-        one.add_row(row["peer"], *cells)
+        one.add_row(row["corpus"], str(row["classes"]), row["peer"], *cells)
     screen.print(one)
     stream = run["stream"]
     screen.print(
@@ -72,18 +84,24 @@ def show(run: dict[str, Any], screen: Console) -> None:
 
 
 def compare(run: dict[str, Any], then: dict[str, Any], screen: Console) -> bool:
-    """Say which figures fell behind the record; True if that counts."""
-    falls = regression.fallen(regression.figures(run), regression.figures(then))
-    is_same = regression.same_machine(run, then)
-    counting = [fall for fall in falls if is_same or fall.is_accuracy]
+    """Say which figures fell behind the record, or are no longer there; True if that counts."""
+    now, before = regression.figures(run), regression.figures(then)
+    falls, gone = regression.fallen(now, before), regression.missing(now, before)
+    counting = [fall for fall in falls if fall.figure.kind == regression.ACCURACY or regression.comparable(run, then)]
     for fall in falls:
         colour = "red" if fall in counting else "yellow"
-        screen.print(f"[{colour}]fell[/] {fall.name}: {fall.now:.4g}, recorded {fall.then:.4g}", highlight=False)
-    if not falls:
-        screen.print("No figure is behind the record.")
-    elif not counting:
-        screen.print(f"The record comes from another machine ({table.origin(then)}): none of this counts.")
-    return bool(counting)
+        screen.print(f"[{colour}]fell[/] {fall}", highlight=False)
+    for figure in gone:
+        screen.print(f"[red]not measured[/] {figure}", highlight=False)
+    n_both = len(now.keys() & before.keys())
+    screen.print(
+        f"{n_both} of {len(before)} recorded figures compared, {len(falls)} fell; {len(now) - n_both} are new."
+    )
+    if len(counting) < len(falls):
+        screen.print(
+            f"Ratios do not count here, as the record is of another machine or other versions:\n{table.origin(then)}"
+        )
+    return bool(counting or gone)
 
 
 def written(run: dict[str, Any]) -> str:

@@ -291,7 +291,8 @@ class BunruiParquet(Bunrui):
 
     def prepare(self, texts: Any, labels: Any) -> None:
         super().prepare(texts, labels)
-        self.learn(texts, None)
+        batch = next(pq.ParquetFile(texts).iter_batches(100, columns=["label", "text"]))
+        self._new().learn(batch["text"], batch["label"])
 
     def learn(self, texts: Any, labels: Any) -> None:
         from bunrui.engines.stream import ahead

@@ -1,10 +1,10 @@
-"""The figures of a run that a later one is compared with.
+"""A run beside the recorded one: which figures of bunrui fell.
 
-    figures(run)                           every figure of bunrui by name; more is better
-    fallen(figures(now), figures(then))    those that fell by more than noise
+    fallen(figures(now), figures(then))     lower than noise explains
+    missing(figures(now), figures(then))    recorded for a corpus that was measured now, and not there
 
-A ratio moves less between machines than a rate, but it moves: one that fell counts only on the machine that the record
-comes from.  Accuracies do not depend on the machine.
+In every figure more is better.  A ratio moves less between machines than a rate, but it moves: one that fell counts
+only where machine and versions are those of the record.  Accuracies do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -16,68 +16,96 @@ import table
 
 Run = Mapping[str, Any]
 
-# How far a figure may fall.  Ten runs on a shared machine, best of five: ratios stayed within a fifth of their mean.
-SHARE = 0.75
+SHARE = 0.7
+LEAST_MB = 50.0  # of memory, below which it depends on what the allocator had left over
 POINTS = 0.002  # of an accuracy, which only a change in the program or a library can move
+ACCURACY = "accuracy"
+
+
+class Figure(NamedTuple):
+    """What was measured, on what, of what."""
+
+    kind: str
+    corpus: str
+    of: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.corpus}, {self.of}"
+
+
+Figures = Mapping[Figure, float]
 
 
 class Fall(NamedTuple):
     """A figure, and what it was."""
 
-    name: str
+    figure: Figure
     now: float
     then: float
 
-    @property
-    def is_accuracy(self) -> bool:
-        return self.name.startswith("accuracy")
+    def __str__(self) -> str:
+        return f"{self.figure}: {self.now:.4g}, recorded {self.then:.4g}"
 
 
-def figures(run: Run) -> dict[str, float]:
-    """What is compared: every figure of bunrui in a run, by name."""
+def figures(run: Run) -> dict[Figure, float]:
+    """Every figure of bunrui in a run."""
     return dict(_figures(run))
 
 
-def _figures(run: Run) -> Iterator[tuple[str, float]]:
-    base = {(row["corpus"], row["features"]): row for row in run["rows"] if _is(row, table.BASELINE, "learn")}
+def _figures(run: Run) -> Iterator[tuple[Figure, float]]:
+    learned = [row for row in run["rows"] if row["task"] == "learn"]
+    base = {(row["corpus"], row["features"]): row for row in learned if row["peer"] == table.BASELINE}
     for row in run["rows"]:
         if not row["peer"].startswith("bunrui"):
             continue
-        what = f"{row['corpus']}, {row['features']}, {row['peer']}"
+        corpus, of = row["corpus"], f"{row['features']}, {row['peer']}"
         if row["ratio"] is not None:
-            yield f"{row['task']}, times scikit-learn: {what}", row["ratio"]
+            yield Figure(f"{row['task']}, times scikit-learn", corpus, of), row["ratio"]
         if row["accuracy"] is not None:
-            yield f"accuracy: {what}", row["accuracy"]
-        beside = base.get((row["corpus"], row["features"]))
+            yield Figure(ACCURACY, corpus, of), row["accuracy"]
+        beside = base.get((corpus, row["features"]))
         if row["task"] == "learn" and beside:
-            yield f"memory, scikit-learn's over ours: {what}", table.needed(beside) / table.needed(row)
-    one = {row["peer"]: row for row in run["latency"] if not row["learned before"]}
+            ours, theirs = (max(table.needed(each), LEAST_MB) for each in (row, beside))
+            yield Figure("memory, scikit-learn's over ours", corpus, of), theirs / ours
+    river = next((row for row in run["latency"] if row["peer"] == "river"), None)
     for row in run["latency"]:
-        if row["peer"].startswith("bunrui") and "river" in one:
+        if row["peer"].startswith("bunrui") and river:
+            of = f"{row['peer']}, after {row['learned before']} documents"
             for task in ("learn", "predict"):
-                what = f"{row['peer']}, after {row['learned before']} documents"
-                yield f"{task} one, river's time over ours: {what}", one["river"][f"{task} ms"] / row[f"{task} ms"]
-    yield "memory, a stream over its peak", run["stream"]["megabytes"] / run["stream"]["learn peak MB"]
+                figure = Figure(f"{task} one, river's time over ours", row["corpus"], of)
+                yield figure, river[f"{task} ms"] / row[f"{task} ms"]
+    yield Figure("memory", "a stream", "over its peak"), run["stream"]["megabytes"] / run["stream"]["learn peak MB"]
 
 
-def _is(row: Mapping[str, Any], peer: str, task: str) -> bool:
-    return bool(row["peer"] == peer and row["task"] == task)
+def fallen(now: Figures, then: Figures) -> list[Fall]:
+    """Figures of both runs that are lower now than noise explains; one that is no number is.
 
-
-def fallen(now: Mapping[str, float], then: Mapping[str, float]) -> list[Fall]:
-    """Figures of both runs that are lower now than noise explains.
-
-    >>> then = {"learn: a": 40.0, "learn: b": 40.0, "accuracy: a": 0.85, "accuracy: b": 0.85, "learn: gone": 3.0}
-    >>> now = {"learn: a": 31.0, "learn: b": 29.0, "accuracy: a": 0.849, "accuracy: b": 0.847, "learn: new": 1.0}
-    >>> [fall.name for fall in fallen(now, then)]
-    ['learn: b', 'accuracy: b']
+    >>> a, b = Figure("learn", "a", "x"), Figure("learn", "b", "x")
+    >>> c, d = a._replace(kind=ACCURACY), b._replace(kind=ACCURACY)
+    >>> falls = fallen({a: 29.0, b: 27.0, c: 0.849, d: 0.847}, {a: 40.0, b: 40.0, c: 0.85, d: 0.85})
+    >>> [str(fall) for fall in falls]
+    ['learn: b, x: 27, recorded 40', 'accuracy: b, x: 0.847, recorded 0.85']
     """
-    both = [Fall(name, now[name], then[name]) for name in then if name in now]
-    return [
-        fall for fall in both if (fall.now < fall.then - POINTS if fall.is_accuracy else fall.now < SHARE * fall.then)
-    ]
+    both = [Fall(figure, now[figure], then[figure]) for figure in then if figure in now]
+    return [fall for fall in both if not fall.now >= _limit(fall)]
 
 
-def same_machine(now: Run, then: Run) -> bool:
+def _limit(fall: Fall) -> float:
+    return fall.then - POINTS if fall.figure.kind == ACCURACY else SHARE * fall.then
+
+
+def missing(now: Figures, then: Figures) -> list[Figure]:
+    """Figures of the record that should be here: their corpus is.
+
+    >>> a, b, c = Figure("learn", "a", "x"), Figure("learn", "a", "y"), Figure("learn", "b", "x")
+    >>> [str(figure) for figure in missing({a: 1.0}, {a: 1.0, b: 1.0, c: 1.0})]
+    ['learn: a, y']
+    """
+    corpora = {figure.corpus for figure in now}
+    return [figure for figure in then if figure not in now and figure.corpus in corpora]
+
+
+def comparable(now: Run, then: Run) -> bool:
     """Whether the ratios of two runs can be held against each other."""
-    return all(now["machine"][name] == then["machine"][name] for name in ("processor", "cores"))
+    names = ("processor", "cores", "python")
+    return now["versions"] == then["versions"] and all(now["machine"][name] == then["machine"][name] for name in names)

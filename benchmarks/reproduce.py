@@ -9,7 +9,8 @@
     reuters     several topics a document
 
 Each experiment is a file of `reproduction/`, which says what of the published setting is known.  The same corpora give
-the same table.  One whose corpus is missing has a line that says so.  docs/reproduction.md has a run with notes.
+the same table.  Corpora are in the folder of corpora.py, or were brought by `bunrui datasets fetch`; an experiment
+whose corpus is missing has a line that says so.  docs/reproduction.md has a run with notes.
 """
 
 from __future__ import annotations
@@ -37,6 +38,14 @@ EXPERIMENTS: dict[str, Callable[[str | None], Iterator[Row]]] = {
     "adult": adult.run,
     "aode": one_dependence.run,
 }
+# Where a corpus comes from, if it is not in the folder.
+WAYS = {
+    **{name: f"`bunrui datasets fetch {name}` gets it" for name in ("livedoor", "enron", "reuters", "20news", "imdb")},
+    "twitter": "expected are twitter_samples/train.parquet and test.parquet with label and text",
+    "aozora": "expected are aozora/train.parquet and test.parquet with label, title and text",
+    "adult": "`bunrui datasets fetch adult` gets it",
+    "aode": "`bunrui datasets fetch uci-iris`, and so on, gets its tables",
+}
 HEADINGS = ("experiment", "setting", "split and seed", "measure", "published", "ours", "comment")
 
 
@@ -45,7 +54,7 @@ def rows_of(name: str, folder: str | None) -> Iterator[Row]:
     try:
         yield from EXPERIMENTS[name](folder)
     except FileNotFoundError:
-        yield Row(name, comment=f"left out: its corpus is not in {data_folder(folder)}")
+        yield Row(name, comment=f"left out: its corpus is not in {data_folder(folder)}; {WAYS[name]}")
 
 
 def as_markdown(rows: list[Row]) -> str:

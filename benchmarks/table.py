@@ -102,7 +102,7 @@ def machine() -> dict[str, str | int | float]:
         "processor": found[1] if found else platform.processor() or platform.machine(),
         "cores": cores,
         "memory_gb": round(memory, 1),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": platform.system(),
         "python": platform.python_version(),
     }
 
@@ -129,8 +129,8 @@ def emit(rows: list[Row], versions: Mapping[str, str], *, as_json: bool = False)
 
 
 def console() -> Console:
-    """Of stdout; a pipe has no width of its own, and the tables do not fit into the usual 80."""
-    return Console() if sys.stdout.isatty() else Console(width=140)
+    """Of stdout, at least as wide as the tables, of which nothing may be cut."""
+    return Console(width=max(Console().width, 140))
 
 
 def rates(run: Mapping[str, Any]) -> Table:
@@ -165,7 +165,7 @@ def rates(run: Mapping[str, Any]) -> Table:
 
 
 def needed(row: Mapping[str, Any]) -> float:
-    """Megabytes that learning took at its peak beside libraries and data; at least one, below which nothing is told."""
+    """Megabytes that learning took at its peak beside libraries and data; at least one."""
     return max(float(row["peak_mb"] - row["loaded_mb"]), 1.0)
 
 

@@ -3,7 +3,8 @@
 python   run; an expression with a remark must have that value: `# → 3`, `# array(['spam'])`
 bash     run line by line, the commands of bunrui in this process
 text     right after a block of commands: what they print on stdout, `…` for anything
-sh       commands that need more than a folder (a cluster, a bucket): only their options are checked
+sh       commands that need more than a folder (a cluster, a bucket): only their options are checked;
+         tests/datasets/test_page.py runs those of docs/datasets.md
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every command and every block of Python in the README runs."""
+"""The commands and the blocks of Python in the README run; of those that need more (`sh`), the options are checked."""
 
 from __future__ import annotations
 

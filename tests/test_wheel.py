@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tarfile
 import venv
@@ -52,13 +53,19 @@ def test_what_is_in_the_source_distribution(built: Path) -> None:
     (source,) = built.glob("*.tar.gz")
     with tarfile.open(source) as file:
         names = {name.split("/", 1)[-1] for name in file.getnames()}
-    assert {"Makefile", "README.md", "LICENSE", "docs/index.md", "tests/test_wheel.py", "SECURITY.md"} <= names
+    assert {"Makefile", "README.md", "LICENSE", "noxfile.py", "docs/index.md", "tests/test_wheel.py"} <= names
+    links = re.findall(r"\]\(([^)#\s]+)", (REPOSITORY / "README.md").read_text(encoding="utf-8"))
+    inside = [link for link in links if not link.startswith("http")]
+    assert len(inside) > 9
+    folders = {str(folder) for name in names for folder in Path(name).parents}
+    assert set(inside) <= names | folders
 
 
-def test_it_works_where_nothing_else_is(built: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["whl", "tar.gz"])
+def test_it_works_where_nothing_else_is(built: Path, tmp_path: Path, kind: str) -> None:
     venv.create(tmp_path / "empty", with_pip=True)
     python, bunrui = (tmp_path / "empty" / "bin" / name for name in ("python", "bunrui"))
-    call(python, "-m", "pip", "install", "--quiet", next(built.glob("*.whl")), folder=tmp_path)
+    call(python, "-m", "pip", "install", "--quiet", next(built.glob(f"*.{kind}")), folder=tmp_path)
     assert "bunrui" in call(bunrui, "demo", folder=tmp_path)
     (tmp_path / "train.csv").write_text("text,label\n無料の薬,迷惑\n正午に会議,普通\n", encoding="utf-8")
     call(bunrui, "learn", "m.bunrui", "train.csv", folder=tmp_path)

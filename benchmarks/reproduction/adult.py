@@ -9,8 +9,9 @@ import tarfile
 from collections.abc import Iterator
 from typing import Any
 
+import aode
+import fetched
 import numpy as np
-from aode import MODELS as PARENTS
 from corpora import data_folder
 
 from bunrui import AODE, ColumnsNB
@@ -20,7 +21,7 @@ COLUMNS = 15
 NUMERIC = [0, 2, 4, 10, 11, 12]
 # Name: estimator, published, comment.
 MODELS: dict[str, tuple[Any, str, str]] = {
-    "NB, numbers cut by description length": (AODE(discretise=NUMERIC, m=PARENTS["NB"]), "16.12", ""),
+    "NB, numbers cut by description length": (AODE(discretise=NUMERIC, m=aode.MODELS["NB"]), "16.12", ""),
     "NB, numbers normal": (ColumnsNB(), NONE, ""),
     "NB, numbers cut at quantiles": (ColumnsNB(numeric="binned"), NONE, ""),
     "NB, normal or cut by column": (ColumnsNB(numeric="choose"), NONE, ""),
@@ -39,7 +40,11 @@ def run(folder: str | None) -> Iterator[Row]:
 
 def read(folder: str | None, part: str) -> tuple[Any, Any]:
     """Rows without unknown values, and their labels."""
-    with tarfile.open(data_folder(folder) / "uci" / "uci.tar.xz") as archive:
+    path = data_folder(folder) / "uci" / "uci.tar.xz"
+    if not path.is_file():
+        table = aode.of_columns("adult", fetched.load("adult", part).drop_null())
+        return table.X, table.y
+    with tarfile.open(path) as archive:
         try:
             file = archive.extractfile(f"uci_adult/adult-{part}.csv")
         except KeyError as error:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import corpora
+import fetched
 import numpy as np
 import pyarrow.parquet as pq
 from scipy import sparse
@@ -41,7 +42,10 @@ def run(folder: str | None) -> Iterator[Row]:
     home = corpora.data_folder(folder) / "enron_spam"
     recalls: dict[str, list[tuple[float, float]]] = {name: [] for name in MODELS}
     for user in USERS:
-        table = pq.read_table(home / f"enron{user}.parquet", columns=["label", "text"])
+        if home.is_dir():
+            table = pq.read_table(home / f"enron{user}.parquet", columns=["label", "text"])
+        else:
+            table = fetched.load("enron", f"enron{user}")
         is_spam = np.array(table["label"].to_pylist()) == "spam"
         order = mixed(is_spam)
         X = sparse.csr_array(TextVectorizer(analyzer=str.split).fit_transform(table["text"]))[order]

@@ -41,7 +41,7 @@ def run(page: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         pq.write_table(pa.table(rows), folder / "imdb" / f"{split}.parquet")
     names = ("scikit-learn", "bunrui, Arrow")
     rows_, versions = page.speed.measure([("imdb", "words")], names, folder=str(folder), repeats=2)
-    one = {"learned before": 0, "learn ms": 1.0, "predict ms": 2.0}
+    one = {"corpus": "imdb", "classes": 2, "learned before": 0, "learn ms": 1.0, "predict ms": 2.0}
     return {
         **page.table.as_dict(rows_, versions),
         "latency": [{"peer": "river", **one}, {"peer": "bunrui, multinomial", **one}],
@@ -55,8 +55,8 @@ def printed(show: Any, *args: Any) -> tuple[Any, str]:
 
 
 def test_examples(page: ModuleType) -> None:
-    for module in (page.regression, page.table):
-        assert doctest.testmod(module).attempted > 0
+    for module, n_examples in ((page.regression, 6), (page.table, 3)):
+        assert doctest.testmod(module) == doctest.TestResults(0, n_examples)
 
 
 def test_the_page(page: ModuleType, run: dict[str, Any]) -> None:
@@ -70,28 +70,28 @@ def test_the_page(page: ModuleType, run: dict[str, Any]) -> None:
 def test_the_record_is_the_run(page: ModuleType, run: dict[str, Any]) -> None:
     read = json.loads(page.written(run))
     assert read == run
-    assert {name.partition(":")[0] for name in page.regression.figures(read)} == {
+    assert {figure.kind for figure in page.regression.figures(read)} == {
         "learn, times scikit-learn",
         "predict, times scikit-learn",
         "accuracy",
         "memory, scikit-learn's over ours",
         "learn one, river's time over ours",
         "predict one, river's time over ours",
-        "memory, a stream over its peak",
+        "memory",
     }
 
 
 def test_what_fell_counts_on_the_same_machine(page: ModuleType, run: dict[str, Any]) -> None:
-    assert printed(page.compare, run, run) == (False, "No figure is behind the record.\n")
+    assert printed(page.compare, run, run) == (False, "7 of 7 recorded figures compared, 0 fell; 0 are new.\n")
     slower = copy.deepcopy(run)
     for row in slower["rows"]:
         if row["peer"] == "bunrui, Arrow" and row["task"] == "learn":
             row["ratio"] /= 2
     falls, text = printed(page.compare, slower, run)
     assert falls and "fell learn, times scikit-learn: imdb, words, bunrui, Arrow" in text
-    slower["machine"] = run["machine"] | {"processor": "another"}
-    falls, text = printed(page.compare, slower, run)
-    assert not falls and "another machine" in text and "fell learn" in text
+    for other in ({"machine": run["machine"] | {"processor": "another"}}, {"versions": {"scikit-learn": "9.9"}}):
+        falls, text = printed(page.compare, slower | other, run)
+        assert not falls and "another machine or other versions" in text and "fell learn" in text
 
 
 def test_accuracy_counts_anywhere(page: ModuleType, run: dict[str, Any]) -> None:
@@ -102,6 +102,29 @@ def test_accuracy_counts_anywhere(page: ModuleType, run: dict[str, Any]) -> None
             row["accuracy"] -= 0.01
     falls, text = printed(page.compare, worse, run)
     assert falls and "accuracy: imdb, words, bunrui, Arrow: 0.99, recorded 1" in text
+
+
+def test_what_is_no_longer_measured_counts(page: ModuleType, run: dict[str, Any]) -> None:
+    without = {**run, "latency": [row for row in run["latency"] if row["peer"] != "river"]}
+    falls, text = printed(page.compare, without, run)
+    assert falls and "not measured learn one, river's time over ours" in text
+    assert printed(page.compare, run, without) == (False, "5 of 5 recorded figures compared, 0 fell; 2 are new.\n")
+
+
+def test_records_that_are_none(page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(page, "RECORD", tmp_path / "recorded.json")
+    assert page.recorded() is None
+    assert "there is no recorded.json" in capsys.readouterr().err
+    for text in ("{", "{}", "[]", '{"rows": [{}]}'):
+        page.RECORD.write_text(text)
+        with pytest.raises(SystemExit, match="is not a run of this script"):
+            page.recorded()
+
+
+def test_the_record_that_is_kept(page: ModuleType) -> None:
+    then = page.recorded()
+    assert len(page.regression.figures(then)) > 50
+    assert {"imdb", "20news", "livedoor", "zipf_en", "zipf_ja"} <= {row["corpus"] for row in then["rows"]}
 
 
 def test_a_corpus_that_was_fetched(page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

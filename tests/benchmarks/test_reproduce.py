@@ -6,6 +6,7 @@ import doctest
 import importlib
 import io
 import json
+import re
 import sys
 import tarfile
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from bunrui import datasets
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 EXAMPLES = {"enron": 1, "reuters": 2, "rows": 4}
@@ -43,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(home / "enron_spam", **{f"enron{user}": mails(80, 50) for user in range(1, 7)})
     topics = [{"label": ["grain"], "text": "wheat and corn"}, {"label": ["oil"], "text": "crude barrels"}]
     topics += [{"label": ["grain", "oil"], "text": "wheat corn crude barrels"}]
-    write(home / "reuters", train=topics * 5, test=topics, train90=topics * 5, test90=topics)
+    write(home / "reuters", train=topics * 5, test=topics)
     news = [
         {"label": "sci", "text": "From: a\n\norbit of moons"},
         {"label": "rec", "text": "From: b\n\ngoals and teams"},
@@ -111,15 +114,19 @@ def run(reproduce: ModuleType, folder: Path, name: str, tmp_path: Path) -> list[
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BUNRUI_DATA", "set by main, and set back")
+    monkeypatch.setenv("BUNRUI_DATASETS", str(tmp_path / "fetched"))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_experiment(reproduce: ModuleType, folder: Path, name: str, tmp_path: Path) -> None:
     if name in ("livedoor", "aozora"):
         pytest.importorskip("fugashi")
-    rows = run(reproduce, folder, name, tmp_path)
+    check(name, run(reproduce, folder, name, tmp_path))
+
+
+def check(name: str, rows: list[dict[str, Any]]) -> None:
     assert len(rows) == N_ROWS[name]
     assert {row["experiment"] for row in rows} == {name}
     for row in rows:
@@ -135,6 +142,65 @@ def test_every_experiment(reproduce: ModuleType, folder: Path, name: str, tmp_pa
             assert row["ours"] == [0, 2, 0]
         else:
             assert row["ours"] == [1.0] * len(row["ours"])
+
+
+SGML = '<REUTERS TOPICS="YES" LEWISSPLIT="{}"><TOPICS>{}</TOPICS><TEXT><BODY>{}</BODY></TEXT></REUTERS>\n'
+
+
+def official() -> dict[str, dict[str, str]]:
+    """The same small corpora as their publishers have them, by the names of `bunrui datasets`."""
+    grain, oil = ("<D>grain</D>", "wheat and corn"), ("<D>oil</D>", "crude barrels")
+    both = (grain[0] + oil[0], "wheat corn crude barrels")
+    train = [grain, oil, both] * 5 + [("", "no topic"), ("<D>tea</D>", "only in the training set")]
+    tables_ = tables()
+    adult = {"adult.data": tables_["uci_adult/adult-train.csv"], "adult.test": tables_["uci_adult/adult-test.csv"]}
+    return {
+        "enron": {
+            f"enron{user}/{mail['label']}/{k:03}.txt": mail["text"]
+            for user in range(1, 7)
+            for k, mail in enumerate(mails(80, 50))
+        },
+        "reuters": {
+            "reut2-000.sgm": "".join(SGML.format("TRAIN", *each) for each in train)
+            + "".join(SGML.format("TEST", *each) for each in (grain, oil, both))
+        },
+        "adult": adult,
+        "uci-labor": {"labor.arff": tables_["uci_arff/classification/toy.arff"]},
+        "livedoor": articles(10),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "brought"),
+    [
+        ("enron", ["enron"]),
+        ("reuters", ["reuters"]),
+        ("adult", ["adult"]),
+        ("aode", ["adult", "uci-labor"]),
+        ("livedoor", ["livedoor"]),
+    ],
+)
+def test_what_was_fetched(reproduce: ModuleType, name: str, brought: list[str], tmp_path: Path) -> None:
+    if name == "livedoor":
+        pytest.importorskip("fugashi")
+    (missing,) = run(reproduce, tmp_path, name, tmp_path)
+    assert missing["comment"].startswith(f"left out: its corpus is not in {tmp_path}; `bunrui datasets fetch ")
+    for each in brought:
+        for file, text in official()[each].items():
+            path = tmp_path / "copies" / each / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        datasets.fetch(each, tmp_path / "copies" / each)
+    rows = run(reproduce, tmp_path, name, tmp_path)
+    check(name, rows)
+    if name == "reuters":
+        assert {row["split"] for row in rows} == {"ModApte, 17 / 3", "ModApte, 90 topics, 15 / 3"}
+
+
+def test_the_ways_to_get_a_corpus(reproduce: ModuleType) -> None:
+    assert set(reproduce.WAYS) == set(NAMES)
+    fetched = [re.search("datasets fetch ([\\w-]+)", way) for way in reproduce.WAYS.values()]
+    assert {found[1] for found in fetched if found} <= set(datasets.CORPORA)
 
 
 def test_table(reproduce: ModuleType, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -217,6 +217,38 @@ def test_the_error_names_an_encoding_that_works(run, pairs: Pairs, encoding: str
     assert counts("a.bunrui") == learned(pairs)
 
 
+@pytest.mark.parametrize("suffix", WRITTEN)
+def test_one_row_in_another_encoding(run, suffix: str) -> None:
+    name, good, bad = f"a.{suffix}", JAPANESE * 100, [("x", "Schöne Grüße aus München")]
+    row = WRITTEN[suffix](bad).encode("cp1252").splitlines(keepends=True)[-1]
+    Path(name).write_bytes(WRITTEN[suffix](good).encode() + row)
+    code, out, err = run("learn", "a.bunrui", name, "--encoding", "auto")
+    assert (code, out) == (1, "") and re.match(
+        rf"error: {re.escape(name)}, line \d+: the bytes f6 6e 65 20 are not", err
+    )
+    assert not Path("a.bunrui").exists()
+    code, _, err = run("learn", "a.bunrui", name, "--encoding", "auto", "--skip-bad")
+    assert code == 0 and "skipped 1 bad row:\n" in err and "read as" not in err
+    assert counts("a.bunrui") == learned(good)
+
+
+def test_an_encoding_that_cannot_be_found_out(run) -> None:
+    Path("a.csv").write_bytes("text,label\nСегодня хорошая погода,x\n".encode("koi8-r"))
+    assert run("learn", "a.bunrui", "a.csv", "--encoding", "auto") == (
+        1,
+        "",
+        "error: a.csv, line 2: the bytes f3 c5 c7 cf are not valid utf-8. No usual encoding fits: "
+        "name it with --encoding if this is text\n",
+    )
+
+
+def test_utf16_without_a_mark_is_found_out(run) -> None:
+    for name, encoding in (("a", "utf-8"), ("b", "utf-16-le")):
+        Path(f"{name}.csv").write_text("text,label\nnice work,good\ntoo loud,bad\n", encoding=encoding)
+        assert run("learn", f"{name}.bunrui", f"{name}.csv", "--encoding", "auto").code == 0
+    assert counts("a.bunrui") == counts("b.bunrui")
+
+
 def test_utf16_without_a_mark(run) -> None:
     Path("a.csv").write_text("text,label\none,x\n")
     code, out, err = run("learn", "a.bunrui", "a.csv", "--encoding", "utf-16")

@@ -52,6 +52,21 @@ def test_the_best_on_stdout(run, files: Path) -> None:
     assert (code, out) == (0, lines(7, 33)) and said(err) == "selected 2 of 40 documents in T\n"
 
 
+def test_rows_that_are_copied_are_utf8(run, files: Path) -> None:
+    rows = [{"text": "映画は良かった", "n": 1}, {"text": "明日の天気", "n": 2}]
+    raws = {"raw.csv": "text,n\n映画は良かった,1\n明日の天気,2\n"}
+    raws["raw.txt"] = "text\tn\n映画は良かった\t1\n明日の天気\t2\n"
+    raws["raw2.jsonl"] = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    for raw, text in raws.items():
+        Path(raw).write_bytes(text.encode("cp932"))
+        for encoding in ("auto", "cp932"):
+            refused = f"error: {raw}: its rows are copied as they are: convert it to utf-8 first\n"
+            assert ask(run, "--top", "1", "--encoding", encoding, raw=raw) == (1, "", refused)
+        Path(raw).write_text(text)
+        code, out, _ = ask(run, "--top", "1", "--encoding", "auto", raw=raw)
+        assert code == 0 and out.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("options", "n"), [(["--top", "5%"], 2), (["--top", "100%"], 39), (["--threshold", "0"], 2), (["--sample", "2"], 2)]
 )

@@ -51,12 +51,12 @@ ASKED = ["predict", "mail.bunrui", "--line", "a"]
         ),
         (
             [*LEARN, "latin.csv"],
-            "latin.csv, line 2: the bytes e9 2c 78 are not valid utf-8. Try --encoding latin-1, which reads them as "
+            "latin.csv, line 2: the bytes e9 2c 78 are not valid utf-8. Try --encoding cp1252, which reads them as "
             "'café,x'",
         ),
         (
             [*LEARN, "mail.csv", "latin.csv"],
-            "latin.csv, line 2: the bytes e9 2c 78 are not valid utf-8. Try --encoding latin-1, which reads them as "
+            "latin.csv, line 2: the bytes e9 2c 78 are not valid utf-8. Try --encoding cp1252, which reads them as "
             "'café,x'. Where files have different encodings: --encoding auto",
         ),
         (

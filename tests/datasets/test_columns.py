@@ -130,6 +130,12 @@ def test_arff() -> None:
     ]
 
 
+def test_a_question_mark_in_quotes_is_a_value() -> None:
+    anneal = "@attribute family {'?',GB}\n@attribute class {1}\n@data\n'?',1\n?,1\n\"?\",1\nGB,1\n"
+    found = read("uci-anneal", {"anneal.arff": anneal})["all"]
+    assert found["family"].to_pylist() == ["?", None, "?", "GB"]
+
+
 def test_arff_in_place_of_the_official_file() -> None:
     wine = "@attribute class {1,2}\n@attribute Alcohol real\n@data\n1,14.2\n"
     assert read("uci-wine", {"wine.arff": wine})["all"].to_pylist() == [{"label": "1", "Alcohol": 14.2}]

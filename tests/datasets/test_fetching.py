@@ -87,10 +87,12 @@ def test_documents_without_a_label_have_their_own_file(publish, store: Path, tar
     home = datasets.fetch("reuters")
     files = ["test.parquet", "train-unlabelled.parquet", "train.parquet"]
     assert [name for name in there(home) if name.endswith(".parquet")] == files
-    assert datasets.load("reuters", "train").to_pydict() == {"label": [["earn", "acq"], []], "text": ["two", "one"]}
+    table = datasets.load("reuters", "train")
+    assert table.to_pydict() == {"label": [["earn", "acq"]], "text": ["two"]}
+    assert pq.read_table(home / "train-unlabelled.parquet").to_pydict() == {"label": [[]], "text": ["one"]}
+    assert datasets.load("reuters")["text"].to_pylist() == ["two", "three"]
     with bunrui.create(str(store / "x.bunrui")) as clf:
-        for batch in bunrui.documents.read(str(home / "train.parquet")):
-            clf.learn(batch["text"], batch["label"].to_pylist())
+        clf.learn(table["text"], table["label"])
         assert clf.info()["labels"] == {"acq": 1, "earn": 1}
 
 
@@ -255,6 +257,38 @@ def test_a_copy_that_is_not_the_official_one_is_named(publish, store: Path, tmp_
     notices: list[str] = []
     datasets.fetch("sms", copy, notice=notices.append)
     assert notices[-1] == f"{copy} is not the official file (its SHA-256 differs); it was taken as it is"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_copy_takes_the_place_of_a_download(publish, store: Path, tmp_path: Path, sms: bytes, known: bool) -> None:
+    publish("sms", sms, known=known)
+    home = datasets.fetch("sms")
+    (tmp_path / "SMSSpamCollection").write_text("ham\tmine\n")
+    datasets.fetch("sms", tmp_path / "SMSSpamCollection")
+    assert there(home) == [".lock", "all.parquet"], "the official file is not what the splits were read from"
+    datasets.fetch("sms")
+    assert there(home) == [".lock", "all.parquet"] and datasets.load("sms")["text"].to_pylist() == ["mine"]
+
+
+def test_a_copy_beside_a_file_that_the_user_placed(publish, store: Path, tmp_path: Path, sms: bytes) -> None:
+    publish("sms", sms)
+    place = store / "sms" / "smsspamcollection.zip"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(sms)
+    (tmp_path / "SMSSpamCollection").write_text("ham\tmine\n")
+    datasets.fetch("sms", tmp_path / "SMSSpamCollection")
+    assert place.read_bytes() == sms, "it was not read yet"
+    assert datasets.load("sms")["text"].to_pylist() == ["mine"]
+    datasets.fetch("sms")
+    assert there(store / "sms") == COMPLETE and datasets.load("sms").num_rows == 3
+
+
+def test_a_copy_that_lies_in_the_folder_stays(publish, store: Path, sms: bytes) -> None:
+    publish("sms", sms)
+    home = datasets.fetch("sms")
+    for source in (home, home / "smsspamcollection.zip"):
+        datasets.fetch("sms", source)
+        assert there(home) == COMPLETE and datasets.load("sms").num_rows == 3
 
 
 @pytest.mark.parametrize("name", ["mine.zip", "smsspamcollection.zip"])

@@ -1,4 +1,4 @@
-"""Every block of code in the guide runs; tests/blocks.py says how."""
+"""The blocks of code in the guide run, or are checked; tests/blocks.py says how."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_bad_bytes(corpus: Path) -> None:
         rows(corpus)
     assert str(caught.value) == (
         f"{path}, line 2: the bytes 90 7d 8f 91 are not valid utf-8. "
-        "Try encoding='cp932', which reads them as '図書館へ行く', or latin-1. "
+        "Try encoding='cp932', which reads them as '図書館へ行く'. "
         "Where files have different encodings: encoding='auto'"
     )
     reader = read(corpus, skip_bad=True)

@@ -95,6 +95,17 @@ def test_broken_mail(data: bytes, text: str) -> None:
     assert parse_mail(data, "latin-1").text.strip("\n") == text.strip("\n")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932", "euc-jp", "iso-2022-jp"])
+def test_a_charset_that_is_found_out(encoding: str) -> None:
+    data = "Subject: 送料はいくらですか\n\n商品が壊れていました\n".encode(encoding)
+    assert parse_mail(data, "auto").text == "送料はいくらですか\n\n商品が壊れていました\n"
+
+
+def test_a_charset_that_cannot_be_found_out() -> None:
+    assert parse_mail("Subject: x\n\nIt’s a café\n".encode("cp1252"), "auto").text == "x\n\nIt’s a café\n"
+    assert "\ufffd" in parse_mail("Subject: x\n\nПривет, мир\n".encode("koi8-r"), "auto").text
+
+
 def test_bytes_that_nothing_decodes() -> None:
     assert parse_mail(b"Content-Type: text/plain; charset=utf-8\n\ncaf\xe9 x").text == "\ncaf\ufffd x"
     assert parse_mail(b"Content-Type: text/plain; charset=klingon\n\ncaf\xe9 x").text == "\ncaf\ufffd x"

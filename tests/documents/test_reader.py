@@ -408,11 +408,11 @@ def test_damaged_compression(tmp_path: Path, compression: str, damage: str) -> N
         ({"batch_bytes": 0}, "batch_bytes is 0: give at least 1"),
         (
             {"encoding": "klingon"},
-            "there is no text encoding 'klingon': try utf-8, cp932, euc-jp, gb18030, big5, cp949, latin-1 or auto",
+            "there is no text encoding 'klingon': try utf-8, cp932, euc-jp, gb18030, big5, cp949, cp1252 or auto",
         ),
         (
             {"encoding": "rot13"},
-            "there is no text encoding 'rot13': try utf-8, cp932, euc-jp, gb18030, big5, cp949, latin-1 or auto",
+            "there is no text encoding 'rot13': try utf-8, cp932, euc-jp, gb18030, big5, cp949, cp1252 or auto",
         ),
     ],
 )

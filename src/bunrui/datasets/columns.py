@@ -1,8 +1,8 @@
 """Readers of tables: rows between commas or spaces as the UCI repository has them, and ARFF.
 
 A table has the column `label` and a column for each attribute: numbers where all values are, else strings; a missing
-value (`?`) is null.  ARFF brings names and types; the columns of other files are called after their places in the file:
-c1, c2 …
+value (`?`, not in quotes) is null.  ARFF brings names and types; the columns of other files are called after their
+places in the file: c1, c2 …
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = ["Layout", "read_arff"]
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _ATTRIBUTE = re.compile(r"""@attribute\s+('(?:\\.|[^'\\])*'|"[^"]*"|[^\s{]+)\s*(\{|\w+)""", re.IGNORECASE)
+_QUESTION = "\x00"
 
 Row = list["str | None"]
 
@@ -190,8 +191,10 @@ def _cells(line: str) -> Row:
     quote = '"' if '"' in line and "'" not in line else "'"
     if quote not in line:
         line = line.partition("%")[0]
+    # In quotes it is a value: that of a column that does not apply, in anneal.arff.
+    line = line.replace(f"{quote}?{quote}", _QUESTION)
     (cells,) = csv.reader([line], quotechar=quote, escapechar="\\", skipinitialspace=True)
-    return [None if cell.strip() == "?" else cell.strip() for cell in cells]
+    return [None if cell.strip() == "?" else cell.strip().replace(_QUESTION, "?") for cell in cells]
 
 
 def _unquoted(name: str) -> str:

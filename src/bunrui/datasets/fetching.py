@@ -2,7 +2,7 @@
 
 cache/NAME/
     FILE                  as the publisher has it, unless the user brought a copy
-    FILE.sha256           its hash: the official one, or that of the first download
+    FILE.sha256           its hash: the official one, or that of the first download; the splits were read from this file
     FILE.part             a download that is not complete
     SPLIT.parquet         label and text, or the columns of a table
     SPLIT-unlabelled.parquet   documents without a label, where the split has some
@@ -21,7 +21,7 @@ from bunrui.datasets import cache
 from bunrui.datasets.catalogue import CORPORA
 from bunrui.datasets.download import Report, UnreachableError, download, forget
 from bunrui.datasets.registry import Corpus, File, named
-from bunrui.datasets.splits import UNLABELLED, is_ready, read_splits, write_splits
+from bunrui.datasets.splits import is_ready, read_splits, write_splits
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["fetch", "load", "path"]
@@ -39,7 +39,8 @@ def fetch(
 ) -> Path:
     """Download a corpus, or take a copy of it, and write its splits as Parquet.
 
-    Read `CORPORA[name].terms` before.  What is there already is checked and left as it is; `source` replaces it.
+    Read `CORPORA[name].terms` before.  What is there already is checked and left as it is; `source` replaces it, and
+    files that were downloaded are removed with what was read from them.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ def fetch(
         _notice_of_others(corpus, given, notice)
         with cache.locked(home), _tidied(home):
             write_splits(corpus, tables, home)
+            _remove_others(corpus, home, given)
         return home
     if is_ready(corpus, home) and not any(_came(home / file.name) for file in corpus.files):
         return home  # read from a copy that the user brought
@@ -76,8 +78,9 @@ def fetch(
             f"'bunrui datasets fetch {corpus.name} --from PATH'"
         )
     with cache.locked(home), _tidied(home):
+        were_read = is_ready(corpus, home) and all(cache.remembered(home / file.name) for file in corpus.files)
         files = [_obtain(corpus, file, home, report) for file in corpus.files]
-        if not is_ready(corpus, home):
+        if not were_read:
             try:
                 tables = read_splits(corpus, files, report, notice)
             except DataError as error:
@@ -119,7 +122,8 @@ def load(name: str, split: str = "all") -> pa.Table:
     -------
     pyarrow.Table
         `label`, a string or a list of strings, and `text`; of tables, `label` and a column for each attribute.
-        Documents without a label, which Reuters has, come last.
+        Documents without a label, which Reuters has, are left out: `path(name)` has them in
+        `SPLIT-unlabelled.parquet`.
     """
     import pyarrow.parquet as pq
 
@@ -128,8 +132,7 @@ def load(name: str, split: str = "all") -> pa.Table:
         known = "it has no official split" if corpus.splits == ("all",) else f"it has {', '.join(corpus.splits)}"
         raise OptionError(f"{name} has no split {split!r}: {known}; 'all' is all of it")
     splits = corpus.splits if split == "all" else (split,)
-    files = [home / f"{each}{suffix}.parquet" for suffix in ("", UNLABELLED) for each in splits]
-    return pa.concat_tables(pq.read_table(file) for file in files if file.is_file())
+    return pa.concat_tables(pq.read_table(home / f"{each}.parquet") for each in splits)
 
 
 @contextmanager
@@ -224,6 +227,17 @@ def _given(corpus: Corpus, source: Path) -> list[Path]:
         return [source]
     files = [source / file.name for file in corpus.files]
     return files if all(file.is_file() for file in files) else [source]
+
+
+def _remove_others(corpus: Corpus, home: Path, given: list[Path]) -> None:
+    """Remove files that the splits are no longer read from; those that the user placed and that were not read stay."""
+    kept = {file.resolve() for file in given}
+    with cache.writing(home):
+        for file in corpus.files:
+            target = home / file.name
+            if cache.remembered(target) is not None and target.resolve() not in kept:
+                target.unlink(missing_ok=True)
+                cache.forget(target)
 
 
 def _notice_of_others(corpus: Corpus, given: list[Path], notice: Callable[[str], None]) -> None:

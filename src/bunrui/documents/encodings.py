@@ -1,26 +1,33 @@
 """Bytes in any encoding → UTF-8, and a good guess where they are in another one.
 
-`auto` is the encoding of each file by itself: that of its byte order mark, else UTF-8 if the file is valid, else the
-best guess that decodes all of it.
+`auto` is the encoding of each file by itself, judged by its first megabyte.  It knows UTF-8, UTF-16 and UTF-32 with a
+byte order mark, UTF-16 of which every other byte is NUL, ISO-2022-JP, cp932, EUC-JP, GB18030, Big5, cp949 and cp1252.
+Where none fits clearly it is UTF-8, and reading says where the file is not.
 
-A guess tries the usual encodings of Japanese, Chinese and Korean, and Latin-1, on the bytes around the place.  An
-encoding that decodes them is as good as the share of characters beyond ASCII that are among its common letters: the
-kana and the kanji of level 1, the hanzi of level 1, the syllables of KS X 1001, Latin letters beside Latin letters.
+A guess is as good as the share of characters beyond ASCII that are common in an encoding: the kana and the kanji of
+level 1, the hanzi of level 1, the syllables of KS X 1001; the letters of Western Europe in words that have ASCII
+letters, too, and the usual signs.  Thai and Cyrillic letters, two by two, may be hanzi, and Korean syllables are: so
+some have to be among the most frequent ones.
 """
 
 from __future__ import annotations
 
 import codecs
+import re
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
 
 from bunrui.errors import EncodingError
 
-__all__ = ["AUTO", "MARK", "detected", "encoding_error", "guesses", "is_utf8", "transcoder"]
+__all__ = ["AUTO", "FIRST", "MARK", "detected", "encoding_error", "guesses", "is_utf8", "transcoder"]
 
 AUTO = "auto"
 """The name of the encoding that is found out for each file."""
+
+FIRST = 1 << 20
+"""Bytes of a file by which its encoding is found out."""
 
 MARK = "bunrui.mark"
 """An error handler that leaves a lone surrogate, which becomes invalid UTF-8, where bytes could not be decoded."""
@@ -35,7 +42,7 @@ codecs.register_error(MARK, _mark)
 
 _JIS = b"\x1b$B"  # with which ISO-2022-JP, otherwise ASCII, goes over to Japanese
 _NEAR = 2048
-_GOOD = 0.3  # of the characters beyond ASCII
+_GOOD, _CLEAR, _SOME = 0.3, 0.85, 0.03  # common ones to be proposed, to be taken; frequent ones to be taken
 
 
 def is_utf8(data: bytes) -> bool:
@@ -73,35 +80,41 @@ _MARKS = {
 def detected(data: bytes, *, is_cut: bool = False) -> str:
     """The encoding of a file, of which these are all bytes, or the first ones if it is cut.
 
-    Where none fits, it is the one that comes next to it: reading the file says where it does not.
+    No more than the first megabyte is looked at.  Where no encoding decodes all of that and fits clearly, and where
+    most characters beyond ASCII are valid UTF-8, it is UTF-8: reading the file says where it is not.
 
     >>> text = "今日は良い天気です。"
     >>> [detected(text.encode(name)) for name in ("utf-8", "utf-8-sig", "utf-16", "cp932", "euc-jp", "iso-2022-jp")]
     ['utf-8', 'utf-8', 'utf-16', 'cp932', 'euc-jp', 'iso-2022-jp']
-    >>> detected(text.encode()[:-1]), detected(text.encode()[:-1], is_cut=True), detected(b"caf\\xe9")
-    ('utf-8', 'utf-8', 'latin-1')
+    >>> detected(text.encode()[:-1]), detected(b"It\\x92s a caf\\xe9"), detected("Привет, мир".encode("cp1251"))
+    ('utf-8', 'cp1252', 'utf-8')
     """
+    if len(data) >= FIRST:
+        data, is_cut = data[:FIRST], True
     for mark, name in _MARKS.items():
         if data.startswith(mark):
             return name
-    if _JIS in data and _decodes("iso-2022-jp", data):
-        return "iso-2022-jp"
+    if wide := _wide(data):
+        return wide
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
-    except UnicodeDecodeError as error:
-        _, near = _around(data, error.start)
-        if not _is_damaged_utf8(near):
-            first, *others = _likely(near) or ["utf-8"]
-            return next((name for name in (first, *others) if _decodes(name, data)), first)
-    return "utf-8"
+    except UnicodeDecodeError:
+        if _good_to_broken(data) > 1:
+            return "utf-8"
+    else:
+        return "iso-2022-jp" if _JIS in data and data.isascii() else "utf-8"
+    if _JIS in data:
+        return "iso-2022-jp"
+    return next(iter(_fitting(data, _CLEAR, _SOME, final=not is_cut)), "utf-8")
 
 
-def _likely(data: bytes) -> list[str]:
-    """The guesses without Latin-1, which decodes anything, unless it is the best one, and good."""
-    found = guesses(data)
-    if found[:1] == ["latin-1"] and _score("latin-1", _decoded("latin-1", data)) > _GOOD:
-        return ["latin-1"]
-    return [name for name in found if name != "latin-1"]
+def _wide(data: bytes) -> str:
+    """UTF-16 of mostly ASCII, without a mark: at the beginning about every other byte is NUL."""
+    head = data[:1024]
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if 5 * max(even, odd) < len(head) or 10 * min(even, odd) > max(even, odd) or not head:
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
 
 
 def encoding_error(where: str, data: bytes, start: int, encoding: str, *, several: bool = False) -> EncodingError:
@@ -110,16 +123,16 @@ def encoding_error(where: str, data: bytes, start: int, encoding: str, *, severa
     >>> data = "今日は良い天気です。\\n".encode("cp932")
     >>> print(encoding_error("a.txt, line 1", data, 0, "utf-8"))
     a.txt, line 1: the bytes 8d a1 93 fa are not valid utf-8. Try encoding='cp932', which reads them as \
-'今日は良い天気です。', or latin-1
+'今日は良い天気です。'
     """
     shown = data[start : start + 4].split(b"\n")[0].hex(" ") or data[start : start + 1].hex()
     say = f"{where}: the bytes {shown} are not valid {encoding}."
     begin, near = _around(data, start)
-    if codecs.lookup(encoding).name == "utf-8" and _is_damaged_utf8(near):
+    if codecs.lookup(encoding).name == "utf-8" and _good_to_broken(data[max(0, start - _NEAR) : start + _NEAR]) > 4:
         return EncodingError(f"{say} The text around them is: repair these bytes, or leave the row out")
     found = [name for name in guesses(near) if codecs.lookup(name).name != codecs.lookup(encoding).name]
     if not found:
-        return EncodingError(f"{say} No usual encoding fits: is this a text file?")
+        return EncodingError(f"{say} No usual encoding fits: name it with encoding= if this is text")
     best, *others = found
     before = len(codecs.getincrementaldecoder(best)("replace").decode(data[begin:start]))
     sample = _decoded(best, near)[max(0, before - 5) :].lstrip("\ufeff").split("\n")[0][:20].strip()
@@ -136,64 +149,99 @@ def _around(data: bytes, start: int) -> tuple[int, bytes]:
 
 
 def guesses(data: bytes) -> list[str]:
-    """Encodings that decode some bytes, the best first.
+    """Encodings that decode some bytes, of which the last may be cut, the best first.
 
     >>> guesses("오늘은 날씨가 좋다".encode("cp949"))[0], guesses("今天天气很好".encode("gb18030"))[0]
     ('cp949', 'gb18030')
-    >>> guesses("今天天氣很好".encode("big5"))[0], guesses("un café".encode("latin-1"))[0]
-    ('big5', 'latin-1')
+    >>> guesses("今天天氣很好".encode("big5"))[0], guesses("un café".encode("cp1252"))[0]
+    ('big5', 'cp1252')
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return ["utf-16"] if _decodes("utf-16", data) else []
-    if data.isascii() or (_decodes("utf-8", data) and not _decoded("utf-8", data).isascii()):
+        return ["utf-16"] if _decoded("utf-16", data) else []
+    if data.isascii() or not (_decoded("utf-8", data) or "a").isascii():
         return ["utf-8"]
-    scored = [(_score(name, _decoded(name, data)), name) for name in _COMMON if _decodes(name, data)]
-    return [name for score, name in sorted(scored, key=lambda pair: -pair[0]) if score > _GOOD or name == "latin-1"]
+    return _fitting(data, _GOOD, 0)
 
 
-def _is_damaged_utf8(data: bytes) -> bool:
+def _fitting(data: bytes, common: float, frequent: float, *, final: bool = False) -> list[str]:
+    """Encodings with at least such shares, the best first."""
+    texts = {name: _decoded(name, data, final=final) for name in (*_COMMON, "cp1252")}
+    shares = {name: _shares(name, text) for name, text in texts.items() if text}
+    found = [name for name, (one, other) in shares.items() if one >= common and other >= frequent]
+    return sorted(found, key=lambda name: -sum(shares[name]))
+
+
+def _good_to_broken(data: bytes) -> float:
+    """Characters beyond ASCII that are valid UTF-8, for each place that is not."""
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)
     broken = text.count("\ufffd")
-    return sum(char > "\x7f" for char in text) - broken > 4 * broken
+    return (_n_beyond(text) - broken) / max(1, broken)
 
 
-def _decoded(encoding: str, data: bytes) -> str:
-    # Incremental: the last character may be cut.
-    return codecs.getincrementaldecoder(encoding)().decode(data)
+def _n_beyond(text: str) -> int:
+    return len(text) - len(text.encode("ascii", "ignore"))
 
 
-def _decodes(encoding: str, data: bytes) -> bool:
+def _decoded(encoding: str, data: bytes, *, final: bool = False) -> str:
+    """Text; nothing if the bytes are no text in this encoding."""
     try:
-        return "\0" not in _decoded(encoding, data)
+        text = codecs.getincrementaldecoder(encoding)().decode(data, final)
     except UnicodeError:
-        return False
+        return ""
+    return "" if "\0" in text else text
 
 
-# The encoding in which common letters have low rows, and the rows.  On ties the first wins: a text whose bytes are all
-# syllables of KS X 1001 is Korean, though each of them is a hanzi of level 1 as well.
+_BEYOND = re.compile(r"[^\x00-\x7f]")
+# One kanji alone beside a letter is an apostrophe of cp1252 and a letter.
+_RUN = re.compile(r"[^\x00-\x7f]{2,}|(?<![A-Za-z])[^\x00-\x7f](?![A-Za-z])")
+_WIDE_SIGN = re.compile(r"[\u3000-\u303f\uff01-\uff5e]")
+
+# The encoding in which common letters have low rows, the rows, and the most frequent letters, with kana in Japanese.
+_HANZI = "的一是不了在人有我他中大上到子和你地出道也年得就那要下以生自去之家可她很好小多天最新日月"
 _COMMON = {
-    "cp949": ("euc_kr", 0xB0, 0xC8),
-    "gb18030": ("gb2312", 0xB0, 0xD7),
-    "big5": ("big5", 0xA4, 0xC6),
-    "cp932": ("euc_jp", 0xB0, 0xCF),
-    "euc-jp": ("euc_jp", 0xB0, 0xCF),
-    "latin-1": ("", 0, 0),
+    "cp949": ("euc_kr", 0xB0, 0xC8, "이다는에의가을고은로지하한기를도사서어리아해나시자인정일"),
+    "gb18030": ("gb2312", 0xB0, 0xD7, _HANZI + "这来个国说们为时会着过学对里后"),
+    "big5": ("big5", 0xA4, 0xC6, _HANZI + "這來個國說們為時會著過學對裡後"),
+    "cp932": ("euc_jp", 0xB0, 0xCF, ""),
+    "euc-jp": ("euc_jp", 0xB0, 0xCF, ""),
 }
 
 
-def _score(encoding: str, text: str) -> float:
-    letters, common, kana = 0, 0, 0
-    table, low, high = _COMMON[encoding]
-    for at, char in enumerate(text):
-        if char <= "\x7f" or "\u3000" <= char <= "\u303f" or "\uff01" <= char <= "\uff5e":
-            continue
-        letters += 1
-        if not table:
-            common += char >= "\xc0" and char not in "×÷" and (text[at - 1 : at] + text[at + 1 : at + 2]).isalpha()
-        elif table == "euc_jp" and "\u3040" <= char <= "\u30ff":
-            kana += 1
-        else:
-            common += low <= (char.encode(table, "ignore") or b"\0")[0] <= high
-    if table == "euc_jp" and kana * 10 < letters:
-        common //= 2  # hardly any Japanese is without kana
-    return (common + kana) / letters if letters else 0.0
+def _shares(encoding: str, text: str) -> tuple[float, float]:
+    """Of the characters beyond ASCII but wide signs, those that are common, and those that are frequent."""
+    if encoding == "cp1252":
+        return (_western(text),) * 2
+    letters = _n_beyond(text) - len(_WIDE_SIGN.findall(text))
+    table, low, high, most = _COMMON[encoding]
+    common, frequent = 0, 0
+    for char, n in Counter("".join(_RUN.findall(text))).items():
+        is_kana = table == "euc_jp" and "\u3040" <= char <= "\u30ff"
+        if is_kana or low <= (char.encode(table, "ignore") or b"\0")[0] <= high:
+            common += n
+            # Text of kanji alone is in cp932 what it is in no other encoding.
+            frequent += n * (is_kana or char in most or encoding == "cp932")
+    return common / max(1, letters), frequent / max(1, letters)
+
+
+# Two groups, not one: all of them together are the letters of Czech and Hungarian in cp1250, too.
+_LETTERS = ("äöüßåæøéèêëàâçîïôùûœ", "áàâãéèêíìïóòôúùüçñ")  # from German to Finnish; Spanish, Portuguese, Italian
+_SIGN = re.compile(
+    r"(?<=\w)’|’(?=\w)|[–—\xa0°]|¿(?=[A-Z])|(?<!\w)[“‘„«‹€£©§¡•]|[”“‘»›…™®€•](?!\w)|(?<!\S)[àèéóåöÀÈÉÓÅÖ](?!\S)"
+)
+_WORD = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
+
+
+def _western(text: str) -> float:
+    """The share of the characters beyond ASCII that are letters of one group in Latin words, or signs in their places.
+
+    >>> _western("Où est le café ? Là-bas."), _western("Ïðèâåò, ìèð"), _western("It’s “fine” – 5 €")
+    (1.0, 0.0, 1.0)
+    """
+    signs, found = len(_SIGN.findall(text)), Counter[str]()
+    for word, n in Counter(_WORD.findall(text)).items():
+        beyond = _BEYOND.findall(word)
+        if len(beyond) <= 2 * (len(word) - len(beyond)) and (word.isupper() or word[1:].islower()):
+            for char in beyond:
+                found[char.lower()] += n
+    best = max(sum(found[char] for char in group) for group in _LETTERS)
+    return (best + signs) / max(1, _n_beyond(text))

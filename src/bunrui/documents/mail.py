@@ -14,6 +14,7 @@ from email.header import decode_header
 from email.message import Message
 from typing import Any, NamedTuple
 
+from bunrui.documents.encodings import AUTO, detected
 from bunrui.documents.markup import html_to_text
 from bunrui.documents.reading import RowError
 
@@ -50,7 +51,8 @@ def parse_mail(data: bytes, encoding: str = "utf-8") -> Mail:
     ----------
     data : bytes
     encoding : str
-        What bytes beyond ASCII are where no charset is named, if they are not UTF-8.
+        What bytes are where no charset is named, or a wrong one, if they are not UTF-8; `"auto"` is found out for each
+        part and header.
 
     Examples
     --------
@@ -107,7 +109,8 @@ def _header(message: Message[Any, Any], name: str, encoding: str) -> str:
 
 
 def _decoded(data: bytes, charset: str | None, encoding: str) -> str:
-    for name in (_WIDER.get(charset.lower(), charset) if charset else None, "utf-8", encoding):
+    others = [detected(data)] if encoding == AUTO else ["utf-8", encoding]
+    for name in (_WIDER.get(charset.lower(), charset) if charset else None, *others):
         if name:
             try:
                 return data.decode(name)

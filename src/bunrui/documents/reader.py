@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from bunrui.documents.delimited import read_delimited
-from bunrui.documents.encodings import AUTO
+from bunrui.documents.encodings import AUTO, FIRST
 from bunrui.documents.folders import folder_files, read_folder
 from bunrui.documents.jsonl import read_jsonl
 from bunrui.documents.labelsets import with_label_sets
@@ -61,9 +61,10 @@ def read(
         One of `FORMATS`; by default the suffix of a file tells, and the first bytes of a stream, of a `.txt`
         file, and of one without a suffix.
     encoding : str
-        Of text; Parquet, Arrow and mail know their own.  `"auto"` is that of each file by itself: of its byte order
-        mark, else UTF-8 if its first megabyte is valid, else the usual one that fits best.  `Reader.encodings` says
-        which.
+        Of text; Parquet and Arrow know their own, as does mail where it names it.  `"auto"` is that of each file by
+        itself, judged by its first megabyte: UTF-8, UTF-16 or UTF-32 with a byte order mark, UTF-16 of mostly ASCII
+        without one, ISO-2022-JP, cp932, EUC-JP, GB18030, Big5, cp949 or cp1252.  Where none fits clearly it is UTF-8,
+        and rows that are not are bad.  `Reader.encodings` says which files were found to be in which.
     skip_bad : bool
         Leave out bad rows and count them, instead of raising at the first.
     labelled : bool
@@ -115,7 +116,7 @@ def read(
     try:
         "a".encode("utf-8" if encoding == AUTO else encoding)
     except (LookupError, ValueError) as error:
-        known = "utf-8, cp932, euc-jp, gb18030, big5, cp949, latin-1 or auto"
+        known = "utf-8, cp932, euc-jp, gb18030, big5, cp949, cp1252 or auto"
         raise OptionError(f"there is no text encoding {encoding!r}: try {known}") from error
     found = find_sources(sources, format)
     if columns:
@@ -273,9 +274,7 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
             if reading.options.columns:
                 check_format(source.name, format)
             if reading.options.encoding == AUTO and format in _TEXTS:
-                head = stream.peek(_FIRST)
-                encoding = reading.encoding_of(head, is_cut=len(head) >= _FIRST)
-                reading.options = replace(reading.options, encoding=encoding)
+                reading.options = replace(reading.options, encoding=reading.encoding_of(stream.peek(FIRST)))
             yield from _FILES[format](stream, reading)
 
 
@@ -306,7 +305,6 @@ _FILES: dict[str, Callable[[Stream, Reading], Iterator[pa.RecordBatch]]] = {
 
 
 _TEXTS = ("csv", "tsv", "tab", "jsonl", "fasttext", "lines")  # which do not say what their encoding is
-_FIRST = 1 << 20  # bytes by which that is found out
 
 
 def _size(source: Source, options: Options) -> int | None:

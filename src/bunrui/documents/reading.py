@@ -113,11 +113,11 @@ class Reading:
         name = source or self.source.name
         return name if line is None else f"{name}, {self.unit} {line}"
 
-    def encoding_of(self, data: bytes, *, is_cut: bool = False) -> str:
-        """The encoding of a file that is read now; `auto` is found out from its bytes, or the first of them."""
+    def encoding_of(self, data: bytes) -> str:
+        """The encoding of a file that is read now; `auto` is found out from its bytes, a megabyte of them or all."""
         if self.options.encoding != AUTO:
             return self.options.encoding
-        found = detected(data, is_cut=is_cut)
+        found = detected(data)
         if found != "utf-8":
             self.progress.encodings[found] += 1
         return found

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from bunrui.documents import Reader
 from bunrui.documents.delimited import read_delimited, records
-from bunrui.documents.encodings import transcoder
+from bunrui.documents.encodings import AUTO, FIRST, detected, transcoder
 from bunrui.documents.jsonl import read_jsonl
 from bunrui.documents.reading import Progress, Reading, Source
 from bunrui.documents.sources import guess
@@ -67,11 +67,7 @@ class Originals:
         self._reader = reader
         self._progress = Progress()
         for source in reader.sources:
-            self._check_encoding(source, source.format)
-
-    def _check_encoding(self, source: Source, format: str) -> None:
-        if format in ("jsonl", *_DELIMITERS) and transcoder(self._reader.options.encoding, "strict") is not None:
-            raise OptionError(f"{source.name}: its rows are copied as they are: convert it to utf-8 first")
+            _check_encoding(source, source.format, self._reader.options.encoding)
 
     @property
     def bytes_read(self) -> int:
@@ -128,7 +124,8 @@ class Originals:
 
     def _batches(self, source: Source, reading: Reading) -> Iterator[Batch]:
         format = source.format or _guessed(source, reading)
-        self._check_encoding(source, format)
+        if not source.format:
+            _check_encoding(source, format, reading.options.encoding)
         if format not in (*COLUMNAR, "jsonl", *_DELIMITERS):
             for batch in Reader([source], reading.options).batches(reading.progress):
                 yield Batch(batch, partial(_known, batch))
@@ -141,6 +138,16 @@ class Originals:
             else:
                 style = _DELIMITERS[format], format != "tab"
                 yield from _lines(stream, read_delimited(stream, reading, style[0], quotes=style[1]), style)
+
+
+def _check_encoding(source: Source, format: str, encoding: str) -> None:
+    if format not in ("jsonl", *_DELIMITERS):
+        return
+    if encoding == AUTO:
+        with Stream(source, Progress()) as stream:
+            encoding = detected(stream.peek(FIRST))
+    if transcoder(encoding, "strict") is not None:
+        raise OptionError(f"{source.name}: its rows are copied as they are: convert it to utf-8 first")
 
 
 def _guessed(source: Source, reading: Reading) -> str:
