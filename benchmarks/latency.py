@@ -31,7 +31,8 @@ def documents(corpus: corpora.Corpus) -> tuple[list[str], list[str], list[str], 
     """Texts and labels to learn first, and documents of 80 words."""
     texts, labels = corpus.test["text"].to_pylist(), corpus.test["label"].to_pylist()
     pairs = [(text.split(), label) for text, label in zip(texts, labels, strict=True)]
-    short = [(" ".join(words[:WORDS]), label) for words, label in pairs if len(words) >= WORDS][:ROUNDS]
+    short = [(" ".join(words[:WORDS]), label) for words, label in pairs if len(words) >= WORDS]
+    short = short[:: max(1, len(short) // ROUNDS)][:ROUNDS]  # of all classes: 20 Newsgroups is stored class by class
     train = corpus.train["text"].to_pylist(), corpus.train["label"].to_pylist()
     return (*train, [text for text, _ in short], [label for _, label in short])
 

@@ -88,6 +88,7 @@ def _trial(peer: type[Peer], corpus: str, features: str, folder: str | None, rep
         del data, train, test
         model = peer(features)
         model.prepare(texts, labels)
+        pa.default_memory_pool().release_unused()  # what reading took would be there for learning
         reset_peak_rss()
         loaded = peak_rss()
         learned = best(lambda: model.learn(texts, labels), repeats, budget)
