@@ -127,6 +127,12 @@ def test_the_record_that_is_kept(page: ModuleType) -> None:
     assert {"imdb", "20news", "livedoor", "zipf_en", "zipf_ja"} <= {row["corpus"] for row in then["rows"]}
 
 
+def test_the_readme_has_the_figures_of_the_record(page: ModuleType) -> None:
+    text = " ".join((BENCHMARKS.parent / "README.md").read_text(encoding="utf-8").split())
+    for line in importlib.import_module("readme").lines(page.recorded()):
+        assert line in text
+
+
 def test_a_corpus_that_was_fetched(page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUNRUI_DATASETS", str(tmp_path / "cache"))
     with pytest.raises(FileNotFoundError, match="bunrui datasets fetch sms"):

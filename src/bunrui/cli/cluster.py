@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from bunrui.cli.console import Bar, counted, say, say_skipped, uninterrupted
+from bunrui.cli.console import Bar, counted, say, say_reading, uninterrupted
 from bunrui.cli.options import UsageError
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ class _Watch:
         self.progress.add(done)
         self.bar.add(done.n_docs)
 
-    def say_skipped(self) -> None:
-        say_skipped(cast("Reader", self.progress))
+    def say_reading(self) -> None:
+        say_reading(cast("Reader", self.progress))
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def learn_on_ray(address: str | None, file: str, classifier: StoredClassifier, r
 
     def say_done() -> None:
         say(f"learned {documents} of {labels} into {file} in {time}, with {workers}")
-        watch.say_skipped()
+        watch.say_reading()
 
     return say_done
 
@@ -175,4 +175,4 @@ def predict_on_ray(
             classifier, blocks, output, partial(_Files, question=question), address=address, tell=watch
         )
     say(f"predicted {counted(n_docs, 'document')} into {without_secret(output)} in {watch.bar.speed()}")
-    watch.say_skipped()
+    watch.say_reading()

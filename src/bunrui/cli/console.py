@@ -27,7 +27,7 @@ __all__ = [
     "interrupts",
     "plain",
     "say",
-    "say_skipped",
+    "say_reading",
     "show",
     "stdout_console",
     "to_json",
@@ -107,7 +107,7 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def say_skipped(reader: Reader) -> None:
+def say_reading(reader: Reader) -> None:
     """How many rows were left out, and why the first of them; how many files were found to have other encodings."""
     _say_encodings(reader.encodings)
     if reader.n_skipped:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped, uninterrupted
+from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, uninterrupted
 from bunrui.cli.memory import Memory
 from bunrui.cli.options import LabelledDocuments, LearnedAnalysis, UsageError
 from bunrui.cli.pages import check_folder
@@ -80,7 +80,7 @@ def count(
             done, learned = _count_bounded(reader, output, new, note, memory)
     labels = counted(len(learned.live_labels), "label")
     say(f"counted {counted(done.n_docs, 'document')} of {labels} into {output} in {done.speed()}")
-    say_skipped(reader)
+    say_reading(reader)
 
 
 def _check_usage(shards: list[str], output: str, shard_id: str | None) -> None:
@@ -133,7 +133,7 @@ def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
             learn(texts_of(batch), batch["label"])
             bar.add(batch.num_rows)
     if not bar.n_docs and reader.n_skipped:  # a shard may be empty, but not bad from the beginning to the end
-        say_skipped(reader)
+        say_reading(reader)
         raise DataError("there are no documents to be read: nothing was counted")
     return bar
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bunrui.cli.console import Bar, counted, say, say_skipped
+from bunrui.cli.console import Bar, counted, say, say_reading
 from bunrui.cli.flattery import say_duplicates, say_labels
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
 from bunrui.cli.parts import Parts
@@ -114,7 +114,7 @@ def _read(data: list[str], documents: LabelledDocuments, classifier: TextClassif
             ids += batch["id"].to_pylist()
             lines += batch["line"].to_pylist()
             bar.add(batch.num_rows)
-    say_skipped(reader)
+    say_reading(reader)
     if not texts:
         raise _nothing()
     return Collection(texts, labels, sources, ids, classifier, lines)

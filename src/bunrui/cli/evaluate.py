@@ -10,7 +10,7 @@ import typer
 
 from bunrui.cli import crossing
 from bunrui.cli.batches import labels_in, place, placed
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, show, to_json
+from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, show, to_json
 from bunrui.cli.flattery import Learned
 from bunrui.cli.labelsets import LabelSets
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError, file_argument
@@ -253,7 +253,7 @@ def _of_sets(classifier: TextClassifier, reader: Reader, several: LabelSets, lea
 def _check_read(reader: Reader, bar: Bar) -> None:
     from bunrui.errors import DataError
 
-    say_skipped(reader)
+    say_reading(reader)
     if not bar.n_docs:
         raise DataError("there are no documents to be read: nothing was evaluated")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped
+from bunrui.cli.console import Bar, counted, interrupts, say, say_reading
 from bunrui.cli.options import Analysis, Documents, UsageError
 
 if TYPE_CHECKING:
@@ -151,4 +151,4 @@ def _report(selection: Selection, output: str | None, seconds: float) -> None:
     if found is not None:
         say(f"{found.n_buckets:,} buckets: {found.share:.1%} of about {found.n_features:,} features share one")
     for reader in (selection.targets, selection.originals):
-        say_skipped(reader)  # type: ignore[arg-type]
+        say_reading(reader)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import typer
 
 from bunrui.cli.batches import empty_in, labels_in, place, placed
 from bunrui.cli.cluster import Engine, learn_on_ray
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_skipped, uninterrupted
+from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, uninterrupted
 from bunrui.cli.hashing import described
 from bunrui.cli.making import new, old, options_of_new, refuse_contradictions
 from bunrui.cli.memory import Memory
@@ -157,7 +157,7 @@ def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any]
         say(f"{done.n_empty:,} of them without any text: only the label counts")
     if done.n_duplicates:
         say(f"{done.n_duplicates:,} of them: a text that came before, in this run or an earlier one; each time counts")
-    say_skipped(reader)
+    say_reading(reader)
 
 
 def _learn_bounded(
@@ -232,7 +232,7 @@ def unlearn(
         reader = documents.read(data, labelled=True, columns=reads_tables(classifier))
         done = _pour(reader, classifier.unlearning)
     say(f"unlearned {done} from {file} in {done.time}")
-    say_skipped(reader)
+    say_reading(reader)
 
 
 def _unlearn_named(classifier: StoredClassifier, chosen: Chosen) -> int:
@@ -291,7 +291,7 @@ def _pour(
             n_empty += empty_in(batch)
             bar.add(batch.num_rows)
         if not bar.n_docs:
-            say_skipped(reader)
+            say_reading(reader)
             raise DataError("there are no documents to be read: nothing was changed")
         check(reader)
         with uninterrupted():

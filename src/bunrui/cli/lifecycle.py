@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bunrui.cli.console import counted, interrupts, plain, say, say_skipped, uninterrupted
+from bunrui.cli.console import counted, interrupts, plain, say, say_reading, uninterrupted
 from bunrui.cli.options import Chosen, Classifier, Documents, UsageError, written
 from bunrui.cli.spelling import say_new
 from bunrui.cli.tables import reads_tables
@@ -129,7 +129,7 @@ def relabel(
         else:
             say(f"these documents of {file} had that label already: nothing was changed")
         if reader is not None:
-            say_skipped(reader)
+            say_reading(reader)
 
 
 class _Texts:
@@ -149,7 +149,7 @@ class _Texts:
             self.texts += part if isinstance(part, list) else part.to_pylist()
             self._places += zip(batch["source"].to_pylist(), batch["line"].to_pylist(), strict=True)
         if not self.texts:
-            say_skipped(reader)
+            say_reading(reader)
             raise DataError("there are no documents to be read: nothing was changed")
 
     def unknown(self, classifier: StoredClassifier) -> Exception:

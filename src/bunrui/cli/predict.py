@@ -12,7 +12,7 @@ import typer
 from bunrui.cli.batches import placed
 from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure
 from bunrui.cli.cluster import Engine, predict_on_ray
-from bunrui.cli.console import Bar, counted, interrupts, say, say_skipped
+from bunrui.cli.console import Bar, counted, interrupts, say, say_reading
 from bunrui.cli.labelsets import LabelSets
 from bunrui.cli.options import Classifier, Documents, Model, UsageError, check_text
 from bunrui.cli.stdin import Stdin
@@ -167,7 +167,7 @@ def predict(
     if output is not None:
         say(f"predicted {counted(done.n_docs, 'document')} into {output} in {done.speed()}")
     say_unsure(question.doubts)
-    say_skipped(reader)
+    say_reading(reader)
 
 
 def _predict_all(question: Question, reader: Reader, writer: Writer, *, quiet: bool) -> Bar:
@@ -178,7 +178,7 @@ def _predict_all(question: Question, reader: Reader, writer: Writer, *, quiet: b
             writer.write(batch, answer)
             bar.add(len(answer.best))
     if not bar.n_docs:
-        say_skipped(reader)
+        say_reading(reader)
         raise DataError("there are no documents to be read: nothing was predicted")
     return bar
 

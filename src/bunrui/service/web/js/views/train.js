@@ -12,7 +12,7 @@ import { canWrite, events, state } from "../state.js";
 import { announce, guarded, withProgress } from "../tell.js";
 import { evaluate } from "./evaluate.js";
 
-const ENCODINGS = ["utf-8", "cp932", "euc-jp", "gb18030", "big5", "cp949", "utf-16", "latin-1"];
+const ENCODINGS = ["utf-8", "auto", "cp932", "euc-jp", "gb18030", "big5", "cp949", "utf-16", "cp1252"];
 const ACCEPT = ".csv,.tsv,.jsonl,.ndjson,.json,.parquet,.pq,.arrow,.feather,.txt,.mbox,.gz,.zst,.xz,.bz2";
 const MOST_LABELS = 15;
 
