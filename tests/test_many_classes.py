@@ -296,7 +296,7 @@ def test_rows_one_by_one_are_rows_at_once(estimator: Any, few: int, container: A
         queries = sparse.csr_array(X)
         assert np.array_equal(grown.predict_joint_log_proba(queries), whole.predict_joint_log_proba(queries))
         with pytest.raises(UnlearnError):
-            grown.unlearn(container(X[:1] + 5), y[:1])
+            grown.unlearn(container(X[:1] + X.sum() + 1), y[:1])  # more than all that was learned
         grown.unlearn(container(X[1:]), y[1:])
         assert grown.feature_count_.tolist() == [X[0].tolist()]
 
