@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import random
 import statistics
 import time
 from collections.abc import Callable
@@ -32,9 +33,9 @@ def documents(corpus: corpora.Corpus) -> tuple[list[str], list[str], list[str], 
     texts, labels = corpus.test["text"].to_pylist(), corpus.test["label"].to_pylist()
     pairs = [(text.split(), label) for text, label in zip(texts, labels, strict=True)]
     short = [(" ".join(words[:WORDS]), label) for words, label in pairs if len(words) >= WORDS]
-    short = short[:: max(1, len(short) // ROUNDS)][:ROUNDS]  # of all classes: 20 Newsgroups is stored class by class
+    random.Random(0).shuffle(short)  # 20 Newsgroups is stored class by class
     train = corpus.train["text"].to_pylist(), corpus.train["label"].to_pylist()
-    return (*train, [text for text, _ in short], [label for _, label in short])
+    return (*train, [text for text, _ in short[:ROUNDS]], [label for _, label in short[:ROUNDS]])
 
 
 def medians(
