@@ -49,7 +49,7 @@ check: $(STAMP) ## style, types and the direction of imports
 	$(RUN) -m mypy src
 	$(VENV)/bin/lint-imports --no-logo
 
-bench: $(BENCH_STAMP) ## speed, memory and accuracy beside other libraries, on one page; a quarter of an hour
+bench: $(BENCH_STAMP) ## speed, memory and accuracy beside other libraries, on one page; ten minutes
 	$(BENCH_VENV)/bin/python benchmarks/page.py
 
 docs: $(DOCS_STAMP) ## the guide, as pages in build/guide; every warning is an error
