@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 import doctest
-import importlib
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,15 +19,13 @@ from rich.console import Console
 
 from bunrui import datasets
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+README = Path(__file__).resolve().parents[2] / "README.md"
 N_DOCS = 40
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCHMARKS)
-        yield importlib.import_module("page")
+def page(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("page")
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +124,9 @@ def test_the_record_that_is_kept(page: ModuleType) -> None:
     assert {"imdb", "20news", "livedoor", "zipf_en", "zipf_ja"} <= {row["corpus"] for row in then["rows"]}
 
 
-def test_the_readme_has_the_figures_of_the_record(page: ModuleType) -> None:
-    text = " ".join((BENCHMARKS.parent / "README.md").read_text(encoding="utf-8").split())
-    for line in importlib.import_module("readme").lines(page.recorded()):
+def test_the_readme_has_the_figures_of_the_record(page: ModuleType, script: Callable[[str], ModuleType]) -> None:
+    text = " ".join(README.read_text(encoding="utf-8").split())
+    for line in script("readme").lines(page.recorded()):
         assert line in text
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import doctest
-import importlib
 import io
 import json
 import re
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,7 +20,6 @@ import pytest
 
 from bunrui import datasets
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 EXAMPLES = {"enron": 1, "reuters": 2, "rows": 4}
 NAMES = ("livedoor", "twitter", "aozora", "enron", "reuters", "20news", "imdb", "adult", "aode")
 N_ROWS = {"livedoor": 7, "twitter": 13, "aozora": 6, "enron": 5, "reuters": 12, "20news": 16, "imdb": 12, "adult": 5,
@@ -29,10 +27,8 @@ N_ROWS = {"livedoor": 7, "twitter": 13, "aozora": 6, "enron": 5, "reuters": 12, 
 
 
 @pytest.fixture(scope="module")
-def reproduce() -> Iterator[ModuleType]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCHMARKS)
-        yield importlib.import_module("reproduce")
+def reproduce(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("reproduce")
 
 
 @pytest.fixture(scope="module")

@@ -253,37 +253,41 @@ def test_correct_what_was_learned_before(tab: Tab) -> None:
     assert n_documents(tab.server) == before
 
 
-def test_undo_takes_back_nothing_of_others(tab: Tab) -> None:
-    """Somebody else has learned meanwhile: only the correction of this page goes."""
-    before = n_documents(tab.server)
+OTHER = {"texts": ["somebody else"], "labels": ["world"]}
+
+
+def corrected(tab: Tab) -> Page:
+    """The page, on which a prediction was just corrected."""
     page = tab.open()
     tab.predict(TEXT)
     page.get_by_role("button", name="This is world").click()
     EXPECTED(page.locator(".change")).to_contain_text("Learned as world.")
-    other = {"texts": ["somebody else"], "labels": ["world"]}
-    tab.server.client.post("/v1/learn", json=other)
+    return page
+
+
+def test_undo_takes_back_nothing_of_others(tab: Tab) -> None:
+    """Somebody else has learned meanwhile: only the correction of this page goes."""
+    before = n_documents(tab.server)
+    page = corrected(tab)
+    tab.server.client.post("/v1/learn", json=OTHER)
     page.get_by_role("button", name="Undo").click()
     EXPECTED(page.locator(".change")).to_contain_text("Taken back.")
-    assert tab.server.client.post("/v1/unlearn", json=other).json()["documents"] == before
+    assert tab.server.client.post("/v1/unlearn", json=OTHER).json()["documents"] == before
 
 
 def test_undo_takes_back_nothing_of_who_is_quicker(tab: Tab) -> None:
     """Somebody else learns when the page has already asked to undo."""
     before = n_documents(tab.server)
-    page = tab.open()
-    tab.predict(TEXT)
-    page.get_by_role("button", name="This is world").click()
-    EXPECTED(page.locator(".change")).to_contain_text("Learned as world.")
-    other = {"texts": ["somebody else"], "labels": ["world"]}
+    page = corrected(tab)
 
     def be_quicker(route: Any) -> None:
-        tab.server.client.post("/v1/learn", json=other)
+        tab.server.client.post("/v1/learn", json=OTHER)
         route.continue_()
 
     page.route("**/v1/undo", be_quicker)
     page.get_by_role("button", name="Undo").click()
     EXPECTED(page.locator(".change")).to_contain_text("Taken back.")
-    assert tab.server.client.post("/v1/unlearn", json=other).json()["documents"] == before
+    assert tab.server.client.post("/v1/unlearn", json=OTHER).json()["documents"] == before
 
 
 def test_work_goes_on_when_the_service_does_not_answer_for_a_moment(browser: Browser, news: Server) -> None:
