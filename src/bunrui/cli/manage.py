@@ -110,8 +110,8 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
     labels: dict[str, int] = known["labels"]
     widest = max((len(f"{n:,}") for n in labels.values()), default=0)
     rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}")]
-    largest = sorted(labels, key=lambda label: (-labels[label], label))[:_MOST_LABELS]
-    rows += [("", f"{n:>{widest},}  {plain(label)}") for label, n in labels.items() if label in set(largest)]
+    largest = set(sorted(labels, key=lambda label: (-labels[label], label))[:_MOST_LABELS])
+    rows += [("", f"{n:>{widest},}  {plain(label)}") for label, n in labels.items() if label in largest]
     if len(labels) > len(largest):
         rows.append(("", f"… {len(labels) - len(largest):,} more with fewer documents: --json has them"))
     kinds: dict[str, str] = known.get("columns", {})
