@@ -143,6 +143,15 @@ CORPORA: dict[str, tuple[Reader, str]] = {
     "sms_spam": (_sms, HELD_OUT),
     "enron_spam": (_enron, HELD_OUT),
     "twitter_samples": (_official, OFFICIAL),
+    "banking77": (_official, OFFICIAL),
+    "trec": (_official, OFFICIAL),
+    "trec_fine": (_official, OFFICIAL),
+    "ohsumed": (_official, OFFICIAL),
+    "r52": (_official, OFFICIAL),
+    "webkb": (_official, OFFICIAL),
+    "waimai": (_official, OFFICIAL),
+    "weibo_covid": (_official, OFFICIAL),
+    "sst2": (_official, OFFICIAL),
 }
 FETCHED = {"ag_news": "agnews", "sms_spam": "sms", "enron_spam": "enron"}  # where `bunrui datasets` has other names
 

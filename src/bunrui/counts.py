@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from bunrui.errors import MismatchError, UnlearnError
 from bunrui.kernel import postings
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.vocabulary import BYTES, FEATURES, Vocabulary
 from bunrui.kernel.workspace import feature_texts, find_features, grown_vocabulary, new_vocabulary, resized, scratch_for
@@ -191,7 +191,7 @@ class Counts:
         # The sums are equal: if no cell is smaller, none is larger.  Labels without documents have no cells.
         class_map = np.array([self.label_ids.get(label, 0) for label in other.labels], np.int64)
         args = (self.vocabulary, self.postings, *other.joinable(class_map), scratch_for(0).items)
-        return bool(run(postings.find_lacking, *args, work=20 * other.n_ids) < 0)
+        return bool(run(postings.find_lacking, *args) < 0)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -265,7 +265,7 @@ class Counts:
             If a count would fall below zero.
         """
         class_map, args = self._covering(other)
-        run(postings.subtract, *args, work=20 * other.n_ids)
+        run(postings.subtract, *args)
         self._add_totals(other, class_map, sign=-1)
         if self.n_ids > 4096 and self.n_features * 2 < self.n_ids:
             self._compact()
@@ -281,7 +281,7 @@ class Counts:
         class_map = self.add_labels(other.labels)
         ov, op, targets = other.joinable(class_map)
         args = (self.vocabulary, self.postings, ov, op, targets, scratch_for(0).items)
-        lacking = run(postings.find_lacking, *args, work=20 * other.n_ids)
+        lacking = run(postings.find_lacking, *args)
         if lacking >= 0:
             feature = feature_texts(ov)[lacking].decode()
             raise UnlearnError(f"this was never learned: {feature!r} does not occur as often with these labels")
@@ -357,15 +357,10 @@ class Counts:
     def _absorb(self, ov: Vocabulary, op: Postings, class_map: Integers, n_cells: int) -> None:
         items = scratch_for(0).items
         first = 0
-        n_other = int(ov.size[FEATURES])
         try:
             while True:
                 # Nothing here holds on to arrays that are to be replaced by larger ones.
-                status, first = run(
-                    postings.absorb,
-                    *(self.vocabulary, self.postings, ov, op, class_map, first, items),
-                    work=20 * (n_other - first),
-                )
+                status, first = run(postings.absorb, *(self.vocabulary, self.postings, ov, op, class_map, first, items))
                 if status == postings.DONE:
                     return
                 if status == postings.GROW_CELLS:
@@ -377,7 +372,7 @@ class Counts:
             size = ov.size.copy()
             size[FEATURES] = first
             args = (self.vocabulary, self.postings, ov._replace(size=size), op, class_map, items)
-            run(postings.subtract, *args, work=20 * first)
+            run(postings.subtract, *args)
             raise
 
     def _grow_features(self, ov: Vocabulary) -> None:
@@ -392,7 +387,7 @@ class Counts:
         p = self.postings
         if p.size[postings.HOLES] * 4 > p.size[postings.USED]:
             order = np.argsort(p.starts[: self.n_ids], kind="stable")
-            run(postings.close_holes, p, order, work=self.n_cells)
+            run(postings.close_holes, p, order)
             return
         room = len(p.classes) + max(len(p.classes) // 2, 2 * n_new, 64)
         del p

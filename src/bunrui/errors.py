@@ -12,6 +12,7 @@
     │   └── DamagedError   one that is not what it was
     ├── NotLearnedError    a question to a classifier that has learned nothing
     ├── OptionError        an option with a value that makes no sense
+    ├── KernelError        compiled code that is missing, or older than its source
     └── MissingExtraError  an optional package that is not installed
 
 Each message says what was expected and what to do next.
@@ -25,6 +26,7 @@ __all__ = [
     "DataError",
     "DuplicateError",
     "EncodingError",
+    "KernelError",
     "LabelError",
     "MismatchError",
     "MissingExtraError",
@@ -99,6 +101,10 @@ class NotLearnedError(BunruiError, ValueError):
 
 class OptionError(BunruiError, ValueError):
     """An option with a value that makes no sense."""
+
+
+class KernelError(BunruiError, RuntimeError):
+    """Compiled code that is missing, or older than its source."""
 
 
 class MissingExtraError(BunruiError, ImportError):

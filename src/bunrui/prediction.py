@@ -20,7 +20,7 @@ from bunrui.kernel import best, bycount
 from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import HARD, Documents, Recipe
 from bunrui.kernel.best import Bounds, Room
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.base import Scorer
@@ -113,11 +113,11 @@ class Reader:
             np.zeros(n if self.scorer.share else 0),
         )
         lengths = empty._replace(lengths=self.view.sizes(ids).astype(np.int32))
-        size = max(1, run(scoring.lay_out, ids, lengths, n_classes, empty, 0, work=len(ids)))
+        size = max(1, run(scoring.lay_out, ids, lengths, n_classes, empty, 0))
         full = empty._replace(classes=np.empty(0 if square else size, np.int32), weights=np.empty(size))
         at = 0
         for cells in in_blocks(self.view, ids, self.scorer.by_docs):
-            at = run(scoring.lay_out, cells.ids, self._weighed(cells), n_classes, full, at, work=size)
+            at = run(scoring.lay_out, cells.ids, self._weighed(cells), n_classes, full, at)
         return full
 
     def _weighed(self, cells: Cells) -> Table:
@@ -131,10 +131,9 @@ class Reader:
         Returns the documents that must be folded in Python first.
         """
         hard = np.empty(hi - lo, np.int64)
-        n_bytes = int(docs.offsets[-1] - docs.offsets[0])
         vocabulary, table = self.view.counts.vocabulary, self.table()
         args = (docs, lo, hi, recipe, scratch_for(longest), vocabulary, table, self.linear, self._sums())
-        n_hard = run(scoring.score_documents, *args, out[lo:hi].reshape(-1), hard, work=n_bytes)
+        n_hard = run(scoring.score_documents, *args, out[lo:hi].reshape(-1), hard)
         return hard[:n_hard]
 
     def _sums(self) -> Sums:
@@ -154,11 +153,10 @@ class Reader:
         room = Room(
             np.zeros(n, np.uint32), np.empty(n + k, np.int32), np.empty(n + k), np.empty(k, np.int64), np.empty(k)
         )
-        n_bytes = int(docs.offsets[-1] - docs.offsets[0])
         vocabulary, table, bounds = self.view.counts.vocabulary, self.table(), self.bounds()
         args = (docs, lo, hi, recipe, scratch_for(longest), vocabulary, table, self.linear, bounds, self._sums(), room)
         out = (classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1), hard)
-        n_hard = run(best.best_documents, *args, *out, work=n_bytes)
+        n_hard = run(best.best_documents, *args, *out)
         return hard[:n_hard]
 
     def bounds(self) -> Bounds:
@@ -176,7 +174,7 @@ class Reader:
         if not self.has_many or not len(table.starts):
             return Bounds(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int64), ranks)
         peaks = np.empty(len(table.lengths))
-        run(best.find_peaks, table, self.linear.scale, peaks, work=len(table.weights))
+        run(best.find_peaks, table, self.linear.scale, peaks)
         longest = np.array([n // _COMMON], np.int64)
         return Bounds(peaks, *grouped(self.linear, self.columns), longest, ranks)
 
@@ -191,7 +189,7 @@ class Reader:
             found = np.empty(len(scratch.items.ids), np.uint32)
             alive = counts.postings.doc_total
             args = (docs, d, recipe, scratch, counts.vocabulary, alive, self.view.keep, marks, stamp, found)
-            n_items, n_features = run(scoring.identify, *args, work=longest)
+            n_items, n_features = run(scoring.identify, *args)
             if n_items in (HARD, TOO_LONG):
                 return None
             features = found[:n_features]
@@ -200,10 +198,10 @@ class Reader:
             if table is None:
                 break
             rest = (counts.postings, features, int(scorer.by_docs), table, self.linear, sums, out)
-            if run(bycount.score_by_count, docs, d, scratch.items, n_items, *rest, work=n_items):
+            if run(bycount.score_by_count, docs, d, scratch.items, n_items, *rest):
                 return out
         table = self._weighed(self.view.gather(features, scorer.by_docs))
-        run(scoring.score_items, docs, d, scratch.items, n_items, table, self.linear, sums, out, work=n_items)
+        run(scoring.score_items, docs, d, scratch.items, n_items, table, self.linear, sums, out)
         return out
 
     def _weighed_by_count(self, features: npt.NDArray[np.uint32], largest: int | None) -> Table | None:
@@ -218,7 +216,7 @@ class Reader:
         totals = (p.doc_total if by_docs else p.term_total)[features]
         most = np.empty(len(features), np.int64)
         if largest is None:
-            run(bycount.largest_counts, p, features, int(by_docs), most, work=n_cells)
+            run(bycount.largest_counts, p, features, int(by_docs), most)
         else:
             most[:] = np.minimum(totals, largest)
         if int(most.sum()) > n_cells // 2:

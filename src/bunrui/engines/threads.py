@@ -20,8 +20,8 @@ from bunrui.errors import DataError, OptionError
 from bunrui.kernel import count as tallying
 from bunrui.kernel import postings
 from bunrui.kernel.analyze import GIVEN, KIND, ORDER, UNIVERSAL, Documents, Recipe
-from bunrui.kernel.compile import is_compiled, run
 from bunrui.kernel.count import Tally
+from bunrui.kernel.library import run
 from bunrui.kernel.vocabulary import FEATURES, Vocabulary
 from bunrui.kernel.workspace import grown_vocabulary, new_vocabulary, release, resized, scratch_for
 
@@ -103,7 +103,7 @@ def _cut(sizes: Integers) -> list[int]:
     """Where to cut a list into parts of about the same number of bytes."""
     total = int(sizes.sum())
     parts = max(min(n_threads(), max(1, total // _WORTH_A_THREAD)), -(-total // _MOST_BYTES))
-    if parts == 1 or not is_compiled(total):
+    if parts == 1:
         return [0, len(sizes)]
     cuts = np.searchsorted(np.cumsum(sizes), np.arange(1, parts) * (total / parts))
     return [0, *cuts.tolist(), len(sizes)]
@@ -145,7 +145,7 @@ def _count_slice(
     v = new_vocabulary(guess, 8 * guess)
     tally = _new_tally(len(v.hashes), guess, len(order))
     while True:
-        status = run(tallying.count_documents, docs, order, groups, recipe, scratch, v, tally, work=n_bytes)
+        status = run(tallying.count_documents, docs, order, groups, recipe, scratch, v, tally)
         if status == tallying.DONE:
             break
         if status == tallying.GROW_CELLS:
@@ -163,7 +163,7 @@ def _count_slice(
             features = max(factor * features, int(v.size[FEATURES]) + n_new)
         v = grown_vocabulary(v, features, 2 * len(v.text) + 16 * n_new + longest)
         tally = tally._replace(touched=np.empty(len(v.hashes) + 1, np.uint64))
-        run(tallying.list_touched, v, tally, work=len(v.slots) // 8)
+        run(tallying.list_touched, v, tally)
     n_hard = int(tally.state[tallying.N_HARD])
     hard = tally.hard[:n_hard]
     counted = np.setdiff1d(order, hard) if n_hard else order
@@ -190,7 +190,7 @@ def _assemble(v: Vocabulary, tally: Tally, sets: LabelSets, counted: Integers, f
     n_groups = len(sets.members) - 1
     p = new_postings(len(v.hashes), n_cells)
     sums = np.zeros((2, n_groups), np.int64)
-    run(tallying.assemble, tally, n_features, p, sums[0], sums[1], work=2 * n_cells)
+    run(tallying.assemble, tally, n_features, p, sums[0], sums[1])
     doc_count = np.bincount(sets.groups[counted], minlength=n_groups)
     n_terms, n_doc_freq = sums.sum(axis=1).tolist()
     if not sets.is_single:
@@ -209,6 +209,6 @@ def _by_class(cells: postings.Postings, n_features: int, sets: LabelSets) -> pos
     sizes = np.diff(members)
     room = int(sizes[cells.classes].sum())
     p = new_postings(len(cells.starts), room)._replace(term_total=cells.term_total, doc_total=cells.doc_total)
-    run(postings.add_groups, p, n_features, cells, members, labels, work=room)
+    run(postings.add_groups, p, n_features, cells, members, labels)
     p.size[postings.LIVE] = n_features
     return p

@@ -15,7 +15,7 @@ from bunrui.estimators.labels import Labels
 from bunrui.estimators.mdl import as_floats, cut, float_columns, mdl_cuts
 from bunrui.estimators.pairs import PairCounts, count_presence, count_values, encode_values, presence_of
 from bunrui.kernel.aode import PairScratch, PairTable, RowValues, score_rows
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.models.aode import aode, beyond
 
 __all__ = ["AODE"]
@@ -228,9 +228,7 @@ class AODE(CountingClassifier):
         n_rows, n_classes, n_columns = X.shape[0], len(learned.classes), X.shape[1]
         out = np.empty((n_rows, n_classes))
         scratch = PairScratch(table.defaults.copy(), np.empty(n_columns * n_classes))
-        run(
-            score_rows, rows, 0, n_rows, table, scratch, out.reshape(-1), work=len(rows.columns) * n_columns * n_classes
-        )
+        run(score_rows, rows, 0, n_rows, table, scratch, out.reshape(-1))
         return out
 
     def _listed(self, X: npt.NDArray[Any]) -> tuple[RowValues, PairTable]:

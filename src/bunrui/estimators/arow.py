@@ -25,9 +25,9 @@ from bunrui.estimators.growing import Growing
 from bunrui.estimators.heads import Batch, LinearHead, class_shift, number, sums_for
 from bunrui.estimators.labels import Labels, check_among, sorted_classes, union
 from bunrui.kernel import heads as kernel
-from bunrui.kernel.compile import run
 from bunrui.kernel.headrows import ALONE, Rows, Targets, tally
 from bunrui.kernel.heads import Head
+from bunrui.kernel.library import run
 
 __all__ = ["NBAROW"]
 
@@ -185,9 +185,9 @@ class NBAROW(LinearHead):
         rows, old_places = self._placed(grown, batch.cells, order, weights)
         head = grown.head(float(self.bias))
         args = (targets, len(column), old_places, old_classes, head.variance, grown.totals, grown.mass)
-        run(tally, rows, *args, work=len(rows.x))
+        run(tally, rows, *args)
         self._begin(grown, head, old_places, old_classes, rows, targets)
-        run(kernel.arow, rows, targets, float(self.r), head, sums_for(len(column)), work=len(rows.x) * len(column))
+        run(kernel.arow, rows, targets, float(self.r), head, sums_for(len(column)))
         self._grown, self._place_of, self._factor = grown, grown.place_of, grown.factor
         self._weights, self._bias, self.classes_ = grown.weights, grown.bias * float(self.bias), classes
 
@@ -218,8 +218,8 @@ class NBAROW(LinearHead):
         shift = class_shift(grown.mass, float(self.alpha), grown.n_features)
         unit = 1.0 if grown.unit is None else grown.unit
         for block in ((0, old_places, old_classes), (old_places, grown.n_places, 0)):
-            args = (head, grown.totals, shift, float(self.alpha), block, unit, float(self.floor))
-            run(kernel.ratios, *args, work=(block[1] - block[0]) * len(shift))
+            args = (head, grown.totals, shift, float(self.alpha), *block, unit, float(self.floor))
+            run(kernel.ratios, *args)
         if grown.unit is None:
             unit = self._unit(rows, targets, head) if len(shift) > 1 else 0.0
             grown.weights[old_places:] *= unit

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.kernel import headrows as kernel
-from bunrui.kernel.compile import run
 from bunrui.kernel.headrows import Rows
+from bunrui.kernel.library import run
 
 __all__ = ["Cells", "Keys", "arrange", "cells_of", "compacted", "occurring"]
 
@@ -81,7 +81,7 @@ def _labelled(keys: Keys, codes: Integers) -> Keys:
 def _hashes(cells: Cells, codes: Integers, seed: int) -> npt.NDArray[np.uint64]:
     out = np.empty(len(codes), np.uint64)
     bits = cells.values.view(np.uint64)
-    run(kernel.hash_rows, cells.starts, cells.indices, bits, codes, seed, out, work=len(cells.indices))
+    run(kernel.hash_rows, cells.starts, cells.indices, bits, codes, seed, out)
     return out
 
 
@@ -94,7 +94,7 @@ def occurring(cells: Cells, order: Integers, weights: Floats) -> tuple[Integers,
         known, part = np.arange(cells.n_columns, dtype=np.int32), cells
     doc_freq, n_rows = np.zeros(part.n_columns), np.zeros(part.n_columns, np.int64)
     args = (part.starts, part.indices, order, weights, doc_freq, n_rows)
-    run(kernel.count_rows, *args, work=len(cells.indices))
+    run(kernel.count_rows, *args)
     taken = np.flatnonzero(n_rows)
     return known[taken].astype(np.int64), doc_freq[taken], n_rows[taken]
 
@@ -106,6 +106,6 @@ def compacted(
     n, n_cells = len(order), len(cells.indices)
     rows = Rows(np.empty(n + 1, np.int64), np.empty(n_cells, np.int64), np.empty(n_cells), np.empty(n))
     args = (cells.starts, cells.indices, cells.values, order, factor, norm, place_of, shared, rows)
-    free = int(run(kernel.compact, *args, work=n_cells))
+    free = int(run(kernel.compact, *args))
     filled = int(rows.starts[-1])
     return rows._replace(places=rows.places[:filled], x=rows.x[:filled]), free

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bunrui.kernel import rows
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.postings import BLOCK
 from bunrui.kernel.vocabulary import BYTES, FEATURES, MISSING, Vocabulary
 from bunrui.kernel.workspace import NARROW_HASH, grown_vocabulary, new_items, new_vocabulary
@@ -104,7 +104,7 @@ def find(v: Vocabulary, others: Vocabulary, grows: int = rows.KNOWN) -> npt.NDAr
     """The ids that the features of another vocabulary have in this one, MISSING where it lacks them."""
     n = int(others.size[FEATURES])
     ids = np.empty(n, np.uint32)
-    run(rows.find_features, v, others, grows, new_items(BLOCK), ids, work=10 * n)
+    run(rows.find_features, v, others, grows, new_items(BLOCK), ids)
     return ids
 
 

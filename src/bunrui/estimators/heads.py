@@ -25,9 +25,9 @@ from bunrui.estimators.discrete import canonical, presence
 from bunrui.estimators.labels import Labels, encode
 from bunrui.estimators.table import MOST_CELLS
 from bunrui.kernel import heads as kernel
-from bunrui.kernel.compile import run
 from bunrui.kernel.headrows import Rows, Targets
 from bunrui.kernel.heads import Head, Sums
+from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
 from bunrui.prediction import probabilities
 
@@ -76,7 +76,7 @@ class LinearHead(ClassifierMixin, BaseEstimator):
     def _unit(self, rows: Rows, targets: Targets, head: Head) -> float:
         """What ratios are multiplied with for the mean size of the margins to be `start`."""
         n = min(len(targets.weight), _SAMPLE)
-        mean = run(kernel.mean_margin, rows, targets, n, head, sums_for(len(head.bias)), work=n * 100)
+        mean = run(kernel.mean_margin, rows, targets, n, head, sums_for(len(head.bias)))
         # Where there is no more than rounding, classes do not differ yet.
         return float(self.start) / mean if mean > _ROUNDING else 0.0
 

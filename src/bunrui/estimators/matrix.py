@@ -20,7 +20,7 @@ from bunrui.engines import threads
 from bunrui.estimators.features import join
 from bunrui.kernel import rows as kernel
 from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.rows import Csr, Rows
 from bunrui.kernel.vocabulary import FEATURES, Vocabulary
 from bunrui.kernel.workspace import grown_vocabulary, new_vocabulary, resized, scratch_for
@@ -49,7 +49,7 @@ class Counted(NamedTuple):
         """(doc_freq, term_count) of every feature."""
         doc_freq, term_count = np.zeros((2, self.n_features), np.int64)
         for ids, cells in zip(self.ids, self.cells, strict=True):
-            run(kernel.add_totals, cells.indices, cells.values, ids, doc_freq, term_count, work=len(cells.indices))
+            run(kernel.add_totals, cells.indices, cells.values, ids, doc_freq, term_count)
         return doc_freq, term_count
 
     def matrix(self, columns: Any, n_columns: int) -> Any:
@@ -133,7 +133,7 @@ class _Source(NamedTuple):
         # Features that are given stay as they are.
         rows.state[kernel.SHORTEST] = 1 if recipe.params[KIND] == GIVEN else self.shortest
         while True:
-            status = run(kernel.fill_rows, docs, lo, hi, recipe, scratch, v, self.grows, rows, work=n_bytes)
+            status = run(kernel.fill_rows, docs, lo, hi, recipe, scratch, v, self.grows, rows)
             if status == kernel.DONE:
                 break
             if status == kernel.GROW_ROWS:
@@ -177,10 +177,10 @@ def _sorted(cells: Csr, columns: Any, n_columns: int) -> Csr:
     if columns is None:
         columns = np.arange(n_columns, dtype=np.int32)
     ends = np.zeros(n_columns, np.int64)
-    kept = run(kernel.count_columns, cells.indices, columns, ends, work=n + n_columns)
+    kept = run(kernel.count_columns, cells.indices, columns, ends)
     room = Csr(np.empty(0, np.int64), np.empty(kept, np.int32), np.empty(kept, np.int64))
     out = Csr(np.zeros(len(cells.starts), np.int64), np.empty(kept, np.int32), np.empty(kept, np.int64))
-    run(kernel.sort_rows, cells, columns, ends, room, out, work=n + n_columns)
+    run(kernel.sort_rows, cells, columns, ends, room, out)
     return out
 
 

@@ -27,9 +27,9 @@ from bunrui.errors import DataError, OptionError
 from bunrui.estimators.arrange import Cells, Keys, arrange, compacted, occurring
 from bunrui.estimators.heads import LinearHead, class_shift, number, sums_for
 from bunrui.kernel import heads as kernel
-from bunrui.kernel.compile import run
 from bunrui.kernel.headrows import ALONE, Rows, Targets, tally
 from bunrui.kernel.heads import Dual, Head
+from bunrui.kernel.library import run
 
 __all__ = ["NBSVM"]
 
@@ -194,15 +194,15 @@ class NBSVM(LinearHead):
         head = Head(weights, variance, np.zeros(n_margins), np.ones(n_margins), float(self.bias))
         totals = np.zeros(n_places)
         mass = np.zeros(n_margins + 1)
-        run(tally, rows, targets, n_margins, 0, 0, variance, totals, mass, work=len(rows.x))
+        run(tally, rows, targets, n_margins, 0, 0, variance, totals, mass)
         shift = class_shift(mass, float(self.alpha), len(columns))
         return _Task(rows, targets, head, totals, shift)
 
     def _begin(self, task: _Task) -> Floats:
         """Turn counts into the prior, and start at its mean; the ratios."""
         head, n_places = task.head, len(task.totals)
-        args = (head, task.totals, task.shift, float(self.alpha), (0, n_places, 0), 1.0, 0.0)
-        run(kernel.ratios, *args, work=len(head.weights))
+        args = (head, task.totals, task.shift, float(self.alpha), 0, n_places, 0, 1.0, 0.0)
+        run(kernel.ratios, *args)
         ratio = head.weights.copy() if self.beta is not None else np.empty(0)
         unit = self._unit(task.rows, task.targets, head) if self.start > 0 else 0.0
         np.multiply(head.weights, unit, out=head.weights)
@@ -218,7 +218,7 @@ class NBSVM(LinearHead):
             if epoch:
                 order = np.random.default_rng([seed, epoch]).permutation(n)
             args = (task.rows, order, task.targets, float(self.C), head, dual, sums_for(n_margins))
-            self.violation_ = float(run(kernel.sweep, *args, work=len(task.rows.x) * n_margins))
+            self.violation_ = float(run(kernel.sweep, *args))
             self.n_iter_ = epoch + 1
             if self.violation_ <= self.tol:
                 break

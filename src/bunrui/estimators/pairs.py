@@ -21,8 +21,8 @@ from bunrui.estimators.categories import encode_column
 from bunrui.estimators.counts import indicator
 from bunrui.estimators.discrete import canonical
 from bunrui.estimators.labels import Labels, union
-from bunrui.kernel.aode import count_pairs
-from bunrui.kernel.compile import run
+from bunrui.kernel.aode import count_pairs, weigh_pairs
+from bunrui.kernel.library import run
 
 __all__ = ["MOST_CELLS", "PairCounts", "count_presence", "count_values", "encode_values", "presence_of"]
 
@@ -205,10 +205,9 @@ def count_values(
         n_values += len(column)
     _check_size(places, len(classes))
     cells = np.zeros((n_values, n_values, len(classes)), weights.dtype)
-    work = len(codes) * X.shape[1] * (X.shape[1] + 1) // 2
     known = np.empty(X.shape[1], np.int32)
     args = (values.reshape(-1), X.shape[1], codes, weights, n_values, len(classes), known, cells.reshape(-1))
-    run(count_pairs, *args, work=work)
+    run(count_pairs if cells.dtype == np.int64 else weigh_pairs, *args)
     # The kernel has counted the pairs (a, b) with b <= a.
     every = np.arange(n_values)
     singles = cells[every, every]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from bunrui.counts import Counts
 from bunrui.kernel import loostate as kernel
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.logs import log, log1p
 from bunrui.kernel.loorows import Rows
 from bunrui.kernel.loostate import Absent, Constants, Model, Whole
@@ -193,7 +193,7 @@ def _absent(cells: Cells, doc_count: Integers, lam: float) -> tuple[Absent, Inte
 def _summed(values: Floats, groups: npt.NDArray[Any], n_groups: int) -> Integers:
     """The parts of sums by group, first all high ones."""
     high, low = parts = np.zeros((2, n_groups), np.int64)
-    run(add_parts, np.ascontiguousarray(values), groups, high, low, work=len(values) // 4)
+    run(add_parts, np.ascontiguousarray(values), np.ascontiguousarray(groups, np.int32), high, low)
     return parts.reshape(-1)
 
 

@@ -11,7 +11,7 @@ from bunrui.engines import threads
 from bunrui.errors import DataError
 from bunrui.kernel import loorows as kernel
 from bunrui.kernel.analyze import Documents, Recipe
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.loorows import Reading, Rows
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.workspace import NO_COUNTS, resized, scratch_for
@@ -55,7 +55,7 @@ def _read_slice(
     )
     reading = Reading(np.zeros(len(v.hashes), np.int64), np.zeros(kernel.STATES, np.int64))
     while True:
-        status = run(kernel.read_rows, docs, lo, hi, recipe, scratch, v, rows, reading, work=n_bytes)
+        status = run(kernel.read_rows, docs, lo, hi, recipe, scratch, v, rows, reading)
         if status == kernel.DONE:
             break
         if status == kernel.UNKNOWN:

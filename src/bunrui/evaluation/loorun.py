@@ -10,7 +10,7 @@ import numpy.typing as npt
 from bunrui.engines import threads
 from bunrui.evaluation.looparts import Ground
 from bunrui.kernel import loostate
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.loo import leave_out
 from bunrui.kernel.loorows import Rows
 from bunrui.kernel.loostate import Labels, Model, Work
@@ -49,12 +49,11 @@ def scores_of(
         step = n_rows if priors_of is None else max(_BLOCK // n_classes, 1)
         longest = int(np.diff(rows.starts).max()) if n_rows else 0
         work = _work(n_classes, longest, scale, smooth_unseen)
-        amount = len(rows.places) + n_rows * n_classes
         for start in range(0, n_rows, max(step, 1)):
             row, end = start, min(start + step, n_rows)
             own = labels if priors_of is None else _part_of(labels, rows.docs[start:end], priors_of)
             while True:
-                row = run(leave_out, rows, row, end, own, ground.whole, model, work, out.reshape(-1), work=amount)
+                row = run(leave_out, rows, row, end, own, ground.whole, model, work, out.reshape(-1))
                 if row == end:
                     break
                 room = 2 * int(work.left[loostate.ROOM])

@@ -15,7 +15,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import given_recipe
 from bunrui.errors import DataError, LabelError, TableError
 from bunrui.kernel import score as scoring
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.vocabulary import MISSING
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.view import View
@@ -92,7 +92,7 @@ def find(view: View, features: Sequence[str]) -> Integers:
         ids = np.empty(len(scratch.items.ids), np.uint32)
         alive, keep = counts.postings.doc_total, view.keep
         args = (docs, 0, given_recipe(), scratch, counts.vocabulary, alive, keep, marks, 1, ids)
-        n_items, _ = run(scoring.identify, *args, work=size)
+        n_items, _ = run(scoring.identify, *args)
         places = scratch.items.ids[:n_items].astype(np.int64)
         known = places != MISSING
         found[first : first + n_items][known] = ids[places[known]]

@@ -5,12 +5,13 @@ bytes ─► fold ─► units ─► n-grams = items
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel.buckets import name_buckets
 from bunrui.kernel.fold import copy_codepoints, fold_nfkc
 from bunrui.kernel.ngrams import Items, Units, ngrams, unigrams
 from bunrui.kernel.primitives import i64
+from bunrui.kernel.signature import I64s, Read, U8s, U32s, record
 from bunrui.kernel.unicode import NfkcTable
 from bunrui.kernel.universal import Characters, is_stop, scan
 from bunrui.kernel.vocabulary import Vocabulary
@@ -30,16 +31,18 @@ BUCKETS = 3  # bits of the hash whose buckets are the features; 0 where they are
 HARD = -1  # only Python can fold this text
 
 
+@record
 class Recipe(NamedTuple):
     """An analyzer as the kernels read it."""
 
-    params: Any  # int64 (4)
-    lower: Any  # uint32 (0x110000): for WORDS
+    params: I64s  # (4)
+    lower: U32s  # (0x110000): for WORDS
     nfkc: NfkcTable
     chars: Characters
     stop: Vocabulary
 
 
+@record
 class Documents(NamedTuple):
     """UTF-8 text: document d is data[offsets[d] : offsets[d + 1]].
 
@@ -47,16 +50,17 @@ class Documents(NamedTuple):
     string s counts counts[s] times (once where `counts` is empty).
     """
 
-    data: Any  # uint8
-    offsets: Any  # int64
-    lists: Any  # int64
-    counts: Any  # int64
+    data: Read[U8s]
+    offsets: I64s
+    lists: I64s
+    counts: I64s
 
 
+@record
 class Scratch(NamedTuple):
     """Room for one document."""
 
-    codes: Any  # uint32
+    codes: U32s
     units: Units
     items: Items
 

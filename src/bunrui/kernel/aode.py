@@ -8,38 +8,76 @@ from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
 from math import exp, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from bunrui.kernel.primitives import ONE, ZERO, i64, u64
+from bunrui.kernel.primitives import ONE, ZERO, i64, inline, u64
+from bunrui.kernel.signature import F64s, I32s, I64s, kernel, record
 
 
+@record
 class RowValues(NamedTuple):
     """What rows have, where it is not what `PairTable.defaults` says."""
 
-    starts: Any  # int64 (rows + 1)
-    columns: Any  # int32 (items)
-    parents: Any  # int32 (items): the value, or -1 where it cannot be a parent
-    places: Any  # int32 (items): the value's place in `PairTable.weights`
+    starts: I64s  # (rows + 1)
+    columns: I32s  # (items)
+    parents: I32s  # (items): the value, or -1 where it cannot be a parent
+    places: I32s  # (items): the value's place in `PairTable.weights`
 
 
+@record
 class PairTable(NamedTuple):
     """Logarithms: what a parent adds, and what each item adds to it; and the same of naive Bayes."""
 
-    base: Any  # float64 (values × classes)
-    weights: Any  # float64 (values × places × classes)
-    bayes_base: Any  # float64 (classes)
-    bayes_weights: Any  # float64 (places × classes)
-    defaults: Any  # int32 (columns): the parent of a column that is not in the row, or -1
+    base: F64s  # (values × classes)
+    weights: F64s  # (values × places × classes)
+    bayes_base: F64s  # (classes)
+    bayes_weights: F64s  # (places × classes)
+    defaults: I32s  # (columns): the parent of a column that is not in the row, or -1
 
 
+@record
 class PairScratch(NamedTuple):
     """Memory for one row."""
 
-    current: Any  # int32 (columns): the defaults, before and after
-    sums: Any  # float64 (columns × classes)
+    current: I32s  # (columns): the defaults, before and after
+    sums: F64s  # (columns × classes)
 
 
+@kernel
 def count_pairs(
+    codes: I32s,
+    n_columns: int,
+    labels: I64s,
+    weights: I64s,
+    n_values: int,
+    n_classes: int,
+    known: I32s,
+    out: I64s,
+) -> None:
+    """Add the weight of every row to the pairs (a, b) of its values with b <= a; negative codes are no values.
+
+    `known` has room for a row.
+    """
+    add_pairs(codes, n_columns, labels, weights, n_values, n_classes, known, out)
+
+
+@kernel
+def weigh_pairs(
+    codes: I32s,
+    n_columns: int,
+    labels: I64s,
+    weights: F64s,
+    n_values: int,
+    n_classes: int,
+    known: I32s,
+    out: F64s,
+) -> None:
+    """The same with weights that are not whole numbers."""
+    add_pairs(codes, n_columns, labels, weights, n_values, n_classes, known, out)
+
+
+@inline
+def add_pairs(
     codes: Sequence[int],
     n_columns: int,
     labels: Sequence[int],
@@ -49,10 +87,6 @@ def count_pairs(
     known: MutableSequence[int],
     out: MutableSequence[float],
 ) -> None:
-    """Add the weight of every row to the pairs (a, b) of its values with b <= a; negative codes are no values.
-
-    `known` has room for a row.
-    """
     width = u64(n_columns)
     step = u64(n_classes)
     line = u64(n_values) * step
@@ -76,9 +110,8 @@ def count_pairs(
             i = i + ONE
 
 
-def score_rows(
-    rows: RowValues, lo: int, hi: int, table: PairTable, scratch: PairScratch, out: MutableSequence[float]
-) -> None:
+@kernel
+def score_rows(rows: RowValues, lo: int, hi: int, table: PairTable, scratch: PairScratch, out: F64s) -> None:
     """Score the rows lo … hi - 1 into `out`, classes by row: the log of the mean over parents."""
     n_classes = u64(len(table.bayes_base))
     current = scratch.current

@@ -14,13 +14,14 @@ Turtle and Flood (1995), Query evaluation: strategies and optimizations, call th
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
 from bunrui.kernel.ngrams import put_items
 from bunrui.kernel.primitives import ZERO, i64, u64
 from bunrui.kernel.score import Linear, Sums, Table, accumulate, add_shared, clear, finish, keep_known, score_of
+from bunrui.kernel.signature import F64s, I32s, I64s, U32s, kernel, record
 from bunrui.kernel.vocabulary import NARROW, Vocabulary, probe
 
 SLACK = 1e-9
@@ -34,26 +35,29 @@ LOW = 4  # the lowest scale
 COLUMNS = 5
 
 
+@record
 class Bounds(NamedTuple):
     """What scores cannot exceed."""
 
-    peaks: Any  # float64 (features): no occurrence changes a score by more
-    groups: Any  # float64 (groups * COLUMNS), or empty: then all classes are scored
-    limits: Any  # float64 (4): the largest size of bias, scale * slope, scale * unseen and scale
-    longest: Any  # int64 (1): a feature that more classes have is common
-    ranks: Any  # int64 (classes): places among the labels as they sort, -1 without documents
+    peaks: F64s  # (features): no occurrence changes a score by more
+    groups: F64s  # (groups * COLUMNS), or empty: then all classes are scored
+    limits: F64s  # (4): the largest size of bias, scale * slope, scale * unseen and scale
+    longest: I64s  # (1): a feature that more classes have is common
+    ranks: I64s  # (classes): places among the labels as they sort, -1 without documents
 
 
+@record
 class Room(NamedTuple):
     """Room for one document."""
 
-    stamps: Any  # uint32 (classes): the document that last nominated a class
-    nominees: Any  # int32 (classes + k)
-    scores: Any  # float64 (classes + k)
-    classes: Any  # int64 (k): the best so far, best first
-    best: Any  # float64 (k): their scores
+    stamps: U32s  # (classes): the document that last nominated a class
+    nominees: I32s  # (classes + k)
+    scores: F64s  # (classes + k)
+    classes: I64s  # (k): the best so far, best first
+    best: F64s  # (k): their scores
 
 
+@kernel
 def best_documents(
     docs: Documents,
     lo: int,
@@ -66,9 +70,9 @@ def best_documents(
     bounds: Bounds,
     sums: Sums,
     room: Room,
-    classes: MutableSequence[int],
-    scores: MutableSequence[float],
-    hard: MutableSequence[int],
+    classes: I64s,
+    scores: F64s,
+    hard: I64s,
 ) -> int:
     """Write the k best classes of the documents lo … hi - 1, best first, and their scores.
 
@@ -193,7 +197,8 @@ def peaks_of(ids: Sequence[int], n_known: int, table: Table, bounds: Bounds) -> 
     return common, rare
 
 
-def find_peaks(table: Table, scale: Sequence[float], peaks: MutableSequence[float]) -> None:
+@kernel
+def find_peaks(table: Table, scale: F64s, peaks: F64s) -> None:
     """The most by which one occurrence of every feature changes a score."""
     n_classes = len(scale)
     for f in range(len(table.lengths)):

@@ -6,16 +6,18 @@ A common word stands in a hundred thousand classes, but with few different count
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import MutableSequence
 
 from bunrui.kernel.analyze import Documents
 from bunrui.kernel.ngrams import Items
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import ONE, i64, u64
 from bunrui.kernel.score import PRESENCE, Linear, Sums, Table, add_shared, clear, finish, keep_known
+from bunrui.kernel.signature import F64s, I64s, U32s, kernel
 
 
-def largest_counts(p: Postings, features: Sequence[int], by_docs: int, out: MutableSequence[int]) -> None:
+@kernel
+def largest_counts(p: Postings, features: U32s, by_docs: int, out: I64s) -> None:
     """The largest count in the list of every feature: occurrences, or documents where `by_docs`."""
     cells = p.docs if by_docs != 0 else p.terms
     for k in range(len(features)):
@@ -26,18 +28,19 @@ def largest_counts(p: Postings, features: Sequence[int], by_docs: int, out: Muta
         out[k] = most
 
 
+@kernel
 def score_by_count(
     docs: Documents,
     d: int,
     items: Items,
     n_items: int,
     p: Postings,
-    features: Sequence[int],
+    features: U32s,
     by_docs: int,
     table: Table,
     linear: Linear,
     sums: Sums,
-    out: MutableSequence[float],
+    out: F64s,
 ) -> int:
     """Score one document whose items have places in `features` as ids; 0 if a count is larger than expected, else 1.
 

@@ -1,82 +1,34 @@
-"""Run a kernel plain or compiled.
+"""Kernels → compiled code, with numba: when the package is built (`build.py`), or at run time where no library is.
 
-`run(function, *args, work=...)` calls a function of this package with buffers in `args`.  Small work runs as plain
-Python, so that one prediction from the shell waits neither for numba's import (0.4 s) nor for its compiler (tens of
-seconds, once); as soon as the work of the process adds up, everything goes to the compiled twins.
+Each function of this package that a kernel calls is compiled with it; the names of `primitives.py` are replaced by
+their twins in `native.py`.
 """
+# mypy: ignore-errors
 
 from __future__ import annotations
 
-import hashlib
-import logging
-import os
-import sys
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+import numba
 import numpy as np
+from numba import types
 
-from bunrui.kernel import primitives
+from bunrui.kernel import native, primitives
+from bunrui.kernel.library import digest_of_sources
+from bunrui.kernel.signature import Argument, fields_of
 
-_log = logging.getLogger("bunrui")
+__all__ = ["compiled", "numba_type", "twin_of"]
 
-# Bytes of text that a process handles in plain Python before it loads numba.  Plain runs at about 1 MB/s, importing
-# numba and loading cached kernels takes half a second.
-PLAIN_BUDGET = 256 * 1024
-
-_state: dict[str, Any] = {"plain_work": 0, "force": None}
-
-
-def force(mode: str | None) -> None:
-    """Always run `"plain"` or `"compiled"`; None chooses by the amount of work (for tests)."""
-    _state["force"] = mode
-
-
-def is_compiled(work: int) -> bool:
-    """Whether a call with so much work (bytes of text, or an equal number of small steps) is to be compiled."""
-    if _state["force"] is not None:
-        return bool(_state["force"] == "compiled")
-    if _state["plain_work"] > PLAIN_BUDGET:
-        return True
-    _state["plain_work"] += work
-    return bool(_state["plain_work"] > PLAIN_BUDGET)
-
-
-def run(function: Callable[..., Any], *args: Any, work: int) -> Any:
-    """Call `function(*args)`, compiled or plain."""
-    if is_compiled(work):
-        return compiled(function)(*args)
-    return function(*(_plain(arg) for arg in args))
-
-
-def _tell(function: Callable[..., Any]) -> None:
-    """Say once that the compiler is at work, unless its results lie in a cache."""
-    folder = Path(__file__).parent
-    if "NUMBA_CACHE_DIR" in os.environ or not os.access(folder, os.W_OK):
-        return  # the cache lies elsewhere
-    if not any(folder.glob(f"__pycache__/*.{function.__name__}_{_source_digest()}-*.nbi")):
-        _warn_once("compiling the kernels: about half a minute in all, once for this installation")
-
-
-def _plain(arg: Any) -> Any:
-    if isinstance(arg, np.ndarray):
-        return memoryview(arg)  # type: ignore[arg-type]
-    if isinstance(arg, tuple) and hasattr(arg, "_fields"):
-        return type(arg)(*(_plain(item) for item in arg))
-    return arg
+_OPTIONS = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_NUMBERS = {"q": types.int64, "Q": types.uint64, "d": types.float64}
 
 
 @cache
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The numba twin of a kernel, with everything that it calls."""
-    import numba
-
-    from bunrui.kernel import native
-
-    assert isinstance(function, FunctionType)
+def twin_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as numba compiles it, with everything that it calls."""
     scope = dict(function.__globals__)
     for name in function.__code__.co_names:
         value = scope.get(name)
@@ -85,31 +37,26 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         elif isinstance(value, primitives.U64):
             scope[name] = np.uint64(int(value))
         elif isinstance(value, FunctionType) and value.__module__.startswith("bunrui.kernel"):
-            scope[name] = compiled(value)
+            scope[name] = twin_of(value)
     twin = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
-    # numba's cache looks at the file of the function alone; the digest of all sources in the name makes a change in
-    # a callee count too.
-    twin.__qualname__ = f"{function.__qualname__}_{_source_digest()}"
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-    if function.__dict__.get("inline"):
-        return numba.njit(forceinline=True, **options)(twin)
-    _tell(function)
+    return numba.njit(forceinline=bool(function.__dict__.get("inline")), **_OPTIONS)(twin)
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that numba compiles for the arguments that it gets, and keeps for the next process where it can."""
+    twin = twin_of(function).py_func
+    # numba's cache looks at the file of the function alone; with the digest of all sources in the name, a change in a
+    # callee counts too.
+    twin.__qualname__ = f"{function.__qualname__}_{digest_of_sources()}"
     try:
-        return numba.njit(cache=True, **options)(twin)
-    except RuntimeError:
-        # Neither the package's folder nor the user's cache can be written.
-        _warn_once("compiled kernels cannot be kept on this machine; set NUMBA_CACHE_DIR to a writable folder")
-        return numba.njit(**options)(twin)
+        return numba.njit(cache=True, **_OPTIONS)(twin)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return numba.njit(**_OPTIONS)(twin)
 
 
-@cache
-def _warn_once(message: str) -> None:
-    _log.warning(message)
-
-
-@cache
-def _source_digest() -> str:
-    digest = hashlib.sha256(sys.version.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+def numba_type(argument: Argument) -> Any:
+    if argument.record is not None:
+        return types.NamedTuple([numba_type(field) for field in fields_of(argument.record)], argument.record)
+    if argument.dtype is not None:
+        return types.Array(numba.from_dtype(argument.dtype), 1, "C", readonly=not argument.writes)
+    return _NUMBERS[argument.code]

@@ -7,14 +7,15 @@ the slots that it touched are written out as cells.  No table of groups × featu
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
 from bunrui.kernel.hashing import S32
 from bunrui.kernel.ngrams import TWO, Items, put_items
 from bunrui.kernel.postings import LIVE, USED, Postings
 from bunrui.kernel.primitives import ONE, ZERO, i64, prefetch, u64
+from bunrui.kernel.signature import I32s, I64s, U32s, U64s, kernel, record
 from bunrui.kernel.vocabulary import AHEAD, FOUR, ID, NARROW, SHIFT, THREE, Vocabulary, add, find, has_room
 
 DONE = 0
@@ -30,22 +31,24 @@ GROUP = 4  # whose counters stand in the slots, -1 before the first
 N_HARD = 5
 
 
+@record
 class Tally(NamedTuple):
     """Cells (feature, group, occurrences, documents) as they come, and where the count stands."""
 
-    touched: Any  # uint64 (room of the vocabulary): slots with a counter that is not zero
-    features: Any  # uint32
-    groups: Any  # int32
-    terms: Any  # int64
-    docs: Any  # int64
-    hard: Any  # int64: documents that only Python can fold
-    state: Any  # int64 (6)
+    touched: U64s  # (room of the vocabulary): slots with a counter that is not zero
+    features: U32s
+    groups: I32s
+    terms: I64s
+    docs: I64s
+    hard: I64s  # documents that only Python can fold
+    state: I64s  # (6)
 
 
+@kernel
 def count_documents(
     docs: Documents,
-    order: Sequence[int],
-    groups: Sequence[int],
+    order: I64s,
+    groups: I32s,
     recipe: Recipe,
     scratch: Scratch,
     v: Vocabulary,
@@ -151,6 +154,7 @@ def flush(v: Vocabulary, tally: Tally) -> bool:
     return True
 
 
+@kernel
 def list_touched(v: Vocabulary, tally: Tally) -> None:
     """Find the touched slots again after the table has grown."""
     n = i64(0)
@@ -164,9 +168,8 @@ def list_touched(v: Vocabulary, tally: Tally) -> None:
     tally.state[TOUCHED] = n
 
 
-def assemble(
-    tally: Tally, n_features: int, p: Postings, term_sum: MutableSequence[int], doc_freq_sum: MutableSequence[int]
-) -> None:
+@kernel
+def assemble(tally: Tally, n_features: int, p: Postings, term_sum: I64s, doc_freq_sum: I64s) -> None:
     """Order the cells by feature, stably, so that groups ascend; total them by feature and by group.
 
     `p` and the sums come as zeros.

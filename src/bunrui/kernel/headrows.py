@@ -8,11 +8,11 @@ the same) share a place p: they begin alike and change alike, so one number stan
 
 from __future__ import annotations
 
-from collections.abc import MutableSequence, Sequence
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel.primitives import M64, U64, i64, u64
+from bunrui.kernel.signature import F64s, I32s, I64s, U64s, kernel, record
 
 # A feature that occurs in one of the rows at hand; `compact` gives it the place that it shares.
 ALONE = -2
@@ -22,25 +22,26 @@ H2 = U64(0xD6E8_FEB8_6659_FD93)
 HALF = U64(32)
 
 
+@record
 class Rows(NamedTuple):
     """Row i has the values x[k] at places[k], starts[i] ≤ k < starts[i + 1]; the last of them `times[i]` times."""
 
-    starts: Any  # int64 (rows + 1)
-    places: Any  # int64
-    x: Any  # float64
-    times: Any  # float64 (rows)
+    starts: I64s  # (rows + 1)
+    places: I64s
+    x: F64s
+    times: F64s  # (rows)
 
 
+@record
 class Targets(NamedTuple):
     """What rows are to say: row i belongs to the class of column[i] (or of none, -1) and counts weight[i] times."""
 
-    column: Any  # int64 (rows)
-    weight: Any  # float64 (rows)
+    column: I64s  # (rows)
+    weight: F64s  # (rows)
 
 
-def hash_rows(
-    starts: Sequence[int], indices: Sequence[int], bits: Sequence[int], codes: Sequence[int], seed: int, out: Any
-) -> None:
+@kernel
+def hash_rows(starts: I64s, indices: I32s, bits: U64s, codes: I64s, seed: int, out: U64s) -> None:
     """out[i]: a hash of what row i holds and of its class; `bits` are the values as integers, or empty."""
     for i in range(len(codes)):
         h = (u64(seed) ^ u64(codes[i])) * H1 & M64
@@ -54,13 +55,14 @@ def hash_rows(
         out[i] = h ^ (h >> HALF)
 
 
+@kernel
 def count_rows(
-    starts: Sequence[int],
-    indices: Sequence[int],
-    order: Sequence[int],
-    weights: Sequence[float],
-    doc_freq: MutableSequence[float],
-    n_rows: MutableSequence[int],
+    starts: I64s,
+    indices: I32s,
+    order: I64s,
+    weights: F64s,
+    doc_freq: F64s,
+    n_rows: I64s,
 ) -> None:
     """Of every feature the rows that have it: their number and the sum of their weights."""
     for j in range(len(order)):
@@ -72,14 +74,15 @@ def count_rows(
             n_rows[f] += 1
 
 
+@kernel
 def compact(
-    starts: Sequence[int],
-    indices: Sequence[int],
-    values: Sequence[float],
-    order: Sequence[int],
-    factor: Sequence[float],
+    starts: I64s,
+    indices: I32s,
+    values: F64s,
+    order: I64s,
+    factor: F64s,
     norm: int,
-    place_of: MutableSequence[int],
+    place_of: I64s,
     shared: int,
     rows: Rows,
 ) -> int:
@@ -129,15 +132,16 @@ def compact(
     return shared
 
 
+@kernel
 def tally(
     rows: Rows,
     targets: Targets,
     n_classes: int,
     old_places: int,
     old_classes: int,
-    counts: MutableSequence[float],
-    totals: MutableSequence[float],
-    mass: MutableSequence[float],
+    counts: F64s,
+    totals: F64s,
+    mass: F64s,
 ) -> None:
     """Count the rows in which a feature is above 0.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import exp, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel.headrows import Rows, Targets
 from bunrui.kernel.primitives import ONE, U64, i64, inline, prefetch, u64
+from bunrui.kernel.signature import F64s, I64s, kernel, record
 
 SQUARED_HINGE = 0
 HINGE = 1
@@ -17,39 +17,45 @@ FAR = U64(12)
 LINE = U64(8)  # numbers in a line of the cache
 
 
+@record
 class Head(NamedTuple):
     """The weights of features and of the constant feature, and their variances."""
 
-    weights: Any  # float64 (places · classes)
-    variance: Any  # float64 (places · classes)
-    bias: Any  # float64 (classes)
-    bias_variance: Any  # float64 (classes)
+    weights: F64s  # (places · classes)
+    variance: F64s  # (places · classes)
+    bias: F64s  # (classes)
+    bias_variance: F64s  # (classes)
     constant: float
 
 
+@record
 class Dual(NamedTuple):
     """The state of coordinate descent."""
 
-    alpha: Any  # float64 (rows · classes)
-    diagonal: Any  # float64 (rows · classes): x · x under the prior variance
+    alpha: F64s  # (rows · classes)
+    diagonal: F64s  # (rows · classes): x · x under the prior variance
     loss: int
 
 
+@record
 class Sums(NamedTuple):
     """Of the row at hand, by class."""
 
-    margin: Any  # float64 (classes)
-    spread: Any  # float64 (classes)
-    step: Any  # float64 (classes)
-    shrink: Any  # float64 (classes)
+    margin: F64s  # (classes)
+    spread: F64s  # (classes)
+    step: F64s  # (classes)
+    shrink: F64s  # (classes)
 
 
+@kernel
 def ratios(
     head: Head,
-    totals: Sequence[float],
-    shift: Sequence[float],
+    totals: F64s,
+    shift: F64s,
     alpha: float,
-    block: tuple[int, int, int],
+    first: int,
+    last: int,
+    first_class: int,
     unit: float,
     least: float,
 ) -> None:
@@ -57,14 +63,14 @@ def ratios(
 
         r[p, c] = log((n[p, c] + α) / (n[p] - n[p, c] + α)) + shift[c]
 
-    The weights become r · unit, the variances r², or `least`; for the places from block[0] to block[1] and the classes
-    from block[2] on.
+    The weights become r · unit, the variances r², or `least`; for the places first … last - 1 and the classes
+    from `first_class` on.
     """
     n_classes = len(shift)
     nothing = log(alpha)
-    for p in range(block[0], block[1]):
+    for p in range(first, last):
         all_of_it = log(totals[p] + alpha)
-        for c in range(block[2], n_classes):
+        for c in range(first_class, n_classes):
             at = u64(p) * u64(n_classes) + u64(c)
             n = head.variance[at]
             r = nothing - all_of_it
@@ -116,6 +122,7 @@ def add_margins(rows: Rows, i: int, head: Head, sums: Sums, spread: int) -> None
                 c = c + ONE
 
 
+@kernel
 def mean_margin(rows: Rows, targets: Targets, n_rows: int, head: Head, sums: Sums) -> float:
     """The mean size of the margins of the first rows."""
     total = 0.0
@@ -128,7 +135,8 @@ def mean_margin(rows: Rows, targets: Targets, n_rows: int, head: Head, sums: Sum
     return total / weight if weight > 0.0 else 0.0
 
 
-def sweep(rows: Rows, order: Sequence[int], targets: Targets, cost: float, head: Head, dual: Dual, sums: Sums) -> float:
+@kernel
+def sweep(rows: Rows, order: I64s, targets: Targets, cost: float, head: Head, dual: Dual, sums: Sums) -> float:
     """One epoch of dual coordinate descent over the rows in `order`, all classes of a row at once.
 
     The largest violation of the optimality conditions that was met; Hsieh et al. (2008), Yu et al. (2011).
@@ -218,6 +226,7 @@ def add_steps(rows: Rows, i: int, head: Head, sums: Sums) -> None:
             c = c + ONE
 
 
+@kernel
 def arow(rows: Rows, targets: Targets, r: float, head: Head, sums: Sums) -> None:
     """One pass of AROW with a diagonal covariance over the rows as they stand; Crammer, Kulesza, Dredze (2009).
 

@@ -6,14 +6,15 @@ it was computed in bulk or for one document, compiled or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Callable
 from math import log as scalar_log
 from math import log1p as scalar_log1p
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
+from bunrui.kernel.signature import F64s, kernel
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,15 +39,17 @@ def _apply(loop: Callable[..., None], scalar: Callable[[float], float], x: npt.A
         # A number for each class: quicker in Python than through numba, and the same libm.
         return np.array([scalar(value) for value in array.ravel().tolist()]).reshape(array.shape)
     out = np.empty(array.size)
-    run(loop, np.ascontiguousarray(array).reshape(-1), out, work=array.size // _PER_BYTE)
+    run(loop, np.ascontiguousarray(array).reshape(-1), out)
     return out.reshape(array.shape)
 
 
-def _log_loop(x: Sequence[float], out: MutableSequence[float]) -> None:
+@kernel
+def _log_loop(x: F64s, out: F64s) -> None:
     for i in range(len(x)):
         out[i] = scalar_log(x[i])
 
 
-def _log1p_loop(x: Sequence[float], out: MutableSequence[float]) -> None:
+@kernel
+def _log1p_loop(x: F64s, out: F64s) -> None:
     for i in range(len(x)):
         out[i] = scalar_log1p(x[i])

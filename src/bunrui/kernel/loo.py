@@ -50,9 +50,11 @@ from bunrui.kernel.loostate import (
 from bunrui.kernel.looweights import find_cell, follow, lose, own_weight, weigh
 from bunrui.kernel.primitives import ONE, i64, inline, prefetch, u64
 from bunrui.kernel.score import clear, finish
+from bunrui.kernel.signature import F64s, kernel
 from bunrui.kernel.sums import HIGH, LOW
 
 
+@kernel
 def leave_out(
     rows: Rows,
     lo: int,
@@ -61,7 +63,7 @@ def leave_out(
     whole: Whole,
     model: Model,
     work: Work,
-    out: MutableSequence[float],
+    out: F64s,
 ) -> int:
     """Score the rows lo … hi - 1 into `out` (classes by document); what a class without documents scores means nothing.
 

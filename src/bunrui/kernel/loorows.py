@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
 from bunrui.kernel.ngrams import put_items
 from bunrui.kernel.primitives import ONE, U64, i64, u64
+from bunrui.kernel.signature import I64s, U32s, kernel, record
 from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
 
 DONE = 0
@@ -25,28 +26,31 @@ ITEMS = 3
 STATES = 4
 
 
+@record
 class Rows(NamedTuple):
     """Row i has the features features[k] values[k] times, starts[i] ≤ k < starts[i + 1], in the order of the text.
 
     Its items, in the same order, are the features at starts[i] + places[j], firsts[i] ≤ j < firsts[i + 1].
     """
 
-    docs: Any  # int64 (rows): the document that it is, or -1 for one that only Python can fold
-    starts: Any  # int64 (rows + 1)
-    features: Any  # uint32
-    values: Any  # uint32
-    firsts: Any  # int64 (rows + 1)
-    places: Any  # uint32
-    counts: Any  # int64: how often each item counts, or empty where all count once
+    docs: I64s  # (rows): the document that it is, or -1 for one that only Python can fold
+    starts: I64s  # (rows + 1)
+    features: U32s
+    values: U32s
+    firsts: I64s  # (rows + 1)
+    places: U32s
+    counts: I64s  # how often each item counts, or empty where all count once
 
 
+@record
 class Reading(NamedTuple):
     """Where it stands."""
 
-    marks: Any  # int64 (room of the vocabulary): where a feature was last written, plus one
-    state: Any  # int64 (STATES)
+    marks: I64s  # (room of the vocabulary): where a feature was last written, plus one
+    state: I64s  # (STATES)
 
 
+@kernel
 def read_rows(
     docs: Documents, lo: int, hi: int, recipe: Recipe, scratch: Scratch, v: Vocabulary, rows: Rows, reading: Reading
 ) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel.primitives import U64
 from bunrui.kernel.score import Linear, Sums
+from bunrui.kernel.signature import F64s, I32s, I64s, U8s, record
 
 # Places in `Whole.features`, of which each feature has FIELDS
 DOCS = U64(0)  # documents that have it
@@ -42,79 +43,85 @@ GONE = -1  # in place of a list: no other document, or too few of them, have the
 AHEAD = U64(12)
 
 
+@record
 class Labels(NamedTuple):
     """The classes of documents, and the priors without one of them."""
 
-    groups: Any  # int64 (documents): the set of classes that each has
-    starts: Any  # int64 (groups + 1)
-    classes: Any  # int64: those of group g are classes[starts[g]] … classes[starts[g + 1] - 1]
-    priors: Any  # float64 (groups × classes): logarithms, without a document of the group
+    groups: I64s  # (documents): the set of classes that each has
+    starts: I64s  # (groups + 1)
+    classes: I64s  # those of group g are classes[starts[g]] … classes[starts[g + 1] - 1]
+    priors: F64s  # (groups × classes): logarithms, without a document of the group
 
 
+@record
 class Whole(NamedTuple):
     """The counts of all documents.  A list as long as there are classes is in their order; `classes` is not read."""
 
-    features: Any  # int64 (FIELDS × features)
-    classes: Any  # int32 (cells)
-    counts: Any  # int64 (cells)
-    doc_count: Any  # int64 (classes)
-    class_sum: Any  # int64 (classes)
+    features: I64s  # (FIELDS × features)
+    classes: I32s  # (cells)
+    counts: I64s  # (cells)
+    doc_count: I64s  # (classes)
+    class_sum: I64s  # (classes)
 
 
+@record
 class Constants(NamedTuple):
     """What NORMALISED and BERNOULLI sum over the vocabulary, in the parts of `kernel/sums.py`.
 
     Parts by class have first the high ones of all classes, then the low ones.
     """
 
-    parts: Any  # int64 (2 × classes): sums over the cells of each class
-    lessened: Any  # int64 (2 × classes): the same of BERNOULLI, for classes that have lost a document
-    shared: Any  # int64 (2): what NORMALISED sums over all features
-    before: Any  # float64 (cells): weights of NORMALISED, of the whole
-    more: Any  # int32 (2 × cells): what `Model.weights` have more than these; of each list the high parts, then the low
+    parts: I64s  # (2 × classes): sums over the cells of each class
+    lessened: I64s  # (2 × classes): the same of BERNOULLI, for classes that have lost a document
+    shared: I64s  # (2): what NORMALISED sums over all features
+    before: F64s  # (cells): weights of NORMALISED, of the whole
+    more: I32s  # (2 × cells): what `Model.weights` have more than these; of each list the high parts, then the low
 
 
+@record
 class Absent(NamedTuple):
     """For BERNOULLI: a word that k documents of a class have, when the class has lost one of its documents."""
 
-    starts: Any  # int64 (classes): where k = 0 stands
-    weights: Any  # float64: of a word that is present
-    high: Any  # int64: log(1 - P), less that of a word that no document has, in parts
-    low: Any  # int64
-    logs: Any  # float64 (4 × classes): log(D + λ), log(D + 2λ); then both with a document less
+    starts: I64s  # (classes): where k = 0 stands
+    weights: F64s  # of a word that is present
+    high: I64s  # log(1 - P), less that of a word that no document has, in parts
+    low: I64s
+    logs: F64s  # (4 × classes): log(D + λ), log(D + 2λ); then both with a document less
 
 
+@record
 class Model(NamedTuple):
     """How a model reads them.  "Once" is what holds without a document that has the feature once."""
 
-    reading: Any  # int64 (6)
-    numbers: Any  # float64 (3)
-    weights: Any  # float64 (cells): once, in a class that does not have the document
-    own: Any  # float64 (cells): of the complement once, in a class that has the document
-    logs: Any  # float64: of MULTINOMIAL for the counts 0, 1, …, as many as there are
-    shared: Any  # float64 (features): shared[f], once; empty where it is 0
-    lam: Any  # float64 (features): λ of each; empty where they share it
-    n_named: Any  # int64 (documents): features left without each that have a λ of their own; empty where λ is shared
-    named_lam: Any  # float64 (documents): the sum of their λ
+    reading: I64s  # (6)
+    numbers: F64s  # (3)
+    weights: F64s  # (cells): once, in a class that does not have the document
+    own: F64s  # (cells): of the complement once, in a class that has the document
+    logs: F64s  # of MULTINOMIAL for the counts 0, 1, …, as many as there are
+    shared: F64s  # (features): shared[f], once; empty where it is 0
+    lam: F64s  # (features): λ of each; empty where they share it
+    n_named: I64s  # (documents): features left without each that have a λ of their own; empty where λ is shared
+    named_lam: F64s  # (documents): the sum of their λ
     constants: Constants
     absent: Absent
 
 
+@record
 class Work(NamedTuple):
     """Room for one document."""
 
     linear: Linear
     sums: Sums
-    class_sum: Any  # int64 (classes)
-    parts: Any  # int64 (2 × classes): as in `Constants`
-    kept: Any  # int64 (2 × classes)
-    shared_parts: Any  # int64 (2)
-    is_own: Any  # uint8 (classes): 1 where the class has the document
-    left: Any  # int64 (3): what the others have
-    starts: Any  # int64 (features of the longest row): where the list of each begins, or GONE
-    lengths: Any  # int64 (the same): how long it is
-    anew: Any  # int64 (the same): where its weights begin in `weights`, or GONE where those of the model hold
-    shared: Any  # float64 (the same)
-    own: Any  # float64 (the same): weights in one of the classes that have the document
-    weights: Any  # float64: of the complement, for features that the document has more than once
-    more: Any  # int32 (twice as many): as in `Constants`
+    class_sum: I64s  # (classes)
+    parts: I64s  # (2 × classes): as in `Constants`
+    kept: I64s  # (2 × classes)
+    shared_parts: I64s  # (2)
+    is_own: U8s  # (classes): 1 where the class has the document
+    left: I64s  # (3): what the others have
+    starts: I64s  # (features of the longest row): where the list of each begins, or GONE
+    lengths: I64s  # (the same): how long it is
+    anew: I64s  # (the same): where its weights begin in `weights`, or GONE where those of the model hold
+    shared: F64s  # (the same)
+    own: F64s  # (the same): weights in one of the classes that have the document
+    weights: F64s  # of the complement, for features that the document has more than once
+    more: I32s  # (twice as many): as in `Constants`

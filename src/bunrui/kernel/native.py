@@ -8,6 +8,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.core.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
 
 
 @njit(inline="always")
@@ -112,3 +113,41 @@ def fold_words64(typingctx, src, i, out, o):
         return _mask(builder, builder.icmp_signed("<", vector, _splat(0)))
 
     return types.uint64(src, i, out, o), codegen
+
+
+@intrinsic
+def word(typingctx, address, k):
+    """Word `k` of the block at an address."""
+
+    def codegen(context, builder, signature, args):
+        block = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+        return builder.load(builder.gep(block, [args[1]]))
+
+    return types.uint64(types.uint64, types.int64), codegen
+
+
+@intrinsic
+def real(typingctx, address, k):
+    """The same, read as a float."""
+
+    def codegen(context, builder, signature, args):
+        block = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
+        return builder.load(builder.gep(block, [args[1]]))
+
+    return types.float64(types.uint64, types.int64), codegen
+
+
+@intrinsic
+def array_at(typingctx, address, n, kind):
+    """An array of the type `kind` over `n` elements at an address, which somebody else owns."""
+    array_type = kind.instance_type
+
+    def codegen(context, builder, signature, args):
+        array = make_array(array_type)(context, builder)
+        element = context.get_data_type(array_type.dtype)
+        size = context.get_constant(types.intp, context.get_abi_sizeof(element))
+        data = builder.inttoptr(args[0], element.as_pointer())
+        populate_array(array, data=data, shape=[args[1]], strides=[size], itemsize=size, meminfo=None)
+        return array._getvalue()
+
+    return array_type(types.uint64, types.int64, kind), codegen

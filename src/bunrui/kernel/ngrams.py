@@ -5,11 +5,11 @@ Units stand in one buffer of folded text such that every n-gram is one piece of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel.hashing import BYTE, S8, S16, hash_key, hash_long, key_high, key_low
 from bunrui.kernel.primitives import ONE, U64, u64
+from bunrui.kernel.signature import U8s, U32s, U64s, Unsigned, kernel, record
 
 TWO = U64(2)
 S4 = U64(4)
@@ -17,17 +17,19 @@ NIBBLE = U64(15)
 MAX_ORDER = 15
 
 
+@record
 class Items(NamedTuple):
     """Features of a document in the order of its text: hash, key, place in the folded text, id."""
 
-    hashes: Any  # uint64
-    low: Any  # uint64
-    high: Any  # uint64
-    starts: Any  # uint32
-    lengths: Any  # uint32
-    ids: Any  # uint32
+    hashes: U64s
+    low: U64s
+    high: U64s
+    starts: U32s
+    lengths: U32s
+    ids: U32s
 
 
+@record
 class Units(NamedTuple):
     """The words and characters of a document.
 
@@ -35,12 +37,13 @@ class Units(NamedTuple):
     and, 16 times, the shortest.
     """
 
-    text: Any  # uint8, padded
-    borders: Any  # uint32
-    orders: Any  # uint8
+    text: U8s  # padded
+    borders: U32s
+    orders: U8s
 
 
-def put_items(text: Sequence[int], items: Items, n_items: int, narrow: int) -> int:
+@kernel
+def put_items(text: U8s, items: Items, n_items: Unsigned, narrow: Unsigned) -> int:
     """Keys and hashes of items whose places are known; the bytes of all of them."""
     starts = items.starts
     lengths = items.lengths

@@ -7,10 +7,11 @@ A list that outgrows its room moves to the end of the cells and leaves a hole; w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel.ngrams import Items, put_items
 from bunrui.kernel.primitives import i64, inline, prefetch, u64
+from bunrui.kernel.signature import I32s, I64s, kernel, record
 from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, has_room, probe
 
 BLOCK = 512
@@ -26,18 +27,19 @@ GROW_FEATURES = 1
 GROW_CELLS = 2
 
 
+@record
 class Postings(NamedTuple):
     """Cells by feature, and the totals over distinct documents."""
 
-    starts: Any  # int64 (room of the vocabulary)
-    lengths: Any  # int32
-    rooms: Any  # int32
-    term_total: Any  # int64
-    doc_total: Any  # int64
-    classes: Any  # int32 (room for cells)
-    terms: Any  # int64
-    docs: Any  # int64
-    size: Any  # int64 (SIZES)
+    starts: I64s  # (room of the vocabulary)
+    lengths: I32s
+    rooms: I32s
+    term_total: I64s
+    doc_total: I64s
+    classes: I32s  # (room for cells)
+    terms: I64s
+    docs: I64s
+    size: I64s  # (SIZES)
 
 
 def block_items(ov: Vocabulary, first: int, items: Items, narrow: int) -> tuple[int, int]:
@@ -50,8 +52,9 @@ def block_items(ov: Vocabulary, first: int, items: Items, narrow: int) -> tuple[
     return n, i64(put_items(ov.text, items, u64(n), narrow))
 
 
+@kernel
 def absorb(
-    v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: Sequence[int], first: int, items: Items
+    v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: I64s, first: int, items: Items
 ) -> tuple[int, int]:
     """Add the counts (ov, op) to (v, p); class c there is class_map[c] here, and the map is ascending.
 
@@ -165,7 +168,8 @@ def absorb_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[i
     return True
 
 
-def close_holes(p: Postings, order: Sequence[int]) -> None:
+@kernel
+def close_holes(p: Postings, order: I64s) -> None:
     """Move the lists together where they lie; `order` are all features, by where their lists start."""
     at = i64(0)
     for k in range(len(order)):
@@ -185,9 +189,8 @@ def close_holes(p: Postings, order: Sequence[int]) -> None:
     p.size[HOLES] = 0
 
 
-def find_lacking(
-    v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: Sequence[int], items: Items
-) -> int:
+@kernel
+def find_lacking(v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: I64s, items: Items) -> int:
     """The first feature of (ov, op) that (v, p) does not have as often, or -1: then it can be subtracted."""
     n_features = i64(ov.size[FEATURES])
     first = i64(0)
@@ -235,7 +238,8 @@ def could_be(terms: int, docs: int) -> bool:
     return 0 <= docs <= terms and (docs > 0 or terms == 0)
 
 
-def subtract(v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: Sequence[int], items: Items) -> None:
+@kernel
+def subtract(v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: I64s, items: Items) -> None:
     """Take the counts (ov, op), which (v, p) has, away; cells that reach zero go."""
     n_features = i64(ov.size[FEATURES])
     first = i64(0)
@@ -276,7 +280,8 @@ def subtract_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence
     p.lengths[f] = kept
 
 
-def add_groups(p: Postings, n_features: int, cells: Postings, members: Sequence[int], labels: Sequence[int]) -> None:
+@kernel
+def add_groups(p: Postings, n_features: int, cells: Postings, members: I64s, labels: I32s) -> None:
     """Turn cells by group into cells by class: group g counts for labels[members[g]] … labels[members[g + 1] - 1].
 
     `p` is empty and has room for all.

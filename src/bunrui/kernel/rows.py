@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
 from bunrui.kernel.buckets import hash_columns
 from bunrui.kernel.ngrams import Items, put_items
 from bunrui.kernel.postings import block_items
 from bunrui.kernel.primitives import i64, u64
+from bunrui.kernel.signature import I32s, I64s, U32s, kernel, record
 from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, has_room, probe
 
 DONE = 0
@@ -30,25 +31,28 @@ SHORTEST = 4  # n-grams of fewer words are left out; 0 and 1 keep all
 STATES = 5
 
 
+@record
 class Rows(NamedTuple):
     """Row d has the features indices[starts[d]] … indices[starts[d + 1] - 1], in the order of the text."""
 
-    starts: Any  # int64 (documents + 1)
-    indices: Any  # int32
-    values: Any  # int64
-    places: Any  # int64 (room of the vocabulary): where a feature was last written, plus one
-    hard: Any  # int64
-    state: Any  # int64 (STATES)
+    starts: I64s  # (documents + 1)
+    indices: I32s
+    values: I64s
+    places: I64s  # (room of the vocabulary): where a feature was last written, plus one
+    hard: I64s
+    state: I64s  # (STATES)
 
 
+@record
 class Csr(NamedTuple):
     """Finished rows."""
 
-    starts: Any  # int64 (rows + 1)
-    indices: Any  # int32
-    values: Any  # int64
+    starts: I64s  # (rows + 1)
+    indices: I32s
+    values: I64s
 
 
+@kernel
 def fill_rows(
     docs: Documents, lo: int, hi: int, recipe: Recipe, scratch: Scratch, v: Vocabulary, grows: int, rows: Rows
 ) -> int:
@@ -121,7 +125,8 @@ def fill(ids: Sequence[int], n_items: int, counts: Sequence[int], first: int, ro
     return at
 
 
-def find_features(v: Vocabulary, ov: Vocabulary, grows: int, items: Items, ids: MutableSequence[int]) -> None:
+@kernel
+def find_features(v: Vocabulary, ov: Vocabulary, grows: int, items: Items, ids: U32s) -> None:
     """Where the features of a vocabulary are in another: `ids`, MISSING where it lacks one.
 
     With GROWS they are added; the caller has made room for all.
@@ -136,12 +141,13 @@ def find_features(v: Vocabulary, ov: Vocabulary, grows: int, items: Items, ids: 
         first += n
 
 
+@kernel
 def add_totals(
-    indices: Sequence[int],
-    values: Sequence[int],
-    ids: Sequence[int],
-    doc_freq: MutableSequence[int],
-    term_count: MutableSequence[int],
+    indices: I32s,
+    values: I64s,
+    ids: U32s,
+    doc_freq: I64s,
+    term_count: I64s,
 ) -> None:
     """Add cells to the totals of their features; feature f of the cells is ids[f] of the totals."""
     for k in range(len(indices)):
@@ -150,7 +156,8 @@ def add_totals(
         term_count[f] += values[k]
 
 
-def count_columns(indices: Sequence[int], columns: Sequence[int], ends: MutableSequence[int]) -> int:
+@kernel
+def count_columns(indices: I32s, columns: I32s, ends: I64s) -> int:
     """ends[c]: cells in the columns before c; how many in all.  Negative columns are left out."""
     for k in range(len(indices)):
         c = i64(columns[indices[k]])
@@ -164,7 +171,8 @@ def count_columns(indices: Sequence[int], columns: Sequence[int], ends: MutableS
     return total
 
 
-def sort_rows(rows: Csr, columns: Sequence[int], ends: MutableSequence[int], cells: Csr, out: Csr) -> None:
+@kernel
+def sort_rows(rows: Csr, columns: I32s, ends: I64s, cells: Csr, out: Csr) -> None:
     """Rows with columns[f] in place of feature f, ascending in each row.
 
     To the columns and back to the rows: two counting sorts, after which every row is in order.  `ends` is that of

@@ -11,12 +11,13 @@ the layout of a table can change a bit of the result.
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
 from bunrui.kernel.ngrams import TWO, Items, put_items
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
+from bunrui.kernel.signature import F64s, I32s, I64s, U8s, U32s, kernel, record
 from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
 
 TOO_LONG = -2
@@ -30,6 +31,7 @@ PRESENCE = 0  # a feature counts once in a document
 SMOOTH = 1  # features that were never learned count too
 
 
+@record
 class Table(NamedTuple):
     """Weights by feature.
 
@@ -37,31 +39,34 @@ class Table(NamedTuple):
     all lists are so, and that of feature f begins at f times the number of classes.
     """
 
-    starts: Any  # int64 (features), or empty
-    lengths: Any  # int32 (features): 0 where the model does not know the feature
-    classes: Any  # int32 (cells)
-    weights: Any  # float64 (cells)
-    shared: Any  # float64 (features), or empty where it is 0
+    starts: I64s  # (features), or empty
+    lengths: I32s  # (features): 0 where the model does not know the feature
+    classes: I32s  # (cells)
+    weights: F64s  # (cells)
+    shared: F64s  # (features), or empty where it is 0
 
 
+@record
 class Linear(NamedTuple):
     """What a score has beside the weights."""
 
-    bias: Any  # float64 (classes)
-    scale: Any  # float64 (classes)
-    slope: Any  # float64 (classes)
-    unseen: Any  # float64 (classes)
-    reading: Any  # int64 (2)
+    bias: F64s  # (classes)
+    scale: F64s  # (classes)
+    slope: F64s  # (classes)
+    unseen: F64s  # (classes)
+    reading: I64s  # (2)
 
 
+@record
 class Sums(NamedTuple):
     """Accumulators of one document, and the document in which a feature was last seen."""
 
-    weights: Any  # float64 (classes)
-    rest: Any  # float64 (3): shared, length, words that were never learned
-    seen: Any  # uint32 (features)
+    weights: F64s  # (classes)
+    rest: F64s  # (3): shared, length, words that were never learned
+    seen: U32s  # (features)
 
 
+@kernel
 def score_documents(
     docs: Documents,
     lo: int,
@@ -72,8 +77,8 @@ def score_documents(
     table: Table,
     linear: Linear,
     sums: Sums,
-    out: MutableSequence[float],
-    hard: MutableSequence[int],
+    out: F64s,
+    hard: I64s,
 ) -> int:
     """Score the documents lo … hi - 1 into `out` (classes by document); how many went to `hard` instead."""
     n_classes = len(linear.bias)
@@ -278,17 +283,18 @@ def score_of(linear: Linear, rest: Sequence[float], c: int, weights: float) -> f
     return linear.bias[c] + linear.scale[c] * inner
 
 
+@kernel
 def identify(
     docs: Documents,
     d: int,
     recipe: Recipe,
     scratch: Scratch,
     v: Vocabulary,
-    alive: Sequence[int],
-    keep: Sequence[int],
-    marks: MutableSequence[int],
+    alive: I64s,
+    keep: U8s,
+    marks: U32s,
     stamp: int,
-    features: MutableSequence[int],
+    features: U32s,
 ) -> tuple[int, int]:
     """Look a short document up: `features` gets its distinct features, `scratch.items.ids` places in that list.
 
@@ -320,15 +326,16 @@ def identify(
     return i64(n_items), n_features
 
 
+@kernel
 def gather(
     p: Postings,
-    features: Sequence[int],
+    features: U32s,
     by_docs: int,
-    starts: MutableSequence[int],
-    lengths: MutableSequence[int],
-    classes: MutableSequence[int],
-    counts: MutableSequence[int],
-    totals: MutableSequence[int],
+    starts: I64s,
+    lengths: I32s,
+    classes: I32s,
+    counts: I64s,
+    totals: I64s,
 ) -> None:
     """The cells of some features, one list after the other; occurrences, or documents where `by_docs`."""
     at = i64(0)
@@ -345,6 +352,7 @@ def gather(
         at += n
 
 
+@kernel
 def score_items(
     docs: Documents,
     d: int,
@@ -353,7 +361,7 @@ def score_items(
     table: Table,
     linear: Linear,
     sums: Sums,
-    out: MutableSequence[float],
+    out: F64s,
 ) -> None:
     """Score one document whose items have places in `table` as ids."""
     clear(sums)
@@ -362,7 +370,8 @@ def score_items(
     finish(linear, sums, out, 0)
 
 
-def lay_out(features: Sequence[int], gathered: Table, n_classes: int, table: Table, at: int) -> int:
+@kernel
+def lay_out(features: U32s, gathered: Table, n_classes: int, table: Table, at: int) -> int:
     """Put the lists of `gathered` (by place in `features`) under the ids of their features, from cell `at` on.
 
     A list with more than an eighth of the classes is filled up with zeros: adding a row runs at the speed of memory,

@@ -7,14 +7,15 @@ vocabulary have the same bits whatever the order of features, threads or merges.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, MutableSequence, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.primitives import i64
+from bunrui.kernel.signature import F64s, I32s, I64s, kernel
 
 HIGH_BITS = 20
 LOW_BITS = 30
@@ -32,13 +33,12 @@ def exact_sums_of(parts: Iterable[tuple[Any, Any]], n_groups: int) -> npt.NDArra
     high = np.zeros(n_groups, np.int64)
     low = np.zeros(n_groups, np.int64)
     for values, groups in parts:
-        run(add_parts, np.ascontiguousarray(values, np.float64), groups, high, low, work=len(values) // 4)
+        run(add_parts, np.ascontiguousarray(values, np.float64), np.ascontiguousarray(groups, np.int32), high, low)
     return np.asarray(high / HIGH + low / (HIGH * LOW))
 
 
-def add_parts(
-    values: Sequence[float], groups: Sequence[int], high: MutableSequence[int], low: MutableSequence[int]
-) -> None:
+@kernel
+def add_parts(values: F64s, groups: I32s, high: I64s, low: I64s) -> None:
     for k in range(len(values)):
         scaled = values[k] * HIGH
         whole = math.floor(scaled)

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.kernel.signature import U32s, U64s, record
+
 UNICODE_VERSION = "15.1.0"
 N_CODES = 0x110000
 PATH = Path(__file__).with_name("unicode.npz")
@@ -56,20 +58,22 @@ Bools = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 
 
+@record
 class NfkcTable(NamedTuple):
     """NFKC and case folding: the argument `t` of `fold.fold_nfkc`."""
 
-    codes: Any  # uint32 (N_CODES,)
-    expansions: Any  # uint32
-    pair_keys: Any  # uint64: folded base << 21 | folded joining code point, ascending
-    pair_values: Any  # uint32: what they become, an entry of kind PLAIN, CLOSED or HARD
+    codes: U32s  # (N_CODES,)
+    expansions: U32s
+    pair_keys: U64s  # folded base << 21 | folded joining code point, ascending
+    pair_values: U32s  # what they become, an entry of kind PLAIN, CLOSED or HARD
 
 
+@record
 class LowerTable(NamedTuple):
     """`str.lower`: the argument `t` of `fold.fold_lower`."""
 
-    codes: Any  # uint32 (N_CODES,)
-    expansions: Any  # uint32
+    codes: U32s  # (N_CODES,)
+    expansions: U32s
 
 
 @cache

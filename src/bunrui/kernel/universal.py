@@ -9,11 +9,12 @@ runs of characters, and the space at either edge is a character too.  `reference
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel import unicode
 from bunrui.kernel.ngrams import Items, Units, put_items
 from bunrui.kernel.primitives import ONE, i64, inline, u64
+from bunrui.kernel.signature import I32s, I64s, U8s, U32s, record
 from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
 from bunrui.kernel.words import put
 
@@ -37,14 +38,15 @@ ACROSS = 2
 FIRST_SCRIPT = 3  # shortest and longest for KANA_HAN, HANGUL, UNSPACED
 
 
+@record
 class Characters(NamedTuple):
     """What the scanner knows: classes of characters, emoticons, n-gram orders."""
 
-    classes: Any  # uint8 (0x110000)
-    emoticon_index: Any  # int32 (129): emoticons that begin with an ASCII character stand at [index[c], index[c + 1])
-    emoticon_starts: Any  # int32: places in emoticon_codes, longest first among those with the same first character
-    emoticon_codes: Any  # uint32
-    orders: Any  # int64 (9)
+    classes: U8s  # (0x110000)
+    emoticon_index: I32s  # (129): emoticons that begin with an ASCII character stand at [index[c], index[c + 1])
+    emoticon_starts: I32s  # places in emoticon_codes, longest first among those with the same first character
+    emoticon_codes: U32s
+    orders: I64s  # (9)
 
 
 def scan(codes: Sequence[int], n: int, chars: Characters, stop: Vocabulary, units: Units, items: Items) -> int:

@@ -8,11 +8,12 @@ for equal features: the key holds the bytes, and where a feature is longer than 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bunrui.kernel.hashing import BYTE, S8, equal_bytes
 from bunrui.kernel.ngrams import TWO, Items
 from bunrui.kernel.primitives import M64, ONE, U64, ZERO, i64, inline, prefetch, u64
+from bunrui.kernel.signature import I64s, U8s, U64s, Unsigned, kernel, record
 
 AHEAD = U64(32)
 THREE = U64(3)
@@ -28,14 +29,15 @@ SHIFT = 2
 NARROW = 3  # mask of the hashes: all ones, but in tests
 
 
+@record
 class Vocabulary(NamedTuple):
     """The arrays of a table."""
 
-    slots: Any  # uint64 (SLOT * capacity), capacity a power of two
-    hashes: Any  # uint64 (room)
-    starts: Any  # int64 (room + 1): the text of feature f is text[starts[f] : starts[f + 1]]
-    text: Any  # uint8, padded
-    size: Any  # uint64 (4): features, bytes of text, 64 - log2(capacity), mask of the hashes
+    slots: U64s  # (SLOT * capacity), capacity a power of two
+    hashes: U64s  # (room)
+    starts: I64s  # (room + 1): the text of feature f is text[starts[f] : starts[f + 1]]
+    text: U8s  # padded
+    size: U64s  # (4): features, bytes of text, 64 - log2(capacity), mask of the hashes
 
 
 @inline
@@ -57,7 +59,8 @@ def find(
     return s
 
 
-def probe(v: Vocabulary, items: Items, n_items: int, text: Sequence[int], grows: int) -> None:
+@kernel
+def probe(v: Vocabulary, items: Items, n_items: Unsigned, text: U8s, grows: int) -> None:
     """Set `items.ids`, MISSING where the table lacks the feature.
 
     Where `grows` is not 0, features that are new are added; the caller has made room.
@@ -109,7 +112,8 @@ def has_room(v: Vocabulary, n_items: int, n_bytes: int) -> bool:
     return v.size[FEATURES] + n_items <= u64(len(v.hashes)) and v.size[BYTES] + n_bytes + S8 <= u64(len(v.text))
 
 
-def move_slots(old: Sequence[int], v: Vocabulary) -> None:
+@kernel
+def move_slots(old: U64s, v: Vocabulary) -> None:
     """Fill the slots of a table that has grown from those that it had."""
     shift = v.size[SHIFT]
     mask = u64(len(v.slots)) - ONE

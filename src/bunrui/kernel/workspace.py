@@ -14,7 +14,7 @@ import numpy as np
 
 from bunrui.errors import DataError
 from bunrui.kernel import analyze, buckets, ngrams, vocabulary
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.primitives import M64
 from bunrui.kernel.unicode import NfkcTable
 from bunrui.kernel.universal import Characters
@@ -100,10 +100,9 @@ def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int) -> Vocabular
     bits = bits_for(features)
     size = v.size.copy()
     size[SHIFT] = 64 - bits
-    n = int(size[FEATURES])
     room = room_of(bits)
     grown = Vocabulary(empty_slots(bits), resized(v.hashes, room), resized(v.starts, room + 1), text, size)
-    run(vocabulary.move_slots, v.slots, grown, work=n * 20)
+    run(vocabulary.move_slots, v.slots, grown)
     release(v)
     return grown
 
@@ -120,7 +119,7 @@ def find_features(v: Vocabulary, texts: Sequence[bytes]) -> list[int]:
     """The ids of some features, -1 where the vocabulary lacks one."""
     text = np.frombuffer(b"".join(texts) + bytes(64), np.uint8).copy()
     items = placed_items(text, np.cumsum([0, *map(len, texts)])[:-1], [len(text) for text in texts], v.size[NARROW])
-    run(vocabulary.probe, v, items, np.uint64(len(texts)), text, 0, work=len(text))
+    run(vocabulary.probe, v, items, np.uint64(len(texts)), text, 0)
     return [-1 if f == vocabulary.MISSING else f for f in items.ids.tolist()]
 
 
@@ -129,7 +128,7 @@ def placed_items(text: Any, starts: Any, lengths: Any, narrow: Any) -> ngrams.It
     n = len(lengths)
     items = new_items(n)
     items.starts[:], items.lengths[:] = starts, lengths
-    run(ngrams.put_items, text, items, np.uint64(n), narrow, work=int(items.lengths.sum()))
+    run(ngrams.put_items, text, items, np.uint64(n), narrow)
     return items
 
 

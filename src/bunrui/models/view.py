@@ -18,7 +18,7 @@ import numpy.typing as npt
 from bunrui.counts import Counts
 from bunrui.errors import OptionError
 from bunrui.kernel import score as scoring
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
 
@@ -238,7 +238,7 @@ def gather(counts: Counts, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
         np.empty(n, np.int64),
     )
     out = (cells.starts, cells.lengths, cells.classes, cells.counts, cells.totals)
-    run(scoring.gather, p, ids, int(by_docs), *out, work=total)
+    run(scoring.gather, p, ids, int(by_docs), *out)
     return cells
 
 

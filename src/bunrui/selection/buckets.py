@@ -16,7 +16,7 @@ from bunrui.errors import OptionError
 from bunrui.kernel import ratio as kernel
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.buckets import HASH_BITS
-from bunrui.kernel.compile import run
+from bunrui.kernel.library import run
 from bunrui.kernel.workspace import scratch_for
 
 __all__ = ["Buckets", "Collisions", "Weigh", "documents_of"]
@@ -134,12 +134,10 @@ class Buckets:
         return np.concatenate(threads.each_slice(part, threads.bounds_of(docs, recipe)))
 
     def _count(self, where: tuple[Any, ...], room: _Room, lo: int, hi: int, hard: Integers, side: int) -> int:
-        work = _n_bytes(where[0], lo, hi)
-        return int(run(kernel.count_buckets, *where, room.counts[side], room.marks, hard, work=work))
+        return int(run(kernel.count_buckets, *where, room.counts[side], room.marks, hard))
 
     def _sum(self, where: tuple[Any, ...], room: _Room, lo: int, hi: int, hard: Integers, out: Floats) -> int:
-        work = _n_bytes(where[0], lo, hi)
-        return int(run(kernel.sum_buckets, *where, self._weights, out[0, lo:hi], out[1, lo:hi], hard, work=work))
+        return int(run(kernel.sum_buckets, *where, self._weights, out[0, lo:hi], out[1, lo:hi], hard))
 
     def collisions(self) -> Collisions:
         """How much the buckets mix up, from all features of the first 64th of the buckets."""

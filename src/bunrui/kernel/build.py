@@ -1,0 +1,202 @@
+"""Compile all kernels into one library, which is called without numba.
+
+    python -m bunrui.kernel.build            for this machine
+    python -m bunrui.kernel.build v2 v3      for these processors (x86-64-v2, x86-64-v3), as a wheel wants them
+
+Each variant is compiled in processes of its own, because numba optimises for the processor that it finds, or that
+`NUMBA_CPU_NAME` names, when it is imported.  A library carries the digest of the sources that it is made of.
+"""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from bunrui.kernel.library import FOLDER, LIBRARY, digest_of_sources, symbol_of
+from bunrui.kernel.signature import Argument, fields_of, signature_of
+
+PROCESSORS = {"v2": "x86-64-v2", "v3": "x86-64-v3"}
+HOST = "host"  # the variant of other processors
+_TOOLS = ("__init__", "build", "compile", "library", "native", "signature")
+
+# What the library says of itself.  The builtins ask the processor; v3 has more parts, but no processor has these alone.
+_ABOUT = """
+const char bunrui_digest[] = "{digest}";
+const char bunrui_variants[] = "{variants}";
+int bunrui_runs_v3(void) {{
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+#else
+    return 0;
+#endif
+}}
+"""
+
+
+class BuildError(Exception):
+    """The library cannot be built here."""
+
+
+def build(variants: Sequence[str]) -> None:
+    """Build the library, unless the one that is there holds these variants of the same sources."""
+    linker = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if linker is None:
+        raise BuildError("there is no C compiler here (cc, gcc or clang) to link the kernels with")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        about = folder / "about.c"
+        digest = digest_of_sources()
+        probe = folder / "probe.so"
+        about.write_text(_ABOUT.format(digest=digest, variants=" ".join(variants)))
+        _link(linker, probe, [about])
+        if not variants:
+            variants = [_own_variant(probe)]
+        if _is_there(digest, variants):
+            return
+        start = time.perf_counter()
+        print(f"Compiling the kernels of bunrui for {', '.join(variants)}.", file=sys.stderr, flush=True)
+        about.write_text(_ABOUT.format(digest=digest, variants=" ".join(variants)))
+        objects = [path for variant in variants for path in _compile(variant, folder)]
+        unfinished = LIBRARY.with_suffix(f".{os.getpid()}")
+        try:
+            _link(linker, unfinished, [about, *objects])
+            unfinished.replace(LIBRARY)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    size = LIBRARY.stat().st_size / 1e6
+    print(f"Compiled {len(objects)} kernels in {time.perf_counter() - start:.0f} s, {size:.1f} MB.", file=sys.stderr)
+
+
+def _own_variant(probe: Path) -> str:
+    import ctypes
+
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return HOST
+    return "v3" if ctypes.CDLL(str(probe)).bunrui_runs_v3() else "v2"
+
+
+def _is_there(digest: str, variants: Sequence[str]) -> bool:
+    """Whether the library that is there will do; its bytes are read, because a library that is loaded stays."""
+    if not LIBRARY.exists():
+        return False
+    content = LIBRARY.read_bytes()
+    return digest.encode() + b"\0" in content and b"\0" + " ".join(variants).encode() + b"\0" in content
+
+
+def _link(linker: str, out: Path, parts: Sequence[Path]) -> None:
+    command = [linker, "-shared", "-fPIC", "-O2", "-o", str(out), *map(str, parts), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"{linker} cannot link the kernels: {done.stderr.strip() or done.returncode}")
+
+
+def _compile(variant: str, folder: Path) -> list[Path]:
+    """Object files of all kernels for a variant."""
+    names = [(kernel.__module__, kernel.__name__) for kernel in all_kernels()]
+    if variant in PROCESSORS:
+        os.environ.update(NUMBA_CPU_NAME=PROCESSORS[variant], NUMBA_CPU_FEATURES="")
+    n_processes = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    # The longest first, so that no process is left with one at the end.
+    with multiprocessing.get_context("spawn").Pool(min(n_processes, len(names))) as pool:
+        return pool.map(partial(compile_kernel, variant, folder), names, chunksize=1)
+
+
+def all_kernels() -> list[Any]:
+    """Every function that is marked as a kernel."""
+    found = []
+    for path in sorted(FOLDER.glob("*.py")):
+        if path.stem not in _TOOLS:
+            module = import_module(f"bunrui.kernel.{path.stem}")
+            mine = [value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__]
+            found += [value for value in mine if getattr(value, "is_kernel", False)]
+    return found
+
+
+def compile_kernel(variant: str, folder: Path, name: tuple[str, str]) -> Path:
+    """Compile one kernel to an object file with one function of the name that `symbol_of` gives."""
+    import llvmlite.binding as llvm
+    import numba
+
+    kernel = getattr(import_module(name[0]), name[1])
+    entry = numba.njit(nogil=True, error_model="numpy", _nrt=False)(_entry(kernel))
+    entry.compile((numba.uint64,))
+    (overload,) = entry.overloads.values()
+    module = llvm.parse_assembly(overload.library.get_llvm_str())
+    symbol = symbol_of(kernel, variant)
+    for item in [*module.functions, *module.global_variables]:
+        if item.name == overload.fndesc.llvm_func_name:
+            item.name = symbol
+        elif not item.is_declaration:
+            item.linkage = "internal"
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    processor = PROCESSORS.get(variant) or llvm.get_host_cpu_name()
+    target = llvm.Target.from_default_triple()
+    machine = target.create_target_machine(cpu=processor, opt=3, reloc="pic", codemodel="default")
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3)))
+    out = folder / f"{symbol}.o"
+    out.write_bytes(machine.emit_object(module))
+    return out
+
+
+def _entry(kernel: Any) -> Any:
+    """A function of one address, which finds there what the kernel takes, and calls it."""
+    from bunrui.kernel import native
+    from bunrui.kernel.compile import numba_type, twin_of
+
+    scope: dict[str, Any] = {"call": twin_of(kernel), "word": native.word, "real": native.real}
+    scope |= {"array_at": native.array_at, "i64": native.i64, "u64": native.u64, "f64": float}
+
+    def name(value: Any) -> str:
+        scope[f"x{len(scope)}"] = value
+        return f"x{len(scope) - 1}"
+
+    def read(arguments: tuple[Argument, ...], block: str) -> str:
+        parts, at = [], 0
+        for argument in arguments:
+            if argument.record is not None:
+                parts.append(f"{name(argument.record)}({read(fields_of(argument.record), f'word({block}, {at})')})")
+            elif argument.dtype is not None:
+                kind = name(numba_type(argument))
+                parts.append(f"array_at(word({block}, {at}), i64(word({block}, {at + 1})), {kind})")
+            else:
+                parts.append(
+                    {"d": "real({}, {})", "q": "i64(word({}, {}))", "Q": "word({}, {})"}[argument.code].format(
+                        block, at
+                    )
+                )
+            at += len(argument.code)
+        return ", ".join(parts)
+
+    arguments, codes = signature_of(kernel)
+    kinds = {"q": "i64", "Q": "u64", "d": "f64"}
+    call = f"call({read(arguments, 'p')})"
+    if len(codes) < 2:
+        body = f"    return {kinds[codes]}({call})" if codes else f"    {call}"
+    else:
+        results = ", ".join(f"{kinds[code]}(r[{k}])" for k, code in enumerate(codes))
+        body = f"    r = {call}\n    return {results}"
+    exec(f"def entry(p):\n{body}\n", scope)
+    return scope["entry"]
+
+
+if __name__ == "__main__":
+    try:
+        build(sys.argv[1:])
+    except BuildError as error:
+        sys.exit(f"bunrui.kernel.build: {error}")

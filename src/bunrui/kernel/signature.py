@@ -1,0 +1,160 @@
+"""The arguments of a kernel: their types, and the words in which a compiled kernel finds them.
+
+A kernel is a function marked with `@kernel`.  Its annotations, and those of the records that it takes, are all that
+the compiler and the caller know of it:
+
+    U8s … F64s      a one-dimensional contiguous array of this type, which the kernel may write
+    Read[U8s]       the same, which the kernel only reads
+    int, float      a number of 64 bits; Unsigned, one without a sign
+    a record        a NamedTuple of these, marked with `@record`
+
+A compiled kernel gets the address of one block of 64-bit words: two for each array (address, length), one for each
+number, one for each record: the address of its own block.  Compiled code checks nothing, so arrays are checked when
+they are packed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+__all__ = [
+    "F64s",
+    "I32s",
+    "I64s",
+    "Read",
+    "Signature",
+    "U8s",
+    "U32s",
+    "U64s",
+    "Unsigned",
+    "kernel",
+    "pack",
+    "record",
+    "signature_of",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+READ = "read"
+
+U8s = Annotated[Any, np.dtype(np.uint8)]
+U32s = Annotated[Any, np.dtype(np.uint32)]
+U64s = Annotated[Any, np.dtype(np.uint64)]
+I32s = Annotated[Any, np.dtype(np.int32)]
+I64s = Annotated[Any, np.dtype(np.int64)]
+F64s = Annotated[Any, np.dtype(np.float64)]
+Read = Annotated[T, READ]
+Unsigned = Annotated[int, "Q"]
+
+
+class Argument(NamedTuple):
+    """The type of one argument, or of one field of a record."""
+
+    name: str
+    code: str  # as in `struct`: "q", "Q", "d" a number, "Qq" an array, "P" a record
+    dtype: np.dtype[Any] | None = None
+    writes: bool = False
+    record: type | None = None
+
+
+class Signature(NamedTuple):
+    """What a kernel takes, and what it returns: codes of numbers, none, one or several."""
+
+    arguments: tuple[Argument, ...]
+    result: str
+
+
+def kernel(function: F) -> F:
+    """Mark a function that is called from outside: it is compiled when the package is built."""
+    function.__dict__["is_kernel"] = True
+    return function
+
+
+def record(fields: type[T]) -> type[T]:
+    """Mark a NamedTuple that kernels take: each one remembers its packed block."""
+
+    def reduce(self: Any) -> Any:
+        # Without what is remembered: addresses mean nothing elsewhere.
+        return type(self), tuple(self)
+
+    names = {"__module__": fields.__module__, "__qualname__": fields.__qualname__, "__doc__": fields.__doc__}
+    return type(fields.__name__, (fields,), {**names, "__reduce__": reduce})
+
+
+@cache
+def signature_of(function: Callable[..., Any]) -> Signature:
+    """The types of a kernel."""
+    hints = get_type_hints(function, include_extras=True)
+    result = hints.pop("return")
+    results = get_args(result) if get_origin(result) is tuple else () if result is type(None) else (result,)
+    return Signature(tuple(_argument(*hint) for hint in hints.items()), "".join(_number(each) for each in results))
+
+
+@cache
+def fields_of(fields: type) -> tuple[Argument, ...]:
+    """The types of a record."""
+    return tuple(_argument(*hint) for hint in get_type_hints(fields, include_extras=True).items())
+
+
+def _argument(name: str, hint: Any) -> Argument:
+    if hasattr(hint, "_fields"):
+        return Argument(name, "P", record=hint)
+    if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], np.dtype):
+        return Argument(name, "Qq", hint.__metadata__[0], writes=READ not in hint.__metadata__)
+    return Argument(name, _number(hint))
+
+
+def _number(hint: Any) -> str:
+    if get_origin(hint) is Annotated:
+        return str(hint.__metadata__[0])
+    codes = {int: "q", bool: "q", float: "d"}
+    if hint not in codes:
+        raise TypeError(f"a kernel cannot take or return {hint}")
+    return codes[hint]
+
+
+def pack(arguments: tuple[Argument, ...], values: Any) -> bytes:
+    """The words of arguments, every array checked."""
+    words: list[Any] = []
+    for argument, value in zip(arguments, values, strict=True):
+        if argument.dtype is not None:
+            words.append(_address(argument, value))
+            words.append(value.size)
+        elif argument.record is not None:
+            words.append(_block(argument, value))
+        else:
+            words.append(value)
+    return _layout(arguments).pack(*words)
+
+
+@cache
+def _layout(arguments: tuple[Argument, ...]) -> struct.Struct:
+    return struct.Struct("=" + "".join(argument.code for argument in arguments).replace("P", "Q"))
+
+
+def _address(argument: Argument, array: Any) -> int:
+    flags = array.flags
+    if array.dtype != argument.dtype or array.ndim != 1 or not flags.c_contiguous or argument.writes > flags.writeable:
+        raise TypeError(
+            f"{argument.name} should be a contiguous array of {argument.dtype} of one dimension"
+            f"{' that can be written' if argument.writes else ''}, not {array.dtype} of shape {array.shape}"
+        )
+    return int(array.ctypes.data)
+
+
+def _block(argument: Argument, value: Any) -> int:
+    """The address of the block of a record, which is packed once."""
+    if type(value) is not argument.record:
+        raise TypeError(f"{argument.name} should be {argument.record}, not {type(value)}")
+    known = value.__dict__.get("block")
+    if known is None:
+        words = ctypes.create_string_buffer(pack(fields_of(argument.record), value))
+        known = value.__dict__["block"] = ctypes.addressof(words), words
+    return int(known[0])
