@@ -38,7 +38,6 @@ from sklearn.naive_bayes import CategoricalNB
 from bunrui.datasets import CORPORA
 from bunrui.datasets.columns import read_arff
 from bunrui.estimators.aode import AODE
-from bunrui.kernel import compile as kernels
 
 MODELS = {"NB": sys.float_info.max, "AODE m=30": 30, "AODE m=1": 1}
 REPEATS = 5
@@ -56,7 +55,6 @@ class Table(NamedTuple):
 
 def speed() -> dict[str, Any]:
     """Seconds to train and to predict."""
-    kernels.force("compiled")
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 5, (1_000_000, 20)), rng.integers(0, 2, 1_000_000)
     AODE().fit(X[:100], y[:100]).predict(X[:100])  # compiles

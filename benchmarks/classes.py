@@ -135,9 +135,7 @@ def run_texts(size: Size, model: str, stores: bool) -> list[dict[str, Any]]:
     """`TextClassifier`, in memory and in a file."""
     import bunrui
     from bunrui import TextClassifier
-    from bunrui.kernel import compile as kernels
 
-    kernels.force("compiled")
     warm_up(TextClassifier(model, analyzer="words"))
     test = next(draw(size, 1000, seed=2))
     texts, labels = test.texts(), test.labels()
@@ -191,9 +189,6 @@ def run_matrix(size: Size, module: str, name: str) -> list[dict[str, Any]]:
 
     estimator = getattr(importlib.import_module(module), name)()
     if module == "bunrui":
-        from bunrui.kernel import compile as kernels
-
-        kernels.force("compiled")
         from bunrui import TextClassifier
 
         warm_up(TextClassifier(analyzer="words"))

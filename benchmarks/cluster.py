@@ -31,9 +31,7 @@ def run(
 ) -> list[dict[str, Any]]:
     """Rows for learning and predicting with so many workers; both engines in this process, one after the other."""
     os.environ["BUNRUI_THREADS"] = str(workers)
-    from bunrui.kernel import compile as kernels
 
-    kernels.force("compiled")
     with tempfile.TemporaryDirectory(prefix="cl") as folder:
         os.environ["RAY_TMPDIR"] = folder
         texts = corpora.load(corpus) if megabytes is None else corpora.zipf(megabytes, 10, corpora.SEED)

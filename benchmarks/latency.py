@@ -21,7 +21,6 @@ from typing import Any
 import corpora
 
 from bunrui import TextClassifier
-from bunrui.kernel import compile as kernels
 
 WORDS = 80
 ROUNDS = 400
@@ -67,7 +66,6 @@ def predict_one(clf: TextClassifier, text: str) -> None:
 
 def measure(folder: str | None = None) -> list[dict[str, Any]]:
     """A row for each peer, on 20 Newsgroups or on generated text."""
-    kernels.force("compiled")
     try:
         corpus = corpora.load("20news", folder)
     except FileNotFoundError:

@@ -24,7 +24,6 @@ import stopwatch
 
 import bunrui
 from bunrui import TextClassifier
-from bunrui.kernel import compile as kernels
 
 REPEATS = 5
 ONE_BY_ONE = 50
@@ -36,7 +35,6 @@ def seconds(function: Callable[[], object], repeats: int = REPEATS) -> float:
 
 def run(corpus: str, analyzer: str) -> list[dict[str, Any]]:
     """A row for each thing that a file can keep."""
-    kernels.force("compiled")
     train = corpora.load(corpus).train.combine_chunks()
     texts, labels = train["text"].chunk(0), train["label"].chunk(0)
     packed = len(pa.compress("".join(texts.to_pylist()).encode(), "zstd", asbytes=True))

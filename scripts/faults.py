@@ -33,7 +33,6 @@ from typing import Any, NamedTuple
 
 import bunrui
 from bunrui import TextClassifier
-from bunrui.kernel.compile import force
 from bunrui.store import KEEPS, document_digests, schema, store
 
 NAME = "mail.bunrui"
@@ -307,7 +306,6 @@ def _is_temporary(name: str) -> bool:
 
 def run(kills: int, seed: int, folder: str) -> Figures:
     """Kill so many children; stop at the first file that is not what it should be."""
-    force("plain")
     os.environ["BUNRUI_THREADS"] = "1"
     rng = random.Random(seed)
     figures = Figures()

@@ -22,7 +22,6 @@ from multiprocessing.synchronize import Event
 from typing import Any
 
 import bunrui
-from bunrui.kernel.compile import force
 from bunrui.store import store
 
 N_LABELS = 7
@@ -141,7 +140,6 @@ def read(path: str, stop: Event, seed: int, wait: float) -> dict[str, int]:
 
 
 def _process(kind: str, path: str, stop: Event, seed: int, wait: float, results: Any) -> None:
-    force("plain")
     store._MOST_DELTAS = 20  # fold often
     try:
         figures = write(path, stop, seed, wait) if kind == "writer" else read(path, stop, seed, wait)

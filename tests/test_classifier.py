@@ -792,8 +792,6 @@ def test_a_forked_child_can_count() -> None:
         warnings.simplefilter("ignore")
         from bunrui import TextClassifier
         from bunrui.engines import threads
-        from bunrui.kernel.compile import force
-        force("compiled")
         threads._WORTH_A_THREAD = 1
         texts, labels = ["a b c", "d e f"] * 50, ["x", "y"] * 50
         clf = TextClassifier().learn(texts, labels)

@@ -353,7 +353,6 @@ import numpy as np
 from scipy import sparse
 import bunrui
 from bunrui.evaluation import measure
-from bunrui.kernel import compile as kernels
 
 def peak():
     lines = open("/proc/self/status").read().splitlines()
@@ -388,7 +387,6 @@ def work(n_classes, n_features, path):
         assert np.mean(estimator.predict(X) == y) > 0.9
         estimator.partial_fit(X[:1], y[:1]).predict_proba(X[:2])
 
-kernels.force("compiled")
 work(300, 1000, sys.argv[1] + "/small.bunrui")
 before = peak()
 work(2000, 50000, sys.argv[1] + "/many.bunrui")

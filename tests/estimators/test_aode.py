@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from math import log, prod
 from typing import Any
 
@@ -20,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bunrui.errors import DataError
 from bunrui.estimators import pairs
 from bunrui.estimators.aode import AODE
-from bunrui.kernel.compile import force
+from tests.support.kernels import MODES, kernels
 
 NAN = float("nan")
 
@@ -73,15 +72,6 @@ def reference(X: Sequence[Sequence[Any]], y: Sequence[str], row: Sequence[Any], 
     return scores
 
 
-@contextmanager
-def forced(mode: str) -> Iterator[None]:
-    force(mode)
-    try:
-        yield
-    finally:
-        force(None)
-
-
 @st.composite
 def tables(draw: Any, values: Sequence[Any] = ("a", "b", "c", 1, None)) -> tuple[Any, list[str], Any]:
     """Rows, labels, and other rows with values that may be new."""
@@ -97,12 +87,12 @@ def objects(X: Any) -> Any:
     return np.array(X, object)
 
 
-@pytest.mark.parametrize("mode", ["plain", "compiled"])
+@pytest.mark.parametrize("mode", MODES)
 @given(data=tables(), m=st.sampled_from([1, 2, 3, 30]))
 @settings(max_examples=80)
 def test_the_formula(mode: str, data: Any, m: int) -> None:
     X, y, Q = data
-    with forced(mode):
+    with kernels(mode):
         found = AODE(m=m).fit(objects(X), y).predict_joint_log_proba(objects(Q))
     np.testing.assert_allclose(found, [reference(X, y, row, m) for row in Q], rtol=1e-10, atol=1e-13)
 

@@ -21,16 +21,15 @@ from bunrui.errors import LabelError, OptionError
 from bunrui.estimators.arow import NBAROW
 from bunrui.estimators.arrange import arrange, cells_of
 from bunrui.estimators.vectorizer import TextVectorizer
-from bunrui.kernel.compile import force
+from tests.support.kernels import MODES, kernels
 
 FORMS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
 
 
-@pytest.fixture(params=["plain", "compiled"])
+@pytest.fixture(params=MODES)
 def mode(request: Any) -> Iterator[str]:
-    force(request.param)
-    yield request.param
-    force(None)
+    with kernels(request.param):
+        yield request.param
 
 
 @parametrize_with_checks(

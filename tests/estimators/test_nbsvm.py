@@ -24,18 +24,17 @@ from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.estimators.arrange import arrange, cells_of
 from bunrui.estimators.nbsvm import NBSVM
 from bunrui.estimators.vectorizer import TextVectorizer
-from bunrui.kernel.compile import force
+from tests.support.kernels import MODES, kernels
 
 PLAIN_ROWS: dict[str, Any] = {"presence": False, "idf_power": 0.0, "norm": None}
 TIGHT: dict[str, Any] = {"max_iter": 20_000, "tol": 1e-11}
 FORMS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
 
 
-@pytest.fixture(params=["plain", "compiled"])
+@pytest.fixture(params=MODES)
 def mode(request: Any) -> Iterator[str]:
-    force(request.param)
-    yield request.param
-    force(None)
+    with kernels(request.param):
+        yield request.param
 
 
 @parametrize_with_checks(
@@ -146,10 +145,9 @@ def test_the_slow_twin(options: Any, n_classes: int, mode: str) -> None:
 def test_plain_and_compiled_are_equal() -> None:
     X, y, Q = data(4, 4)
     answers = []
-    for how in ("plain", "compiled"):
-        force(how)
-        answers.append([NBSVM(loss=loss).fit(X, y).decision_function(Q) for loss in ("hinge", "squared_hinge")])
-    force(None)
+    for how in MODES:
+        with kernels(how):
+            answers.append([NBSVM(loss=loss).fit(X, y).decision_function(Q) for loss in ("hinge", "squared_hinge")])
     np.testing.assert_allclose(answers[0], answers[1], rtol=1e-13, atol=1e-14)
 
 

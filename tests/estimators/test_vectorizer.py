@@ -6,7 +6,6 @@ import pickle
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ from bunrui.errors import DataError, EncodingError, OptionError
 from bunrui.estimators import TextVectorizer
 from bunrui.estimators import matrix as matrices
 from bunrui.estimators.features import Features
-from bunrui.kernel import compile as kernels
 from bunrui.kernel import unicode, workspace
 
 REVIEWS = [
@@ -88,20 +86,6 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(params=["plain", "compiled"])
-def mode(request: pytest.FixtureRequest) -> Iterator[str]:
-    kernels.force(request.param)
-    yield request.param
-    kernels.force(None)
-
-
-@pytest.fixture
-def compiled() -> Iterator[None]:
-    kernels.force("compiled")
-    yield
-    kernels.force(None)
-
-
 def peer(**options: Any) -> CountVectorizer:
     return CountVectorizer(token_pattern=r"\w+", **options)
 
@@ -121,7 +105,7 @@ def assert_same(ours: Any, theirs: Any) -> None:
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_same_as_count_vectorizer(options: dict[str, Any], mode: str) -> None:
+def test_same_as_count_vectorizer(options: dict[str, Any]) -> None:
     vectorizer, other = TextVectorizer(**options), peer(**options)
     X, Y = vectorizer.fit_transform(DOCUMENTS), other.fit_transform(DOCUMENTS)
     assert_same(X, Y)
@@ -230,7 +214,7 @@ def test_spec() -> None:
 
 
 @pytest.mark.parametrize("ngram_range", [(1, 1), (1, 2), (2, 2)])
-def test_function(ngram_range: tuple[int, int], mode: str) -> None:
+def test_function(ngram_range: tuple[int, int]) -> None:
     options: dict[str, Any] = {"ngram_range": ngram_range, "stop_words": ["the"]}
     vectorizer = TextVectorizer(analyzer=str.split, **options)
     other = CountVectorizer(tokenizer=str.split, token_pattern=None, lowercase=False, **options)
@@ -262,7 +246,7 @@ def test_containers(container: Any) -> None:
     assert_same(vectorizer.transform(container(texts)), X)
 
 
-def test_given_features(mode: str) -> None:
+def test_given_features() -> None:
     vectorizer = TextVectorizer()
     X = vectorizer.fit_transform([["New York", "a", "New York"], {"a": 70_000, "b": 0}, [], ("",)])
     assert vectorizer.vocabulary_ == {"": 0, "New York": 1, "a": 2}
@@ -367,7 +351,7 @@ def test_given_vocabulary_needs_no_fit() -> None:
 # --- growing
 
 
-def test_partial_fit_appends(mode: str) -> None:
+def test_partial_fit_appends() -> None:
     vectorizer = TextVectorizer().fit(["m c"])
     assert vectorizer.vocabulary_ == {"c": 0, "m": 1}
     vectorizer.partial_fit(["z m a", "ΟΔΟΣ b"]).partial_fit([]).partial_fit(["m"])
@@ -416,7 +400,7 @@ def stable_hash(text: str) -> int:
     return h ^ h >> 32
 
 
-def test_hashes_never_change(mode: str) -> None:
+def test_hashes_never_change() -> None:
     # Models are stored with these columns: a failure means that the hash has changed, which it must not.
     words = ["rose", "a", "new york", "分類", "x" * 40, "é", ""]
     X = TextVectorizer(n_features=2**20).transform([[word] for word in words])
@@ -441,7 +425,7 @@ def test_hashes_spread(width: int, compiled: None) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"ngram_range": (1, 2)}, {"ngram_range": (2, 2)}, {"stop_words": "english"}])
 @pytest.mark.parametrize("width", [1, 7, 64, 2**20, 2**31 - 1])
-def test_hashing_adds_up(options: dict[str, Any], width: int, mode: str) -> None:
+def test_hashing_adds_up(options: dict[str, Any], width: int) -> None:
     vectorizer = TextVectorizer(n_features=width, **options)
     X = vectorizer.transform(DOCUMENTS)
     Y = peer(**options).fit_transform(DOCUMENTS)
@@ -500,7 +484,7 @@ def test_given_features_on_threads(many_threads: None) -> None:
     assert [{names[c]: int(row[0, c]) for c in row.indices} for row in X] == bags
 
 
-def test_equal_hashes_are_not_equal_features(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+def test_equal_hashes_are_not_equal_features(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workspace, "NARROW_HASH", 0xFF << 56)
     draw = random.Random(3)
     documents = [" ".join(f"word{draw.randrange(900)}{'x' * draw.randrange(20)}" for _ in range(30)) for _ in range(60)]
@@ -513,7 +497,7 @@ def test_equal_hashes_are_not_equal_features(monkeypatch: pytest.MonkeyPatch, mo
     )
 
 
-def test_wide_and_narrow_rows_sort_alike(mode: str) -> None:
+def test_wide_and_narrow_rows_sort_alike() -> None:
     draw = np.random.default_rng(0)
     lengths = draw.integers(0, 30, 50)
     starts = np.concatenate([[0], np.cumsum(lengths)])

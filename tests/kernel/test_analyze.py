@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tarfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +17,13 @@ from hypothesis import strategies as st
 from bunrui import AnalyzerSpec, Counts, TextClassifier
 from bunrui.analysis import analyzer_of
 from bunrui.kernel import reference, unicode
-from bunrui.kernel.compile import force
+from tests.support.kernels import MODES, kernels
 
-MODES = ["plain", "compiled"]
 both = pytest.mark.parametrize("mode", MODES)
 
 
-@contextmanager
-def forced(mode: str | None) -> Iterator[None]:
-    """Kernels run plain, or compiled."""
-    force(mode)
-    try:
-        yield
-    finally:
-        force(None)
-
-
 def learned(spec: AnalyzerSpec, texts: Sequence[str], mode: str, labels: Sequence[str] | None = None) -> Counts:
-    with forced(mode):
+    with kernels(mode):
         return TextClassifier(analyzer=spec).learn(list(texts), list(labels or ["a"] * len(texts))).counts
 
 

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bunrui.kernel import unicode
-from bunrui.kernel.compile import compiled
+from bunrui.kernel.compile import twin_of
 from bunrui.kernel.fold import BAD_UTF8, HARD_TEXT, SLACK, copy_codepoints, fold_lower, fold_nfkc
 from tests.kernel.test_normal import JOINING, SHARED, STRINGS, reference
 
@@ -32,7 +32,7 @@ def plain(table: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def folder(function: Callable[..., int], mode: str, *tables: Any) -> Fold:
     """From bytes to a string, or to the negative number that says why not."""
-    kernel = compiled(function) if mode == "compiled" else function
+    kernel = twin_of(function) if mode == "compiled" else function
     if mode == "plain":
         tables = tuple(map(plain, tables))
     room = np.full(2**16, GUARD, np.uint32)

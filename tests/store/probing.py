@@ -41,8 +41,8 @@ class Outcome(NamedTuple):
 class Prober:
     """Uses files, each in a new process."""
 
-    def __init__(self, kernels: str = "plain") -> None:
-        command = [sys.executable, __file__, kernels]
+    def __init__(self) -> None:
+        command = [sys.executable, __file__]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def use(self, path: str) -> Outcome:
@@ -125,13 +125,11 @@ def use(path: str, begin: Callable[[str], object]) -> tuple[list[str], list[str]
 # The process that forks
 
 
-def _serve(kernels: str) -> None:
+def _serve() -> None:
     import tempfile
 
     import bunrui
-    from bunrui.kernel import compile as kernel_compile
 
-    kernel_compile.force(kernels)
     os.environ["BUNRUI_THREADS"] = "1"
     with tempfile.TemporaryDirectory() as folder:  # imports and caches all that the children need
         with bunrui.create(os.path.join(folder, "warm")) as clf:
@@ -190,4 +188,4 @@ def _lines(pipe: IO[bytes]) -> tuple[list[str], bool]:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve()

@@ -23,7 +23,6 @@ import pytest
 import bunrui
 from bunrui import TextClassifier
 from bunrui.errors import StoreError
-from bunrui.kernel.compile import force
 
 resource = pytest.importorskip("resource", reason="needs the limits and signals of Unix")
 
@@ -261,7 +260,6 @@ SCENARIOS = [create_without_room, learn_without_room, merge_without_room, compac
 
 
 def run_scenario(name: str, folder: str, kind: str, amount: int) -> str:
-    force("plain")
     os.mkdir(folder)
     scarce = file_size(amount) if kind == "file size" else ballast(folder, amount)
     return str(globals()[name](folder, scarce))

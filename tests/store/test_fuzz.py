@@ -59,13 +59,6 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="module", params=["plain", "compiled"])
-def any_prober(request: pytest.FixtureRequest) -> Iterator[Prober]:
-    prober = Prober(request.param)
-    yield prober
-    prober.close()
-
-
 @pytest.fixture(scope="module")
 def prober() -> Iterator[Prober]:
     prober = Prober()
@@ -97,8 +90,8 @@ def use(prober: Prober, path: Path) -> Outcome:
     return outcome
 
 
-def test_a_good_file_raises_nothing(copy: Path, any_prober: Prober) -> None:
-    outcome = use(any_prober, copy)
+def test_a_good_file_raises_nothing(copy: Path, prober: Prober) -> None:
+    outcome = use(prober, copy)
     assert (outcome.failures, outcome.errors) == ([], [])
     assert outcome.seconds < 5
 

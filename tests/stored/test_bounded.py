@@ -248,11 +248,9 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 WORK = """
 import sys
 from bunrui.engines import spill
-from bunrui.kernel.compile import force
 from bunrui.stored import bounded
 
 spill.PIECE, bounded._LEAST_ROOM = 1, 50_000
-force("plain")
 with bounded.bounded(sys.argv[1], bounded.least_memory()) as session:
     for number in range(1_000):
         session.add([f"w{number} all", f"{number} w{number // 7}"], ["x", "y"])
@@ -294,8 +292,8 @@ def test_no_room_for_the_runs(tmp_path: Path) -> None:
     path = str(tmp_path / "mail.bunrui")
     bunrui.create(path, keep="nothing").learn(["a b"], ["x"]).close()
     code = WORK.replace("import sys", "import resource, sys").replace(
-        'force("plain")',
-        'force("plain")\nresource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))\nspill.PIECE = 4000',
+        "with bounded",
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))\nspill.PIECE = 4000\nwith bounded",
     )
     with spawn(path, code) as process:
         _, error = process.communicate()

@@ -10,6 +10,7 @@ Each variant is compiled in processes of its own, because numba optimises for th
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import platform
@@ -19,11 +20,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from functools import partial
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
+from bunrui.kernel import primitives
 from bunrui.kernel.library import FOLDER, LIBRARY, digest_of_sources, symbol_of
 from bunrui.kernel.signature import Argument, fields_of, signature_of
 
@@ -69,7 +72,7 @@ def build(variants: Sequence[str]) -> None:
         start = time.perf_counter()
         print(f"Compiling the kernels of bunrui for {', '.join(variants)}.", file=sys.stderr, flush=True)
         about.write_text(_ABOUT.format(digest=digest, variants=" ".join(variants)))
-        objects = [path for variant in variants for path in _compile(variant, folder)]
+        objects = [path for variant in variants for path in _compile(variant)]
         unfinished = LIBRARY.with_suffix(f".{os.getpid()}")
         try:
             _link(linker, unfinished, [about, *objects])
@@ -103,15 +106,47 @@ def _link(linker: str, out: Path, parts: Sequence[Path]) -> None:
         raise BuildError(f"{linker} cannot link the kernels: {done.stderr.strip() or done.returncode}")
 
 
-def _compile(variant: str, folder: Path) -> list[Path]:
-    """Object files of all kernels for a variant."""
-    names = [(kernel.__module__, kernel.__name__) for kernel in all_kernels()]
+def _compile(variant: str) -> list[Path]:
+    """Object files of all kernels for a variant: those that are there, and the others compiled now."""
+    objects = {kernel: _object_of(kernel, variant) for kernel in all_kernels()}
+    missing = {kernel: path for kernel, path in objects.items() if not path.exists()}
+    for path in missing.values():
+        path.parent.mkdir(exist_ok=True)
+        for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.o"):
+            old.unlink()
     if variant in PROCESSORS:
         os.environ.update(NUMBA_CPU_NAME=PROCESSORS[variant], NUMBA_CPU_FEATURES="")
     n_processes = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    # The longest first, so that no process is left with one at the end.
-    with multiprocessing.get_context("spawn").Pool(min(n_processes, len(names))) as pool:
-        return pool.map(partial(compile_kernel, variant, folder), names, chunksize=1)
+    # Those that call the most first: one that takes long should not be the last.
+    order = sorted(missing, key=lambda kernel: -len(_parts(kernel)))
+    tasks = [(kernel.__module__, kernel.__name__, variant, missing[kernel]) for kernel in order]
+    if tasks:
+        with multiprocessing.get_context("spawn").Pool(min(n_processes, len(tasks))) as pool:
+            pool.starmap(compile_kernel, tasks, chunksize=1)
+    return list(objects.values())
+
+
+def _object_of(kernel: Any, variant: str) -> Path:
+    """Where the object file of a kernel lies: its name has a digest of all that it is made of."""
+    made_of = [sys.version, version("numba"), version("llvmlite"), (FOLDER / "native.py").read_text(), *_parts(kernel)]
+    digest = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:16]
+    return FOLDER / "__pycache__" / f"{symbol_of(kernel, variant)}-{digest}.o"
+
+
+def _parts(function: FunctionType, seen: dict[Any, str] | None = None) -> list[str]:
+    """The code of a function and of all that it calls, and the constants and records that they use."""
+    seen = {} if seen is None else seen
+    seen[function] = (
+        f"{function.__code__.co_code} {function.__code__.co_consts} {function.__dict__} {_records(function)}"
+    )
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, FunctionType) and value.__module__.startswith("bunrui.kernel"):
+            if value not in seen and value.__module__ != primitives.__name__:
+                _parts(value, seen)
+        elif isinstance(value, (int, float)):
+            seen[name, function] = repr(value)
+    return list(seen.values())
 
 
 def all_kernels() -> list[Any]:
@@ -125,18 +160,30 @@ def all_kernels() -> list[Any]:
     return found
 
 
-def compile_kernel(variant: str, folder: Path, name: tuple[str, str]) -> Path:
+def _records(function: FunctionType) -> str:
+    """The types of the arguments of a kernel, with those of the fields of records; nothing for other functions."""
+
+    def spell(arguments: tuple[Argument, ...]) -> str:
+        return " ".join(f"{a[:4]} {spell(fields_of(a.record)) if a.record else ''}" for a in arguments)
+
+    if not getattr(function, "is_kernel", False):
+        return ""
+    arguments, result = signature_of(function)
+    return spell(arguments) + result
+
+
+def compile_kernel(module: str, name: str, variant: str, out: Path) -> None:
     """Compile one kernel to an object file with one function of the name that `symbol_of` gives."""
     import llvmlite.binding as llvm
     import numba
 
-    kernel = getattr(import_module(name[0]), name[1])
+    kernel = getattr(import_module(module), name)
     entry = numba.njit(nogil=True, error_model="numpy", _nrt=False)(_entry(kernel))
     entry.compile((numba.uint64,))
     (overload,) = entry.overloads.values()
-    module = llvm.parse_assembly(overload.library.get_llvm_str())
+    code = llvm.parse_assembly(overload.library.get_llvm_str())
     symbol = symbol_of(kernel, variant)
-    for item in [*module.functions, *module.global_variables]:
+    for item in [*code.functions, *code.global_variables]:
         if item.name == overload.fndesc.llvm_func_name:
             item.name = symbol
         elif not item.is_declaration:
@@ -148,10 +195,10 @@ def compile_kernel(variant: str, folder: Path, name: tuple[str, str]) -> Path:
     machine = target.create_target_machine(cpu=processor, opt=3, reloc="pic", codemodel="default")
     passes = llvm.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3)))
-    out = folder / f"{symbol}.o"
-    out.write_bytes(machine.emit_object(module))
-    return out
+    passes.run(code, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3)))
+    unfinished = out.with_suffix(".unfinished")
+    unfinished.write_bytes(machine.emit_object(code))
+    unfinished.replace(out)
 
 
 def _entry(kernel: Any) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 from bunrui.errors import KernelError, OptionError
 from bunrui.kernel.signature import pack, signature_of
 
-__all__ = ["FOLDER", "LIBRARY", "digest_of_sources", "run", "symbol_of"]
+__all__ = ["FOLDER", "LIBRARY", "digest_of_sources", "entry_of", "run", "symbol_of"]
 
 FOLDER = Path(__file__).parent
 LIBRARY = FOLDER / "_kernels.so"
@@ -40,7 +40,7 @@ class Library(NamedTuple):
 
 def run(function: Callable[..., Any], *args: Any) -> Any:
     """Call `function(*args)`, compiled."""
-    return _compiled(function)(*args)
+    return entry_of(function)(*args)
 
 
 def symbol_of(function: Callable[..., Any], variant: str) -> str:
@@ -57,7 +57,7 @@ def digest_of_sources() -> str:
 
 
 @cache
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def entry_of(function: Callable[..., Any]) -> Callable[..., Any]:
     library = _library()
     if library is None:
         return _compiled_here(function)

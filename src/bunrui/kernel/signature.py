@@ -61,7 +61,7 @@ class Argument(NamedTuple):
     code: str  # as in `struct`: "q", "Q", "d" a number, "Qq" an array, "P" a record
     dtype: np.dtype[Any] | None = None
     writes: bool = False
-    record: type | None = None
+    record: Any = None
 
 
 class Signature(NamedTuple):
