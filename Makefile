@@ -9,6 +9,10 @@ BENCH_VENV := .venv-bench
 DOCS_VENV := .venv-docs
 RUN := $(VENV)/bin/python
 
+# Compiled from the kernels when bunrui is installed, and anew when one of them has changed.
+KERNELS := $(wildcard src/bunrui/kernel/*.py)
+LIBRARY := src/bunrui/kernel/_kernels.so
+
 # The stamps lie in their environments, so that deleting one is enough to have it made again.
 STAMP := $(VENV)/.installed
 CORE_STAMP := $(VENV)/.core-installed
@@ -26,10 +30,10 @@ help: ## show this list
 demo: $(CORE_STAMP) ## a tour of what bunrui does, on news in four languages
 	$(VENV)/bin/bunrui demo
 
-test: $(STAMP) browser ## the tests, without the slow ones
+test: $(LIBRARY) browser ## the tests, without the slow ones
 	$(RUN) -m pytest -m "not slow"
 
-test-all: $(STAMP) browser ## all the tests
+test-all: $(LIBRARY) browser ## all the tests
 	$(RUN) -m pytest
 
 # For the tests of the page: Debian's chromium, installed where that can be done without asking.
@@ -59,23 +63,28 @@ docs: $(DOCS_STAMP) ## the guide, as pages in build/guide; every warning is an e
 clean: ## remove caches and built files; the environments stay
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -f $(LIBRARY)
 
-$(CORE_STAMP): pyproject.toml
+$(CORE_STAMP): pyproject.toml hatch_build.py $(KERNELS)
 	@$(call make_venv,$(VENV))
-	@echo "Installing bunrui into $(VENV)."
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e .
+	@echo "Installing bunrui into $(VENV) and compiling its kernels; the first time this takes a minute."
+	@$(call install,$(VENV),-e .)
 	@touch $@
 
-$(STAMP): pyproject.toml
+$(LIBRARY): $(KERNELS) | $(STAMP)
+	@! command -v cc >/dev/null || $(RUN) -m bunrui.kernel.build
+	@! test -e $@ || touch $@
+
+$(STAMP): pyproject.toml hatch_build.py
 	@$(call make_venv,$(VENV))
 	@echo "Installing bunrui and its tools into $(VENV); the first time this takes minutes."
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[ja,zh,ko,serve,ray,dev]'
+	@$(call install,$(VENV),-e '.[ja,zh,ko,serve,ray,dev]')
 	@touch $(CORE_STAMP) $@
 
-$(BENCH_STAMP): pyproject.toml benchmarks/requirements.txt
+$(BENCH_STAMP): pyproject.toml hatch_build.py benchmarks/requirements.txt $(KERNELS)
 	@$(call make_venv,$(BENCH_VENV))
 	@echo "Installing bunrui and what it is compared with into $(BENCH_VENV); the first time this takes minutes."
-	@$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[ja,zh,ko]' -r benchmarks/requirements.txt
+	@$(call install,$(BENCH_VENV),-e '.[ja,zh,ko]' -r benchmarks/requirements.txt)
 	@touch $@
 
 # The guide is made from the sources as they lie there: bunrui itself, and what it needs, need not be installed.
@@ -101,6 +110,12 @@ if ! $(1)/bin/python -m pip --version >/dev/null 2>&1; then \
 fi; \
 $(call is_new_enough,$(1)/bin/python) || { \
 	echo "error: $(1) holds $$($(1)/bin/python --version 2>&1), but bunrui needs Python 3.11 or newer; delete $(1) and run make again" >&2; exit 1; }
+endef
+
+# $(call install,FOLDER,WHAT): pip, and numba to compile at run time where the kernels could not be compiled now.
+define install
+$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2) || exit 1; \
+test -e $(LIBRARY) || $(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[jit]'
 endef
 
 is_new_enough = $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))'

@@ -18,7 +18,7 @@ PACKAGE = REPOSITORY / "src" / "bunrui"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-CORE = {"numba", "numpy", "pyarrow", "rich", "scikit-learn", "scipy", "typer"}
+CORE = {"numpy", "pyarrow", "rich", "scikit-learn", "scipy", "typer"}
 EXTRAS = {
     "ja": {"fugashi", "unidic-lite"},
     "zh": {"rjieba"},

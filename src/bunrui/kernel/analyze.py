@@ -13,7 +13,7 @@ from bunrui.kernel.ngrams import Items, Units, ngrams, unigrams
 from bunrui.kernel.primitives import i64
 from bunrui.kernel.signature import I64s, Read, U8s, U32s, record
 from bunrui.kernel.unicode import NfkcTable
-from bunrui.kernel.universal import Characters, is_stop, scan
+from bunrui.kernel.universal import Characters, is_ascii, is_stop, scan, scan_ascii
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.words import close_gaps, fold_words, split_words
 
@@ -85,6 +85,8 @@ def units_of(docs: Documents, d: int, recipe: Recipe, scratch: Scratch) -> int:
             for u in range(n_units):
                 units.orders[u] = 16 | min(u + 1, order)
         return n_units
+    if is_ascii(docs.data, lo, hi):
+        return scan_ascii(docs.data, lo, hi, recipe.chars, recipe.stop, units, scratch.items)
     if recipe.params[FOLDED] != 0:
         n = copy_codepoints(docs.data, lo, hi, scratch.codes)
     else:

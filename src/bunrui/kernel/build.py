@@ -203,43 +203,28 @@ def compile_kernel(module: str, name: str, variant: str, out: Path) -> None:
 
 def _entry(kernel: Any) -> Any:
     """A function of one address, which finds there what the kernel takes, and calls it."""
-    from bunrui.kernel import native
+    from numba import types
+
     from bunrui.kernel.compile import numba_type, twin_of
-
-    scope: dict[str, Any] = {"call": twin_of(kernel), "word": native.word, "real": native.real}
-    scope |= {"array_at": native.array_at, "i64": native.i64, "u64": native.u64, "f64": float}
-
-    def name(value: Any) -> str:
-        scope[f"x{len(scope)}"] = value
-        return f"x{len(scope) - 1}"
-
-    def read(arguments: tuple[Argument, ...], block: str) -> str:
-        parts, at = [], 0
-        for argument in arguments:
-            if argument.record is not None:
-                parts.append(f"{name(argument.record)}({read(fields_of(argument.record), f'word({block}, {at})')})")
-            elif argument.dtype is not None:
-                kind = name(numba_type(argument))
-                parts.append(f"array_at(word({block}, {at}), i64(word({block}, {at + 1})), {kind})")
-            else:
-                parts.append(
-                    {"d": "real({}, {})", "q": "i64(word({}, {}))", "Q": "word({}, {})"}[argument.code].format(
-                        block, at
-                    )
-                )
-            at += len(argument.code)
-        return ", ".join(parts)
+    from bunrui.kernel.native import arguments_at, i64
 
     arguments, codes = signature_of(kernel)
-    kinds = {"q": "i64", "Q": "u64", "d": "f64"}
-    call = f"call({read(arguments, 'p')})"
-    if len(codes) < 2:
-        body = f"    return {kinds[codes]}({call})" if codes else f"    {call}"
-    else:
-        results = ", ".join(f"{kinds[code]}(r[{k}])" for k, code in enumerate(codes))
-        body = f"    r = {call}\n    return {results}"
-    exec(f"def entry(p):\n{body}\n", scope)
-    return scope["entry"]
+    call, kinds = twin_of(kernel), types.Tuple([numba_type(argument) for argument in arguments])
+
+    def nothing(p):
+        call(*arguments_at(p, kinds))
+
+    def whole(p):
+        return i64(call(*arguments_at(p, kinds)))
+
+    def real(p):
+        return float(call(*arguments_at(p, kinds)))
+
+    def pair(p):
+        first, second = call(*arguments_at(p, kinds))
+        return i64(first), i64(second)
+
+    return {"": nothing, "q": whole, "d": real, "qq": pair}[codes]
 
 
 if __name__ == "__main__":

@@ -96,58 +96,108 @@ def nonzero64(typingctx, buffer, i):
     return types.uint64(buffer, i), codegen
 
 
+def _within(builder, vector, first, count):
+    return builder.icmp_unsigned("<", builder.sub(vector, _splat(first)), _splat(count))
+
+
+def _store_v64(context, builder, array_type, array, index, vector):
+    pointer = _element_pointer(context, builder, array_type, array, index)
+    builder.store(vector, builder.bitcast(pointer, _V64.as_pointer()), align=1)
+
+
 @intrinsic
 def fold_words64(typingctx, src, i, out, o):
     def codegen(context, builder, signature, args):
         vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
-
-        def within(value, first, count):
-            return builder.icmp_unsigned("<", builder.sub(value, _splat(first)), _splat(count))
-
         lower = builder.or_(vector, _splat(0x20))
-        letter = within(lower, ord("a"), 26)
-        other = builder.or_(within(vector, ord("0"), 10), builder.icmp_unsigned("==", vector, _splat(ord("_"))))
+        letter = _within(builder, lower, ord("a"), 26)
+        digit = _within(builder, vector, ord("0"), 10)
+        other = builder.or_(digit, builder.icmp_unsigned("==", vector, _splat(ord("_"))))
         folded = builder.select(letter, lower, builder.select(other, vector, _splat(0)))
-        pointer = _element_pointer(context, builder, signature.args[2], args[2], args[3])
-        builder.store(folded, builder.bitcast(pointer, _V64.as_pointer()), align=1)
+        _store_v64(context, builder, signature.args[2], args[2], args[3], folded)
         return _mask(builder, builder.icmp_signed("<", vector, _splat(0)))
 
     return types.uint64(src, i, out, o), codegen
 
 
 @intrinsic
-def word(typingctx, address, k):
-    """Word `k` of the block at an address."""
-
+def fold_ascii64(typingctx, src, i, out, o):
     def codegen(context, builder, signature, args):
-        block = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
-        return builder.load(builder.gep(block, [args[1]]))
+        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+        lower = builder.or_(vector, _splat(0x20))
+        letter = _within(builder, lower, ord("a"), 26)
+        _store_v64(context, builder, signature.args[2], args[2], args[3], builder.select(letter, lower, vector))
+        return _mask(builder, builder.or_(letter, _within(builder, vector, ord("0"), 10)))
 
-    return types.uint64(types.uint64, types.int64), codegen
+    return types.uint64(src, i, out, o), codegen
 
 
 @intrinsic
-def real(typingctx, address, k):
-    """The same, read as a float."""
-
+def printable64(typingctx, buffer, i):
     def codegen(context, builder, signature, args):
-        block = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
-        return builder.load(builder.gep(block, [args[1]]))
+        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+        return _mask(builder, _within(builder, vector, 0x21, 0x7F - 0x21))
 
-    return types.float64(types.uint64, types.int64), codegen
+    return types.uint64(buffer, i), codegen
 
 
 @intrinsic
-def array_at(typingctx, address, n, kind):
-    """An array of the type `kind` over `n` elements at an address, which somebody else owns."""
-    array_type = kind.instance_type
+def wide64(typingctx, buffer, i):
+    def codegen(context, builder, signature, args):
+        vector = _load_v64(context, builder, signature.args[0], args[0], args[1])
+        return _mask(builder, builder.icmp_signed("<", vector, _splat(0)))
+
+    return types.uint64(buffer, i), codegen
+
+
+@intrinsic
+def copy16(typingctx, src, i, out, o):
+    def codegen(context, builder, signature, args):
+        wide = ir.VectorType(_BYTE, 16).as_pointer()
+        source = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+        target = _element_pointer(context, builder, signature.args[2], args[2], args[3])
+        builder.store(builder.load(builder.bitcast(source, wide), align=1), builder.bitcast(target, wide), align=1)
+        return context.get_dummy_value()
+
+    return types.void(src, i, out, o), codegen
+
+
+@intrinsic
+def arguments_at(typingctx, address, kinds):
+    """The arguments of a kernel, a tuple of the types `kinds`, from the block at an address (see signature.py)."""
+    kinds = kinds.instance_type
 
     def codegen(context, builder, signature, args):
-        array = make_array(array_type)(context, builder)
-        element = context.get_data_type(array_type.dtype)
-        size = context.get_constant(types.intp, context.get_abi_sizeof(element))
-        data = builder.inttoptr(args[0], element.as_pointer())
-        populate_array(array, data=data, shape=[args[1]], strides=[size], itemsize=size, meminfo=None)
-        return array._getvalue()
+        return _read(context, builder, kinds, args[0])
 
-    return array_type(types.uint64, types.int64, kind), codegen
+    return kinds(types.uint64, types.TypeRef(kinds)), codegen
+
+
+def _read(context, builder, kinds, address):
+    """The fields of a record, or all arguments."""
+    block = builder.inttoptr(address, ir.IntType(64).as_pointer())
+    values, at = [], 0
+
+    def word():
+        nonlocal at
+        at += 1
+        return builder.load(builder.gep(block, [ir.Constant(ir.IntType(64), at - 1)]))
+
+    for kind in kinds:
+        if isinstance(kind, types.Array):
+            values.append(_array(context, builder, kind, word(), word()))
+        elif isinstance(kind, types.BaseTuple):
+            values.append(_read(context, builder, kind, word()))
+        else:
+            values.append(builder.bitcast(word(), context.get_value_type(kind)))
+    return context.make_tuple(builder, kinds, values)
+
+
+def _array(context, builder, kind, address, n):
+    """An array over `n` elements at an address, which somebody else owns."""
+    array = make_array(kind)(context, builder)
+    element = context.get_data_type(kind.dtype)
+    size = context.get_constant(types.intp, context.get_abi_sizeof(element))
+    data = builder.inttoptr(address, element.as_pointer())
+    populate_array(array, data=data, shape=[n], strides=[size], itemsize=size, meminfo=None)
+    return array._getvalue()

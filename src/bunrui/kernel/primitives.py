@@ -20,7 +20,9 @@ __all__ = [
     "ONE",
     "U64",
     "ZERO",
+    "copy16",
     "ctz",
+    "fold_ascii64",
     "fold_words64",
     "i64",
     "inline",
@@ -28,7 +30,9 @@ __all__ = [
     "nonzero64",
     "popcount",
     "prefetch",
+    "printable64",
     "u64",
+    "wide64",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -91,6 +95,28 @@ def fold_words64(src: Sequence[int], i: int, out: Any, o: int) -> int:
     chunk = bytes(src[i : i + 64])
     out[o : o + 64] = chunk.translate(_FOLD_WORDS)
     return sum(1 << j for j in range(64) if chunk[j] > 127) if not chunk.isascii() else 0
+
+
+def fold_ascii64(src: Sequence[int], i: int, out: Any, o: int) -> int:
+    """Copy 64 ASCII bytes in lower case; a bit for each that is a letter or a digit."""
+    chunk = bytes(src[i : i + 64]).lower()
+    out[o : o + 64] = chunk
+    return sum(1 << j for j in range(64) if chunk[j] < 128 and chr(chunk[j]).isalnum())
+
+
+def printable64(buffer: Sequence[int], i: int) -> int:
+    """A bit for each of 64 bytes of `buffer` from `i`: set for ASCII that is neither a control nor a space."""
+    return sum(1 << j for j in range(64) if 0x21 <= buffer[i + j] <= 0x7E)
+
+
+def wide64(buffer: Sequence[int], i: int) -> int:
+    """A bit for each of 64 bytes of `buffer` from `i`: set where the byte is not ASCII."""
+    return sum(1 << j for j in range(64) if buffer[i + j] > 127)
+
+
+def copy16(src: Sequence[int], i: int, out: Any, o: int) -> None:
+    """Copy 16 bytes."""
+    out[o : o + 16] = src[i : i + 16]
 
 
 _FOLD_WORDS = bytes(ord(chr(c).lower()) if c < 128 and (chr(c).isalnum() or c == 95) else 0 for c in range(256))

@@ -151,7 +151,7 @@ def _address(argument: Argument, array: Any) -> int:
 
 def _block(argument: Argument, value: Any) -> int:
     """The address of the block of a record, which is packed once."""
-    if type(value) is not argument.record:
+    if not isinstance(value, argument.record):
         raise TypeError(f"{argument.name} should be {argument.record}, not {type(value)}")
     known = value.__dict__.get("block")
     if known is None:
