@@ -5,6 +5,7 @@
     │   ├── EncodingError  bytes that are not valid UTF-8
     │   └── TableError     a row of a table that does not fit
     ├── LabelError         a label that is unknown, empty or of the wrong kind
+    │   └── LabelSetError  one label that would replace the several of a document
     ├── UnlearnError       something that was never learned, so cannot be taken back
     ├── DuplicateError     a text that was learned before, where each is to be learned once
     ├── MismatchError      counts of different analyzers, or models that cannot be joined
@@ -26,6 +27,7 @@ __all__ = [
     "DuplicateError",
     "EncodingError",
     "LabelError",
+    "LabelSetError",
     "MismatchError",
     "MissingExtraError",
     "NotLearnedError",
@@ -63,6 +65,10 @@ class TableError(DataError):
 
 class LabelError(BunruiError, ValueError):
     """A label that is unknown, empty or of the wrong kind."""
+
+
+class LabelSetError(LabelError):
+    """One label that would replace the several of a document."""
 
 
 class _DocumentError(BunruiError, ValueError):

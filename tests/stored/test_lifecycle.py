@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import bunrui
 from bunrui import StoredClassifier, TextClassifier
-from bunrui.errors import LabelError, OptionError, StoreError, UnlearnError
+from bunrui.errors import LabelError, LabelSetError, OptionError, StoreError, UnlearnError
 from bunrui.store.codec import Unpacker
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?"]
@@ -113,6 +113,16 @@ def test_relabel(path: str) -> None:
         clf.undo()
         clf.undo()
         expect(clf, ALL)
+
+
+def test_one_label_does_not_replace_several(path: str) -> None:
+    with learned(path) as clf:
+        clf.relabel(["new", "ad"], ids=["a"])
+        with pytest.raises(LabelSetError, match="a document has 2 labels, and one would replace them all"):
+            clf.relabel("ham", ids=["a"])
+        expect(clf, ALL | {TEXTS[0]: ["new", "ad"]})
+        clf.relabel(["ham"], ids=["a"])
+        expect(clf, ALL | {TEXTS[0]: "ham"})
 
 
 def test_relabel_by_text_where_only_digests_are_kept(path: str) -> None:

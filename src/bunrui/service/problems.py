@@ -25,6 +25,7 @@ from bunrui.errors import (
     BunruiError,
     DamagedError,
     DuplicateError,
+    LabelSetError,
     MismatchError,
     MissingExtraError,
     NotLearnedError,
@@ -46,6 +47,7 @@ KINDS = {
     "too-slow": (408, "The body takes too long"),
     "conflict": (409, "The classifier cannot do that as it is"),
     "changed-since": (409, "Something else was changed since"),
+    "several-labels": (409, "One label would replace several"),
     "too-large": (413, "Too much in one request"),
     "media-type": (415, "The type of the body does not fit"),
     "wrong-host": (421, "The service has another name"),
@@ -133,6 +135,8 @@ def problem_of(error: Exception, path: str) -> Problem:
             return Problem("missing", detail)
         case DamagedError():
             return Problem("internal", detail)
+        case LabelSetError():
+            return Problem("several-labels", detail)
         case StoreError():
             return _store_problem(error, detail)
         case BunruiError():

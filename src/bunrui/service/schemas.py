@@ -110,7 +110,13 @@ class Unlearn(_Chosen):
 class Relabel(_Chosen):
     """Documents that were learned, and what they are in truth."""
 
-    to: Annotated[str | list[str], Field(description="Their label from now on, or their labels.")]
+    to: Annotated[
+        str | list[str],
+        Field(
+            description="Their label from now on, or their labels. Documents that have several take a list only: one "
+            "label would replace them all (409)."
+        ),
+    ]
 
 
 class Undo(_Body):

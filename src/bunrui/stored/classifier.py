@@ -169,6 +169,9 @@ class StoredClassifier(TextClassifier):
 
         They are given by their texts, ids or digests; by texts also where the file keeps digests only.  A text that was
         learned twice changes both times.
+
+        Several labels of a document are replaced by a list such as `["ham"]`; a string raises `LabelSetError` then:
+        who gives one label may not know that there are others to lose.
         """
         if texts is not None and hasattr(texts, "to_pylist"):
             texts = texts.to_pylist()
@@ -179,8 +182,9 @@ class StoredClassifier(TextClassifier):
         self._need_log()
         names = [labels] if isinstance(labels, str) else list(labels)
         lifecycle.check_labels(names)
+        new_labels = lifecycle.one_for_one(labels) if isinstance(labels, str) else lambda _: names
         with self._file.writing("relabel", labels=names) as transaction:
-            lifecycle.change(self, transaction, choice, lambda _: names, known)
+            lifecycle.change(self, transaction, choice, new_labels, known)
             check_all()
         return transaction.n_docs
 
