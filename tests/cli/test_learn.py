@@ -33,6 +33,23 @@ def test_one(run) -> None:
     assert run("learn", "a.bunrui", "a.csv").err == "learned 1 document of 1 label into a.bunrui in T\n"
 
 
+def test_a_first_line_that_looks_like_a_row_is_told(run) -> None:
+    Path("a.csv").write_text("cheap pills,spam\nlunch at noon,ham\nwin money,spam\n")
+    assert run("learn", "a.bunrui", "a.csv") == (
+        1,
+        "",
+        "error: a.csv: there is no column 'text' and no column 'label', only 'cheap pills', 'spam': choose others with "
+        "--text and --label. The first line looks like a row: put a line with the names of the columns above it\n",
+    )
+    assert run("learn", "a.bunrui", "a.csv", "--text", "cheap pills", "--label", "spam") == (
+        0,
+        "",
+        "learned 2 documents of 2 labels into a.bunrui in T\n"
+        "warning: the first line of a.csv was taken for the names of its columns, but looks like a row: if it is one, "
+        "put a line with the names above it\n",
+    )
+
+
 def test_duplicates_are_told(run, mail: Path) -> None:
     assert run("learn", "mail.bunrui", "mail.csv").err == (
         "learned 4 documents of 2 labels into mail.bunrui in T\n"

@@ -43,6 +43,7 @@ def read(
     exclude: str | Iterable[str] | None = None,
     separator: str | None = None,
     columns: bool = False,
+    header: bool = True,
 ) -> Reader:
     """Read documents from files, folders and streams.
 
@@ -78,6 +79,9 @@ def read(
     columns : bool
         Read tables: the text of a document is the JSON object of all columns of a row but the label and the id.  Cells
         of CSV and TSV are numbers, strings, or null (nothing, `?`, `NA`, `N/A`, `null`, `None`, `NaN`).
+    header : bool
+        Whether CSV and TSV begin with a line of the names of the columns.  Without, they are called `"1"`, `"2"` and so
+        on.  `Reader.doubtful_headers` has the files where that line looks like a row.
 
     Returns
     -------
@@ -103,6 +107,9 @@ def read(
     [['one', 'two']]
     >>> [batch["text"].to_pylist() for batch in read(io.BytesIO(b"age,job,label\\n39,?,a\\n"), columns=True)]
     [['{"age":39,"job":null}']]
+    >>> rows = io.BytesIO(b"win money,spam\\nlunch?,ham\\n")
+    >>> [batch["text"].to_pylist() for batch in read(rows, format="csv", text="1", label="2", header=False)]
+    [['win money', 'lunch?']]
     """
     names = _names(text)
     if columns and names != ("text",):
@@ -135,6 +142,7 @@ def read(
         _names(exclude or ()),
         separator,
         columns,
+        header,
     )
     return Reader(found, options)
 
@@ -216,6 +224,11 @@ class Reader:
     def skipped(self) -> list[str]:
         """What was wrong with the first 20 of them."""
         return list(self._progress.skipped)
+
+    @property
+    def doubtful_headers(self) -> list[str]:
+        """Files whose first line was taken for the names of the columns so far in this pass, but looks like a row."""
+        return list(self._progress.doubtful_headers)
 
     @property
     def encodings(self) -> dict[str, int]:

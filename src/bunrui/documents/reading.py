@@ -34,6 +34,7 @@ class Options:
     exclude: tuple[str, ...] = ()
     separator: str | None = None
     columns: bool = False  # then `text` is empty, until the columns of a table are known
+    header: bool = True  # whether CSV and TSV begin with the names of the columns
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Progress:
     skipped: list[str] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
     encodings: Counter[str] = field(default_factory=Counter)  # files that were found not to be UTF-8
+    doubtful_headers: list[str] = field(default_factory=list)  # files whose names of columns look like a row
 
 
 @dataclass

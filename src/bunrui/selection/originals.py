@@ -94,6 +94,11 @@ class Originals:
         """How many files were not read as UTF-8 so far in this pass, by encoding."""
         return dict(self._progress.encodings)
 
+    @property
+    def doubtful_headers(self) -> list[str]:
+        """Files whose first line was taken for the names of the columns, but looks like a row."""
+        return list(self._progress.doubtful_headers)
+
     def schema(self) -> pa.Schema | None:
         """The columns of all files together; None where a file has no columns with types.
 
