@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -62,6 +63,7 @@ def test_columns_are_guessed(own: Server) -> None:
             {"subject": "無料の薬", "folder": "spam"},
             {"subject": "会議は正午", "folder": "ham"},
         ],
+        "header": True,
         "text": "subject",
         "label": "folder",
         "documents": 3,
@@ -101,6 +103,49 @@ def test_formats(own: Server, name: str, body: bytes, columns: Any, text: Any, l
     found = inspect(own, name, body).json()
     assert (found["columns"], found["text"], found["label"], found["labels"]) == (columns, text, label, labels)
     assert len(found["rows"]) == found["documents"]
+
+
+HEADLESS = b"cheap pills,spam\nlunch at noon,ham\nwin money,spam\n"
+
+
+def test_a_file_without_a_header_loses_no_row(own: Server) -> None:
+    found = inspect(own, "mails.csv", HEADLESS).json()
+    assert (found["header"], found["columns"], found["text"], found["label"]) == (False, ["1", "2"], "1", "2")
+    assert (found["documents"], found["labels"]) == (3, {"spam": 2, "ham": 1})
+    assert found["rows"][0] == {"1": "cheap pills", "2": "spam"}
+    named = inspect(own, "mails.csv", HEADLESS, header="true").json()
+    assert (named["header"], named["columns"], named["documents"]) == (True, ["cheap pills", "spam"], 2)
+    assert inspect(own, "mails.csv", CSV, header="false").json()["documents"] == 4
+    assert "no column '1'" in train(own, "mails.csv", HEADLESS, text="1", label="2")["problem"]["detail"]
+    job = train(own, "mails.csv", HEADLESS, text="1", label="2", header="false")
+    assert job["result"]["changed"] == 3
+    own.client.post("/v1/undo").raise_for_status()
+    assert inspect(own, "a.jsonl", JSONL).json()["header"] is None
+
+
+SORTED = [{"id": k, "title": f"title {k}", "body": f"words of number {k}", "kind": "ab"[k > 150]} for k in range(300)]
+TITLES = [{"topic": f"what nobody has ever said about {k}", "body": f"a text of several words {k}"} for k in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "label"),
+    [
+        ([{"text": "lunch"}, {"text": "noon"}], None),
+        ([{"title": "lunch", "text": "at noon"}, {"title": "win", "text": "a lot of money"}], None),
+        (SORTED, "kind"),
+        ([row | {"lang": "en"} for row in SORTED], None),
+        (TITLES, None),
+        ([row | {"topic": "ab"[k % 2]} for k, row in enumerate(TITLES)], "topic"),
+        ([row | {"class": row["topic"], "x": "ab"[k % 2]} for k, row in enumerate(TITLES)], "x"),
+    ],
+    ids=["one column", "two texts", "sorted", "two of one value", "sentences", "usual", "usual, but sentences"],
+)
+def test_texts_are_not_taken_for_labels(own: Server, rows: list[dict[str, Any]], label: str | None) -> None:
+    body = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    found = inspect(own, "a.jsonl", body).json()
+    assert (found["label"], found["documents"]) == (label, len(rows))
+    assert found["n_labels"] == (2 if label else 0)
+    assert inspect(own, "a.jsonl", body, label=found["columns"][0]).json()["label"] == found["columns"][0]
 
 
 def test_columns_that_are_given(own: Server) -> None:

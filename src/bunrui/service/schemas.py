@@ -268,8 +268,14 @@ class Inspected(BaseModel):
 
     columns: Annotated[list[str], Field(description="None where the format has no columns.")]
     rows: Annotated[list[dict[str, Any]], Field(description="The first ones; long cells are cut.")]
+    header: Annotated[
+        bool | None,
+        Field(description="Whether the first line was taken for the names of the columns; null if none can."),
+    ]
     text: Annotated[str | None, Field(description="The column that was taken for the text,")]
-    label: Annotated[str | None, Field(description="… and the one for the label.")]
+    label: Annotated[
+        str | None, Field(description="… and the one for the label; null if no column looks like labels: choose one.")
+    ]
     documents: int
     labels: Annotated[dict[str, int], Field(description="Documents by label, the most frequent ones first.")]
     n_labels: int

@@ -22,6 +22,7 @@ UPLOADS = ("/v1/inspect", "/v1/train")
 _INSPECTED = {
     "columns": ["text", "label"],
     "rows": [{"text": "cheap pills", "label": "spam"}],
+    "header": True,
     "text": "text",
     "label": "label",
     "documents": 2,
@@ -31,6 +32,8 @@ _INSPECTED = {
     "problems": [],
 }
 _WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "train", "state": "waiting", "progress": {"done": 0, "total": None}}
+
+_HEADER = "Whether the first line of CSV and TSV has the names of the columns"
 
 Name = Annotated[str, Query(min_length=1, max_length=255, description="Of the file: its suffix tells the format.")]
 Guessed = Annotated[str | None, Query(description="A column; guessed where it is not given.")]
@@ -46,9 +49,14 @@ def add_training(app: FastAPI, service: Service) -> None:
         **_described("Look into a file: its columns, its first rows, its labels", schemas.Inspected, _INSPECTED),
     )
     async def inspect(
-        request: Request, name: Name, text: Guessed = None, label: Guessed = None, encoding: Encoding = "utf-8"
+        request: Request,
+        name: Name,
+        text: Guessed = None,
+        label: Guessed = None,
+        encoding: Encoding = "utf-8",
+        header: Annotated[bool | None, Query(description=f"{_HEADER}; guessed where it is not given.")] = None,
     ) -> Response:
-        upload = _upload(service, request, name, encoding)
+        upload = _upload(service, request, name, encoding, header)
         return answer(await service.readers.run(upload.inspect, text, label))
 
     @app.post("/v1/train", **_described("Learn the documents of a file, all or none", schemas.Job, _WAITING, 202))
@@ -59,18 +67,19 @@ def add_training(app: FastAPI, service: Service) -> None:
         label: Column = None,
         encoding: Encoding = "utf-8",
         skip_bad: Annotated[bool, Query(description="Leave out rows that cannot be read.")] = False,
+        header: Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")] = True,
     ) -> Response:
-        upload = _upload(service, request, name, encoding)
+        upload = _upload(service, request, name, encoding, header)
         batches = upload.batches(text, label, skip_bad=skip_bad)
         job = Job("train", None, writes=True)
         service.jobs.start(job, lambda job: _learn(service, list(batches), job))
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
 
-def _upload(service: Service, request: Request, name: str, encoding: str) -> Upload:
+def _upload(service: Service, request: Request, name: str, encoding: str, header: bool | None) -> Upload:
     if len(request.query_params) < len(request.query_params.multi_items()):
         raise Problem("invalid", "an option comes twice in the address: give it once")
-    return Upload(request.scope["bunrui.body"], name, encoding, service.settings.limits.body)
+    return Upload(request.scope["bunrui.body"], name, encoding, service.settings.limits.body, header)
 
 
 def _learn(service: Service, batches: list[Any], job: Job) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +30,11 @@ _SHOWN = 5
 _LONGEST_CELL = 300
 _MOST_LABELS = 1000
 
+_LONGEST_LABEL = 100  # characters
+_SENTENCE = 30
+_SORTED = 20  # rows with the same label, where a file is sorted by labels
+_DELIMITED = ("csv", "tsv", "tab")
+
 _NO_COLUMN = "\0"
 _TEXTS = ("text", "texts", "body", "message", "content", "document", "sentence", "review", "本文", "文本", "본문")
 _LABELS = ("label", "labels", "class", "category", "categories", "topic", "topics", "tag", "tags", "target", "ラベル")
@@ -40,7 +46,8 @@ Row = dict[str, Any]
 class Upload:
     """A file by its bytes and its name, whose suffix tells the format.
 
-    Unpacked, it has at most `most_bytes`, or eight times as many as it came with.
+    Unpacked, it has at most `most_bytes`, or eight times as many as it came with.  `header` says whether the first line
+    of CSV and TSV has the names of the columns; None, to find out.
 
     Examples
     --------
@@ -55,26 +62,37 @@ class Upload:
     name: str
     encoding: str
     most_bytes: int
+    header: bool | None = True
 
     def inspect(self, text: str | None, label: str | None) -> dict[str, Any]:
-        """What is in the file, where these columns are text and label; those that are not given are guessed."""
+        """What is in the file, where these columns are text and label.
+
+        Those that are not given are guessed; the label stays None where no column looks like labels.
+        """
         self._check_growth()
+        header = self._has_header() if self.header is None else self.header
+        return replace(self, header=header)._inspect(text, label)
+
+    def _inspect(self, text: str | None, label: str | None) -> dict[str, Any]:
         columns, rows = self._table(label)
         if columns:
-            text = _guess(_TEXTS, columns, label, rows, _size) if text is None else text
-            label = _guess(_LABELS, columns, text, rows, _sameness) if label is None else label
-        reader = self._reader(text, label, skip_bad=True)
+            text = _guess_text(columns, label, rows) if text is None else text
+            label = _guess_label(columns, text, rows) if label is None else label
+        labelled = not columns or label is not None
+        reader = self._reader(text, label, skip_bad=True, labelled=labelled)
         labels: Counter[str] = Counter()
         n_docs = 0
         first: list[Row] = []
         for batch in self._limited(reader):
             first += batch.slice(0, max(0, _SHOWN - len(first))).to_pylist()
-            labels.update(_flat(batch["label"]))
+            if labelled:
+                labels.update(_flat(batch["label"]))
             n_docs += batch.num_rows
         return {
             "columns": columns,
             "rows": [_cut(row) for row in rows[:_SHOWN]]
             or [_cut({"text": row["text"], "label": row["label"]}) for row in first],
+            "header": self.header if self._format() in _DELIMITED else None,
             "text": text,
             "label": label,
             "documents": n_docs,
@@ -88,7 +106,17 @@ class Upload:
         """Batches of its documents."""
         return self._checked(self._reader(text, label, skip_bad=skip_bad))
 
-    def _reader(self, text: str | None, label: str | None, *, skip_bad: bool) -> documents.Reader:
+    def _has_header(self) -> bool:
+        """Whether the first line looks like the names of columns, and not like a row."""
+        if self._format() not in _DELIMITED:
+            return True
+        with self._reader("", "", skip_bad=True) as reader, suppress(DataError):
+            next(iter(reader), None)
+        return not reader.doubtful_headers
+
+    def _reader(
+        self, text: str | None, label: str | None, *, skip_bad: bool, labelled: bool = True
+    ) -> documents.Reader:
         return documents.read(
             self._stream(),
             text=text or "text",
@@ -96,7 +124,9 @@ class Upload:
             format=self._format(),
             encoding=self.encoding,
             skip_bad=skip_bad,
+            labelled=labelled,
             batch_bytes=_BATCH,
+            header=self.header is not False,
         )
 
     def _stream(self) -> Any:
@@ -168,6 +198,7 @@ class Upload:
             labelled=False,
             batch_bytes=_HEAD,
             columns=True,
+            header=self.header is not False,
         )
         with reader:
             for batch in reader:
@@ -178,23 +209,43 @@ class Upload:
             return reader.columns, []
 
 
-def _guess(names: Sequence[str], columns: list[str], taken: str | None, rows: list[Row], measure: Any) -> str:
-    """The column with one of the usual names; else the one that measures most."""
-    free = [name for name in columns if name != taken] or columns
-    known = {name.lower(): name for name in reversed(free)}
-    usual = next((known[name] for name in names if name in known), None)
-    return usual or max(free, key=lambda name: measure([row.get(name) for row in rows]))
+def _guess_text(columns: list[str], label: str | None, rows: list[Row]) -> str:
+    """The column with one of the usual names; else the one with most characters."""
+    free = [name for name in columns if name != label] or columns
+    return _usual(_TEXTS, free) or max(free, key=lambda name: sum(map(len, _strings(rows, name))))
 
 
-def _size(cells: list[Any]) -> float:
-    """Characters."""
-    return sum(len(cell) for cell in cells if isinstance(cell, str))
+def _guess_label(columns: list[str], text: str, rows: list[Row]) -> str | None:
+    """The column with one of the usual names; else the one whose cells come again most often.
+
+    Where each cell of the other columns is another one, as titles and numbers are, nobody can tell.  Where all cells
+    are the same, as in a file that is sorted by label, they are labels if no other column is like that.
+    """
+    free = [name for name in columns if name != text and not _are_texts(_strings(rows, name))]
+    if usual := _usual(_LABELS, free):
+        return usual
+    distinct = {name: {str(row[name]) for row in rows if row.get(name) is not None} for name in free}
+    repeating = [name for name in free if 1 < len(distinct[name]) <= len(rows) * 2 / 3]
+    same = [name for name in free if len(distinct[name]) == 1 and len(rows) >= _SORTED]
+    if repeating:
+        return min(repeating, key=lambda name: len(distinct[name]))
+    return same[0] if len(same) == 1 else None
 
 
-def _sameness(cells: list[Any]) -> float:
-    """Cells that are like another one; a column of one value says nothing."""
-    distinct = len({str(cell) for cell in cells if cell is not None})
-    return len(cells) - distinct if distinct > 1 else -1
+def _usual(names: Sequence[str], columns: list[str]) -> str | None:
+    known = {name.lower(): name for name in reversed(columns)}
+    return next((known[name] for name in names if name in known), None)
+
+
+def _strings(rows: list[Row], name: str) -> list[str]:
+    return [cell for row in rows if isinstance(cell := row.get(name), str)]
+
+
+def _are_texts(cells: list[str]) -> bool:
+    """Whether cells are too long for labels, or sentences of which none comes twice."""
+    n_chars = sum(map(len, cells))
+    is_each_once = len(set(cells)) == len(cells) > 1
+    return any(len(cell) > _LONGEST_LABEL for cell in cells) or (is_each_once and n_chars > _SENTENCE * len(cells))
 
 
 def _flat(labels: pa.Array) -> list[str]:
