@@ -231,6 +231,61 @@ def test_train_says_whether_the_first_line_is_a_document(tab: Tab) -> None:
     tab.server.client.post("/v1/undo").raise_for_status()
 
 
+def test_a_training_that_was_cancelled_too_late_is_told(tab: Tab) -> None:
+    before = n_documents(tab.server)
+    page = tab.open("train")
+    late = []
+
+    def be_late(route: Any) -> None:
+        if not late:
+            late.append(route)
+            page.get_by_role("button", name="Cancel").click()
+            while tab.server.client.get(route.request.url).json()["state"] != "done":
+                pass
+        route.continue_()
+
+    page.route("**/v1/jobs/*", be_late)
+    upload(tab, "mails.csv", table("csv", MAILS))
+    tab.view.get_by_role("button", name="Learn 12 documents").click()
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("Documents learned: 12.")
+    assert n_documents(tab.server) == before + 12
+    tab.view.get_by_role("button", name="Undo").click()
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("Documents taken back: 12.")
+
+
+def test_a_training_of_which_nothing_is_known_is_told(browser: Browser, news: Server) -> None:
+    tab = Tab(browser, news)
+    page = tab.open("train")
+    page.route("**/v1/train?*", lambda route: route.abort())
+    upload(tab, "mails.csv", table("csv", MAILS))
+    tab.view.get_by_role("button", name="Learn 12 documents").click()
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("It is not known whether the file was learned.")
+    assert tab.view.get_by_role("button", name="Learn 12 documents").count() == 0
+    tab.close("ERR_FAILED")
+
+
+DROP = """([place, names]) => {
+    const data = new DataTransfer();
+    for (const name of names) data.items.add(new File(["text,label\\nlunch,ham\\n"], name));
+    const drop = new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+    document.querySelector(place).dispatchEvent(drop);
+    return drop.defaultPrevented;
+}"""
+
+
+def test_no_file_is_left_out_silently(browser: Browser, news: Server) -> None:
+    """Several that are dropped are refused, and one beside its place does not replace the page."""
+    tab = Tab(browser, news)
+    page = tab.open("train")
+    assert page.evaluate(DROP, [".drop.large", ["a.csv", "b.csv"]])
+    EXPECTED(page.locator("#alert")).to_contain_text("Drop one file at a time.")
+    assert page.evaluate(DROP, ["header", ["a.csv"]])
+    page.evaluate(DROP, [".drop.large", ["b.csv"]])
+    EXPECTED(tab.view.locator(".inspected h3").first).to_have_text("b.csv")
+    EXPECTED(page.locator("#alert")).to_be_empty()
+    tab.close("Drop one file")
+
+
 def test_train_leaves_bad_rows_out_when_told_so(tab: Tab) -> None:
     tab.open("train")
     upload(tab, "mails.csv", table("csv", [*MAILS, {"date": "", "subject": "nobody knows", "folder": ""}]))
@@ -293,6 +348,7 @@ def test_correct_what_was_learned_before(tab: Tab) -> None:
     page.get_by_label("another label").fill("space")
     page.get_by_role("button", name="Learn").click()
     EXPECTED(page.locator(".change")).to_contain_text("now its label is space.")
+    EXPECTED(page.locator(".change")).to_contain_text("No other document has the label space")
     assert n_documents(tab.server) == before
     change = last_change(tab.server)
     assert (change["kind"], change["number"]) == ("relabel", number + 1)

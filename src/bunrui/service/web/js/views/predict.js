@@ -172,10 +172,11 @@ export function create() {
 
   const fix = alone(async (label) => {
     const was = found;
+    const isNew = !labels().includes(label);
     const { digest } = isOpened() ? opened : { digest: null };
     const done = await (digest ? relabel(digest, label) : correct(was.text, label));
     const changed = done.kind === "learn" ? "predict.learned" : "predict.relabelled";
-    await tellChange(done.transaction === null ? "predict.known" : changed, label, was, done);
+    await tellChange(done.transaction === null ? "predict.known" : changed, label, was, done, isNew);
   });
 
   const takeBack = alone(async (done) => {
@@ -185,10 +186,11 @@ export function create() {
   });
 
   /** Say what was changed, and what that did; there is nothing to compare where the text was edited meanwhile. */
-  async function tellChange(key, label, was, done) {
+  async function tellChange(key, label, was, done, isNew = false) {
     before = was.text === written() ? was.probabilities : null;
     await run();
     const lines = [[key, { label: visible(label) }]];
+    if (isNew) lines.push(["predict.new", { label: visible(label) }]);
     if (before && found) {
       const [then, now] = [was, found].map((one) => [visible(one.label), percent(one.probabilities[one.label])]);
       lines.push(["predict.moved", { was: then[0], before: then[1], now: now[0], after: now[1] }]);

@@ -1,6 +1,6 @@
 // Train: a file, what is in it, and learning it.
 
-import { address, ask, work } from "../api.js";
+import { Problem, address, ask, work } from "../api.js";
 import { bars } from "../bars.js";
 import { noted, undo } from "../changes.js";
 import { data, h, replace } from "../dom.js";
@@ -188,7 +188,16 @@ export function create() {
   const train = alone(async (skip_bad) => {
     const { text, label, header } = seen;
     const options = { name: file.name, text, label, header, encoding: encoding.value, skip_bad };
-    const done = await withProgress(running, (more) => work(address("/v1/train", options), { file, ...more }));
+    const done = await withProgress(running, (more) => work(address("/v1/train", options), { file, ...more })).catch(
+      (error) => {
+        // Whoever presses the button again could learn the file twice.
+        if (error instanceof Problem && error.kind === "unreachable") {
+          replace(about);
+          replace(outcome, h("p", { class: "warning", t: "train.unknown" }));
+        }
+        throw error;
+      },
+    );
     replace(about);
     tell("train.learned", await noted("train", done));
     return done;
