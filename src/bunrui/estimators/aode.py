@@ -64,9 +64,9 @@ class AODE(CountingClassifier):
 
     Notes
     -----
-    A missing value (None, NaN, and what pandas has for them) is skipped as parent and as child.  A value that was never
-    seen is no parent, and as a child has the smoothed probability of 0 rows, 1 / (F(y, x_i) + v_j); in a column that
-    never had a value it says nothing.  Values are equal where Python has them equal: 1, 1.0 and True are one value, "1"
+    A missing value (None, NaN, and what pandas has for them) is skipped as parent and as child, and its row counts in no
+    probability of that column.  A value that was never seen is no parent, and as a child has the smoothed probability
+    of 0 rows, 1 / (K_j(y, x_i) + v_j); in a column that never had a value it says nothing.  Values are equal where Python has them equal: 1, 1.0 and True are one value, "1"
     is another.
 
     Presence of words: a sparse matrix is read as 0 and 1, be its counts what they may.  Absence is a value like any
