@@ -44,7 +44,7 @@ class AODE(CountingClassifier):
     ----------
     m : float
         A value is a parent if at least so many rows have it; where none is, naive Bayes answers.  30 in the article, 1
-        in Weka.  On 67 tables they are alike (m=1 better on 25, m=30 on 19: benchmarks/aode.py); 1, since with 30 a
+        in Weka.  On 67 tables they are alike (m=1 better on 23, m=30 on 17: benchmarks/aode.py); 1, since with 30 a
         small table has naive Bayes throughout.
     discretise : bool or list of columns
         Which columns are cut by Fayyad and Irani's minimum description length (`bunrui.estimators.mdl`): True, those
@@ -64,10 +64,10 @@ class AODE(CountingClassifier):
 
     Notes
     -----
-    A missing value (None, NaN, and what pandas has for them) is skipped as parent and as child, and its row counts in no
-    probability of that column.  A value that was never seen is no parent, and as a child has the smoothed probability
-    of 0 rows, 1 / (K_j(y, x_i) + v_j); in a column that never had a value it says nothing.  Values are equal where Python has them equal: 1, 1.0 and True are one value, "1"
-    is another.
+    A missing value (None, NaN, and what pandas has for them) is skipped as parent and as child, and its row counts in
+    no probability of that column.  A value that was never seen is no parent, and as a child has the smoothed
+    probability of 0 rows, 1 / (K_j(y, x_i) + v_j); in a column that never had a value it says nothing.  Values are
+    equal where Python has them equal: 1, 1.0 and True are one value, "1" is another.
 
     Presence of words: a sparse matrix is read as 0 and 1, be its counts what they may.  Absence is a value like any
     other, so that absent words are children and parents: P(x_j | y, x_i) is a distribution over both, and what a class

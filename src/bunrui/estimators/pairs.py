@@ -223,7 +223,8 @@ def presence_of(X: Any) -> Any:
         X = canonical(X)
         if X.dtype.kind == "f" and np.isnan(X.data).any():
             raise DataError("a sparse matrix is read as presence and should have no NaN: give an array")
-        ones = sparse.csr_array(((X.data != 0).astype(np.int64), X.indices, X.indptr), shape=X.shape)
+        # A copy: the places may be the caller's.
+        ones = sparse.csr_array(((X.data != 0).astype(np.int64), X.indices, X.indptr), shape=X.shape, copy=True)
         ones.eliminate_zeros()
         return ones
     if X.shape[1] < _MANY or X.dtype.kind not in "biu" or not len(X) or X.min() < 0 or X.max() > 1:
