@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.errors import OptionError
 from bunrui.kernel.aode import PairTable
 from bunrui.kernel.logs import log
 
-__all__ = ["aode", "beyond"]
+__all__ = ["aode", "beyond", "check_rows"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -95,3 +96,9 @@ def beyond(table: PairTable, sizes: Integers, usual: Integers, other: Integers) 
         (bayes[other] - bayes[usual]).reshape(-1),
         table.defaults,
     )
+
+
+def check_rows(m: Any) -> None:
+    """Refuse an m that is no number of rows."""
+    if isinstance(m, bool) or not isinstance(m, (int, float, np.number)) or not 0 < m < np.inf:
+        raise OptionError(f"m should be a number of rows, above 0, not {m!r}")
