@@ -147,7 +147,7 @@ def test_what_a_parent_says_of_a_column_is_a_distribution(data: Any) -> None:
     learned = pairs.count_values(objects(X), encode(np.array(y)), np.ones(len(y)), (None,) * len(X[0]))
     n_values, n_classes = len(learned.cells), len(learned.classes)
     table = aode(learned.cells, learned.sizes, np.zeros(n_classes))
-    shares = np.exp(table.weights.reshape(n_values, -1, n_classes))
+    shares = np.exp(table.weights.reshape(n_values, n_values + len(learned.sizes), n_classes))
     for start, end in pairwise(learned.offsets.tolist()):
         if end > start:
             np.testing.assert_allclose(shares[:, start:end].sum(axis=1), 1.0, rtol=1e-12)
