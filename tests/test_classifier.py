@@ -221,6 +221,7 @@ def test_params() -> None:
         "max_features": ("chi2", 10),
         "class_norm": False,
         "against_rest": True,
+        "m": 1,
     }
     clf = TextClassifier(**options)
     assert clf.get_params() == options
@@ -298,7 +299,7 @@ def test_options_that_make_no_sense(case: str, clf: TextClassifier) -> None:
 
 
 def test_options_that_do_not_exist(clf: TextClassifier) -> None:
-    known = "model, analyzer, smoothing, alpha, prior, unseen, min_df, max_features, class_norm, against_rest"
+    known = "model, analyzer, smoothing, alpha, prior, unseen, min_df, max_features, class_norm, against_rest, m"
     with pytest.raises(OptionError, match=f"^there is no option 'lambda_': choose among {known}$"):
         clf.set_params(alpha=2.0, lambda_=1)
     assert clf.alpha is None

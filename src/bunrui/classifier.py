@@ -38,7 +38,7 @@ class TextClassifier(Answering):
         `multinomial`, `binary`, `mixed`, `bernoulli`, `complement`, `wcnb` or `binary-complement`.  Any time later,
         `with_model` answers as another one.  `twcnb`, `nbsvm`, `arow` and `aode` are trained from documents: a
         classifier that is made with one of them keeps what it learns, and trains when it next answers; so does
-        `columns`, which goes with the analyzer of that name.
+        `columns`, which goes with the analyzer of that name.  With that analyzer, `aode` reads columns too.
     analyzer : str, AnalyzerSpec or function
         How text becomes features: `universal` (any script, no dictionary), `words`, `ja`, `zh`, `ko`, a spec with
         options, or a function from text to tokens.  `columns` is for tables: each text is a row, a JSON object in a
@@ -60,6 +60,8 @@ class TextClassifier(Answering):
         `binary` and `mixed`.
     against_rest : bool
         Whether a class is scored against all that is not of it; for these and `bernoulli`.
+    m : float
+        For `aode`: a value is a parent if at least so many documents have it.
 
     Examples
     --------
@@ -246,7 +248,7 @@ class TextClassifier(Answering):
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
-        options = without_alpha(options) | ({"model": model} if model else {})
+        options = changes(options | ({"model": model} if model else {}))
         other = TextClassifier(**(self.get_params() | options))
         other._memory, other._numbers, other.calibration = self._memory, self._numbers, self.calibration
         return other
@@ -346,9 +348,15 @@ class TextClassifier(Answering):
         )
 
 
-def without_alpha(options: dict[str, Any]) -> dict[str, Any]:
-    """Options to change; who asks for `mle` does not mean the alpha that another smoothing had."""
-    return {"alpha": None} | options if options.get("smoothing") == "mle" else options
+def changes(options: dict[str, Any]) -> dict[str, Any]:
+    """Options to change, and those that change with them.
+
+    Who asks for `mle` does not mean the alpha that another smoothing had, nor who asks for another model the m of
+    `aode`.
+    """
+    alpha = {"alpha": None} if options.get("smoothing") == "mle" else {}
+    m = {"m": 1} if options.get("model", "aode") != "aode" else {}
+    return alpha | m | options
 
 
 def thresholds_of(classes: Sequence[str], threshold: float | Mapping[str, float]) -> Floats:

@@ -20,7 +20,7 @@ from bunrui.kernel.workspace import release
 from bunrui.models import DEFAULT_MODEL, MODELS, Model
 from bunrui.models.base import log_prior, smoothing_of
 from bunrui.models.view import select
-from bunrui.trained.names import TRAINED, TRAINED_ALPHA, check_options, is_trained
+from bunrui.trained.names import TRAINED, TRAINED_ALPHA, check_m, check_options, is_trained
 
 if TYPE_CHECKING:
     from bunrui.trained.kept import Kept
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "Labels", "Learner", "Memory", "Texts", "n_docs_of"]
 
 # How counts are read, besides the model: may change at any time.
-SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "class_norm", "against_rest")
+SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "class_norm", "against_rest", "m")
 
 Texts = Any
 Labels = Any
@@ -65,6 +65,7 @@ class Learner:
         max_features: int | tuple[str, int] | None = None,
         class_norm: bool = False,
         against_rest: bool = False,
+        m: float = 1,
     ) -> None:
         self.model = model
         self.analyzer = analyzer
@@ -76,6 +77,7 @@ class Learner:
         self.max_features = max_features
         self.class_norm = class_norm
         self.against_rest = against_rest
+        self.m = m
         self._reset()
 
     def _reset(self) -> None:
@@ -92,6 +94,7 @@ class Learner:
             usual = TRAINED_ALPHA.get(self.model, 1.0)
         else:
             self._counting_model().check_options(**self._variants())
+            check_m(self.model, self.m)
             usual = self._counting_model().default_alpha(class_norm=bool(self.class_norm))
         self._smoothing = smoothing_of(self.smoothing, self.alpha, usual)
         log_prior(Counts(), self.prior)

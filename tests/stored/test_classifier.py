@@ -85,12 +85,26 @@ def test_options_are_kept(path: str) -> None:
         "max_features": ("chi2", 7),
         "class_norm": True,
         "against_rest": False,
+        "m": 1,
     }
     with learned(path, **options):
         pass
     with bunrui.open(path) as clf:
         assert clf.get_params() == options
         assert np.array_equal(clf.scores(QUERIES), in_memory(**options).scores(QUERIES))
+
+
+def test_m_is_kept(path: str) -> None:
+    with learned(path) as clf:
+        clf.configure(model="aode", m=3)
+    with bunrui.open(path) as clf:
+        assert (clf.model, clf.m) == ("aode", 3)
+        assert clf.with_model("binary").m == 1
+        clf.configure(model="binary")
+    with bunrui.open(path) as clf:
+        assert (clf.model, clf.m) == ("binary", 1)
+        with pytest.raises(OptionError, match="m is for aode, and binary has none"):
+            clf.configure(m=3)
 
 
 def test_configure_changes_the_file(path: str) -> None:

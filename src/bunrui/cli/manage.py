@@ -133,6 +133,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("min-df", str(known["min_df"])),
         ("max-features", "all" if max_features is None else str(max_features)),
         *((name.replace("_", "-"), "yes") for name in ("class_norm", "against_rest") if known[name]),
+        *([("m", f"{known['m']:g}")] if known["model"] == "aode" else []),
         *_calibration(known["calibration"]),
         ("keeps", known["keep"]),
         ("size", size(known["size"])),

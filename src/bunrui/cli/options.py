@@ -263,7 +263,7 @@ class Model:
             "--model",
             metavar="NAME",
             help="binary-complement (the default), complement, wcnb, multinomial, binary, mixed or bernoulli; "
-            "twcnb, nbsvm, arow and aode are trained from the texts that FILE keeps; columns is for tables.",
+            "twcnb, nbsvm, arow and aode are trained from the texts that FILE keeps; columns and aode are for tables.",
         ),
     ] = None
     smoothing: Annotated[
@@ -311,6 +311,10 @@ class Model:
             "--against-rest/--no-against-rest",
             help="Score a class against all that is not of it, for multinomial, binary, mixed and bernoulli.",
         ),
+    ] = None
+    m: Annotated[
+        float | None,
+        _modelling("--m", metavar="NUMBER", help="For aode: a value that so many documents have can be a parent (1)."),
     ] = None
 
     def given(self) -> dict[str, Any]:

@@ -97,6 +97,11 @@ class GaussianNB(CountingClassifier):
             raise OptionError(f"var_smoothing should be a number, 0 or more, not {value!r}")
         self._log_prior(learned)
 
+    def _log_prior(self, learned: ClassMoments) -> Floats:
+        if self.priors is not None and not np.isclose(np.sum(self.priors), 1.0):
+            raise OptionError(f"priors should sum to 1, not to {np.sum(self.priors):g}: divide them by their sum")
+        return super()._log_prior(learned)
+
     def _normals(self) -> tuple[Normals, float]:
         memo, share = self._learned.memo, float(self.var_smoothing)
         kept = memo.get("normals")

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
-from bunrui.classifier import TextClassifier, without_alpha
+from bunrui.classifier import TextClassifier, changes
 from bunrui.counts import Counts
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
@@ -52,7 +52,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 # Options that the pass knows; any other that is on needs a model fitted anew.
-_KNOWN = {"model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df"}
+_KNOWN = {"model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df", "m"}
 
 _MOST_PRIORS = 1 << 22  # label sets × classes: those of more are made block by block, and 6,000 labels have 36 million
 
@@ -170,7 +170,7 @@ class Corpus:
         if "analyzer" in options:
             raise OptionError("another analyzer has other features: make a new corpus of the texts")
         named = {"model": model} if model else {}
-        clf = TextClassifier(**(self._options | without_alpha(options) | named))
+        clf = TextClassifier(**(self._options | changes(options | named)))
         if clf.model not in MODELS:
             raise OptionError(
                 f"{clf.model} is trained from documents, and would be trained {self.counts.n_docs:,} times: use "

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from bunrui.calibration import Calibration
-from bunrui.classifier import TextClassifier, without_alpha
+from bunrui.classifier import TextClassifier, changes
 from bunrui.errors import OptionError, StoreError
 from bunrui.learner import Labels, Learner, Texts
 from bunrui.prediction import Reader
@@ -311,7 +311,7 @@ class StoredClassifier(TextClassifier):
         for name in options:
             if name not in known:
                 raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
-        checked = TextClassifier(**(known | without_alpha(options)))
+        checked = TextClassifier(**(known | changes(options)))
         check_keeps(checked.model, self.keep, self.path)
         self._file.configure(settings_of(checked))
         super().set_params(**checked.get_params())

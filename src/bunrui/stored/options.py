@@ -30,7 +30,7 @@ __all__ = [
 # Transactions that leave the documents as they are.
 _NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
 
-_NEW = {"class_norm": False, "against_rest": False}  # which files from before do not have
+_NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
 
 
 def settings_of(classifier: TextClassifier) -> dict[str, Any]:
