@@ -22,11 +22,12 @@ import pyarrow as pa
 
 from bunrui.errors import DamagedError
 
-__all__ = ["Unpacker", "pack", "pack_json", "pack_numbers"]
+__all__ = ["HEAD_SIZE", "Unpacker", "pack", "pack_json", "pack_numbers", "size_of"]
 
 Integers = npt.NDArray[np.int64]
 
 _HEAD = struct.Struct("<BIQ")
+HEAD_SIZE = _HEAD.size
 _PLAIN, _ZSTD = 0, 1
 _WORTH_PACKING = 64
 _LEVEL = 1  # IMDB: .42 of the text, where level 3 has .37 and takes a third longer; counting takes a third of either
@@ -62,6 +63,11 @@ def pack_numbers(numbers: Any) -> bytes:
     return pack(np.concatenate(planes).data if planes else b"")
 
 
+def size_of(head: bytes) -> int:
+    """How long the content of a blob says it is, by its first bytes."""
+    return int(_HEAD.unpack(head)[2])
+
+
 class Unpacker:
     """Blobs → what was packed, as long as they do not claim more memory than there can be in an honest file.
 
@@ -79,6 +85,8 @@ class Unpacker:
 
     def damaged(self, what: str) -> DamagedError:
         """The error to raise for something that does not fit."""
+        # On one line: a reason may be quoted from the file, or be the message of another library.
+        what = " ".join(what.split())
         return DamagedError(f"{self.name} is damaged: {what}. Take a copy from a backup, or learn the documents again")
 
     def check_whole(self, *numbers: Any) -> None:
