@@ -39,7 +39,8 @@ def label(k: int) -> str:
 
 def learn(clf: StoredClassifier, *numbers: int) -> None:
     for k in numbers:
-        clf.learn([text(k)], [label(k)], ids=[str(k)])
+        source = None if k % 4 > 1 else f"{'ab'[k % 4]}.csv"
+        clf.learn([text(k)], [label(k)], ids=[str(k)], sources=[source])
 
 
 def n_blocks(clf: StoredClassifier) -> int:
@@ -93,6 +94,10 @@ def test_blocks_are_joined_on_the_way(path: str) -> None:
     with bunrui.open(path) as clf:
         learn(clf, *range(300))
         assert n_blocks(clf) <= FOLD + 2
+        first = clf._file.store.log.block(1)
+        assert first.n_docs > FOLD and len(first.label_sets) == 3 and first.sources == ["a.csv", "b.csv"]
+        sources = [document.source for document in clf.documents()]
+        assert sources == [None if k % 4 > 1 else "ab"[k % 4] + ".csv" for k in range(300)]
         assert clf.check().is_right
         assert [document.id for document in clf.documents()] == [str(k) for k in range(300)]
     expected = TextClassifier().learn([text(k) for k in range(300)], [label(k) for k in range(300)])

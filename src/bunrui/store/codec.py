@@ -109,7 +109,7 @@ class Unpacker:
             raise self.damaged("a block of data has a wrong header")
         if most is not None and size > most:
             raise self.damaged("a block of data is longer than it should be")
-        self._charge(size)
+        self.charge(size)
         if method == _ZSTD:
             try:
                 body = memoryview(_zstd().decompress(body, size, asbytes=True))
@@ -119,7 +119,8 @@ class Unpacker:
             raise self.damaged("a block of data does not match its checksum")
         return body
 
-    def _charge(self, n_bytes: int) -> None:
+    def charge(self, n_bytes: int) -> None:
+        """Memory that goes with what is unpacked."""
         if n_bytes > self._left:
             raise self.damaged("its blocks claim to hold far more than the size of the file allows")
         self._left -= n_bytes
@@ -136,7 +137,7 @@ class Unpacker:
         if rest or n_planes > _MOST_PLANES:
             raise self.damaged("a list of numbers has another length than it should")
         planes = np.frombuffer(content, np.uint8).reshape(n_planes, n)
-        self._charge(8 * n)
+        self.charge(8 * n)
         out = planes[0].astype(np.int64) if n_planes else np.zeros(n, np.int64)
         for k, plane in enumerate(planes[1:], 1):
             places = np.flatnonzero(plane)
@@ -148,7 +149,7 @@ class Unpacker:
     def json(self, blob: Any) -> Any:
         """Lists, strings and numbers."""
         content = bytes(self.unpack(blob, self._left // _JSON_TIMES))
-        self._charge(_JSON_TIMES * len(content))
+        self.charge(_JSON_TIMES * len(content))
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:

@@ -20,7 +20,7 @@ from bunrui.store.trouble import explained
 __all__ = ["compact", "join", "wipe"]
 
 # How full blocks are when they are joined on the way: to change one document, all of its block is read, which takes
-# 1 ms for 4,096 documents and 17 for a full one.
+# 0.9 ms for 4,096 short documents, and 5.6 for 32,768.
 _ON_THE_WAY = 1 / 16
 
 
@@ -174,23 +174,23 @@ def _size(blocks: Sequence[tuple[int, Block]]) -> float:
 
 def _joined(blocks: Sequence[Block]) -> Block:
     """One block of the documents of several."""
-    label_sets: list[list[int]] = []
-    sources: list[str] = []
+    label_sets: dict[tuple[int, ...], int] = {}  # each once, and its code
+    sources: dict[str, int] = {}
     codes, source_codes = [], []
     for block in (each.tidy() for each in blocks):
-        codes.append(block.codes + len(label_sets))
-        source_codes.append(np.where(block.source_codes > 0, block.source_codes + len(sources), 0))
-        label_sets += block.label_sets
-        sources += block.sources
+        sets = [label_sets.setdefault(tuple(labels), len(label_sets)) for labels in block.label_sets]
+        codes.append(np.array(sets, np.int64)[block.codes])
+        places = [0, *(sources.setdefault(source, len(sources) + 1) for source in block.sources)]
+        source_codes.append(np.array(places, np.int64)[block.source_codes])
     sizes = [block.sizes for block in blocks if block.sizes is not None]
     named = any(block.ids is not None for block in blocks)
     return Block(
         times=np.concatenate([block.times for block in blocks]),
         digests=np.concatenate([block.digests for block in blocks]),
-        label_sets=label_sets,
+        label_sets=[list(labels) for labels in label_sets],
         codes=np.concatenate(codes),
         ids=[name for block in blocks for name in (block.ids or [None] * block.n_docs)] if named else None,
-        sources=sources,
+        sources=list(sources),
         source_codes=np.concatenate(source_codes),
         sizes=np.concatenate(sizes) if sizes else None,
         text=b"".join(block.text for block in blocks),

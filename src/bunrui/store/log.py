@@ -22,6 +22,7 @@ _UNREAD: dict[str, Any] = {"sizes": b"", "text": b""}
 _HEADING = [name for name in Row._fields if name not in _UNREAD]
 _NONE = np.empty(0, np.int64)
 
+_INDEXED = 64  # bytes of a document in an index, while it is made
 _FEW = 4096  # documents that an index takes in one by one; for more there is a new one
 
 
@@ -179,6 +180,7 @@ class Log:
         for number, n, blob in self._rows(f"SELECT block, n_docs, {by} FROM documents WHERE block > {after:d}"):
             unpacker = Unpacker(self._store.path, budget)
             unpacker.check_whole(n)
+            unpacker.charge(_INDEXED * n)
             places = _alive(n, gone[number], unpacker) if number in gone else np.arange(n)
             if by == "digests":
                 digests = unpacker.unpack(blob, n * DIGEST.itemsize)
