@@ -32,6 +32,7 @@ from bunrui.errors import (
     UnlearnError,
 )
 from bunrui.models import MODELS
+from tests.store.probing import reseal
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "🙂 free pills"]
 LABELS = ["spam", "ham", "spam", "ham", "spam"]
@@ -198,7 +199,7 @@ def test_info(path: str) -> None:
     assert info["documents"] == 5
     assert info["labels"] == {"ham": 2, "spam": 3}
     assert info["features"] == in_memory().counts.n_features
-    assert (info["model"], info["alpha"], info["keep"], info["format"]) == ("binary-complement", 0.3, "text", 1)
+    assert (info["model"], info["alpha"], info["keep"], info["format"]) == ("binary-complement", 0.3, "text", 2)
     assert info["analyzer"]["name"] == "universal"
     assert info["size"] > 4096
     assert info["created"] < info["changed"]
@@ -636,7 +637,7 @@ def test_a_newer_format(path: str) -> None:
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(StoreError, match="has format 99, this bunrui knows 1 to 1: install a newer bunrui"):
+    with pytest.raises(StoreError, match="has format 99, this bunrui knows 1 to 2: install a newer bunrui"):
         bunrui.open(path)
 
 
@@ -646,6 +647,7 @@ def test_another_fingerprint(path: str) -> None:
     db.execute("UPDATE meta SET value = '\"other\"' WHERE key = 'fingerprint'")
     db.commit()
     db.close()
+    reseal(path)
     with pytest.raises(MismatchError, match="was made where the analyzer gave other features"):
         bunrui.open(path)
 

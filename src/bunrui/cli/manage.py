@@ -47,9 +47,9 @@ def merge(
         opened = [stack.enter_context(closing(stored.open(other, read_only=True))) for other in others]
         is_new = not os.path.lexists(file)
         with uninterrupted(), _alike(file, opened) if is_new else closing(stored.open(file)) as target:
-            before = len(target.history())
+            before = target.last_change
             left_out = add(target, opened, unique=unique)
-            known, changes = target.info(), target.history()[before:]
+            known, changes = target.info(), target.history(after=before)
     documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
     n_added = len(others) - len(left_out)
     done = f"merged {counted(n_added, 'file')} into {file}" if n_added else f"nothing new for {file}"

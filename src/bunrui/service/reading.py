@@ -17,6 +17,7 @@ from bunrui.service.gate import Endpoint
 from bunrui.service.openapi import described
 from bunrui.service.security import ARROW, JSON
 from bunrui.service.served import version
+from bunrui.store import Entry
 
 __all__ = ["add_reading"]
 
@@ -157,15 +158,26 @@ def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
 
     @app.get(
         "/v1/log",
-        **described("Everything that was done to the classifier", schemas.Log, {"changes": [_CHANGE]}, statuses=(422,)),
+        **described(
+            "Everything that was done to the classifier",
+            schemas.Log,
+            {"changes": [_CHANGE], "next": None},
+            statuses=(422,),
+        ),
     )
     async def log(
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         before: Annotated[int | None, Query(ge=1, description="Only changes before this number.")] = None,
+        after: Annotated[int | None, Query(ge=0, description="Only changes after this number.")] = None,
     ) -> Response:
-        entries = await service.writer.run(served.classifier.history)
-        wanted = [entry for entry in entries if before is None or entry.number < before]
-        return answer({"changes": [entry._asdict() for entry in reversed(wanted[-limit:])]})
+        def work() -> list[Entry]:
+            return served.classifier.history(before=before, after=after, limit=limit + 1)
+
+        found = await service.writer.run(work)
+        page = found[-limit:]
+        has_more = len(found) > limit
+        changes = [entry._asdict() for entry in reversed(page)]
+        return answer({"changes": changes, "next": page[0].number if has_more else None})
 
     return {"/v1/predict": predict}
 

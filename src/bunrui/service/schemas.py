@@ -261,6 +261,7 @@ class Log(BaseModel):
     """Changes, the last one first."""
 
     changes: list[Change]
+    next: Annotated[int | None, Field(description="There are more: they are before this number.")]
 
 
 class Inspected(BaseModel):

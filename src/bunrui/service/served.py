@@ -171,7 +171,7 @@ class Served:
         return {"undone": kind, "changed": n_docs, "documents": self.classifier.counts.n_docs}
 
     def _check_last(self, transaction: int) -> None:
-        last = next((entry for entry in reversed(self.classifier.history()) if entry.undone is None), None)
+        last = self.classifier.last_standing()
         if last is None or last.number != transaction:
             raise Problem("changed-since", f"transaction {transaction} is not the last change: /v1/log lists them")
 

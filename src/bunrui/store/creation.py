@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 
 from bunrui.errors import StoreError
-from bunrui.store.schema import APPLICATION_ID, connect, migrate
+from bunrui.store.schema import APPLICATION_ID, connect, migrate, seal
 
 __all__ = ["new_file", "unpublished"]
 
@@ -120,4 +120,5 @@ def new_file(path: str, name: str, meta: Mapping[str, str]) -> None:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute("PRAGMA journal_mode = WAL")
         migrate(db, 0)
-        db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        db.executemany("INSERT INTO meta (key, value) VALUES (?, ?)", meta.items())
+        seal(db, "meta")

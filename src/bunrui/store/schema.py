@@ -9,6 +9,10 @@
                   which stands for all transactions up to its own
     cells         the parts of a delta
 
+Blobs carry checksums of their own (`codec.py`).  Since format 2 the rows of the small tables carry one over all of
+their values.  `documents` and `cells` do not: their numbers have to fit their blobs, and a value behind a long text
+cannot be read without it.
+
 Changes of the schema are numbered and append-only: `MIGRATIONS[n]` takes a file from format n to n + 1.
 """
 
@@ -16,12 +20,25 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import zlib
 from contextlib import closing
+from typing import Any
 from urllib.parse import quote
 
 from bunrui.errors import DamagedError, StoreError
 
-__all__ = ["APPLICATION_ID", "FORMAT", "MIGRATIONS", "connect", "is_frozen", "migrate", "version_of"]
+__all__ = [
+    "APPLICATION_ID",
+    "FORMAT",
+    "SEALED",
+    "SEALED_SINCE",
+    "connect",
+    "is_frozen",
+    "is_whole",
+    "migrate",
+    "seal",
+    "version_of",
+]
 
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
 APPLICATION_ID = 0x6275_6E72  # "bunr"
@@ -63,8 +80,41 @@ MIGRATIONS = (
         more BLOB NOT NULL, totals BLOB NOT NULL, PRIMARY KEY (delta, part)
     ) STRICT;
     """,
+    """
+    ALTER TABLE meta ADD COLUMN checksum INTEGER;
+    ALTER TABLE labels ADD COLUMN checksum INTEGER;
+    ALTER TABLE transactions ADD COLUMN checksum INTEGER;
+    ALTER TABLE removals ADD COLUMN checksum INTEGER;
+    ALTER TABLE deltas ADD COLUMN checksum INTEGER;
+    CREATE INDEX undone ON transactions (undone);
+    CREATE INDEX engines ON transactions (tx) WHERE instr(note, '"engine"');
+    """,
 )
 FORMAT = len(MIGRATIONS)
+
+# The values of a row that its checksum is of.
+SEALED = {
+    "meta": "key, value",
+    "labels": "label, name, tx",
+    "transactions": "tx, kind, time, n_docs, note, undone",
+    "removals": "removal, block, tx, n_docs, places",
+    "deltas": "delta, tx, sign, is_snapshot, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count",
+}
+SEALED_SINCE = 2
+
+
+def _checksum(*values: Any) -> int:
+    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+
+
+def is_whole(table: str) -> str:
+    """The condition that a row matches its checksum, in SQL."""
+    return f"checksum IS checksum_of({SEALED[table]})"
+
+
+def seal(db: sqlite3.Connection, table: str, where: str = "true", values: tuple[Any, ...] = ()) -> None:
+    """Give rows that were written their checksums."""
+    db.execute(f"UPDATE {table} SET checksum = checksum_of({SEALED[table]}) WHERE {where}", values)
 
 
 def is_frozen(path: str) -> bool:
@@ -98,6 +148,7 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
     # A file may come from anywhere: its schema may call no functions, and writes nothing beside its own pages.
     for limit, most in _LIMITS.items():
         connection.setlimit(limit, most)
+    connection.create_function("checksum_of", -1, _checksum, deterministic=True)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA secure_delete = ON")
@@ -109,8 +160,18 @@ def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
     """Take a file from a format to the newest one."""
-    for number, script in enumerate(MIGRATIONS[version:], version + 1):
-        connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {number}; COMMIT")
+    if version == FORMAT:
+        return
+    with connection:  # commits, or rolls back
+        connection.execute("BEGIN IMMEDIATE")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()  # another process may have been quicker
+        for script in MIGRATIONS[version:]:
+            for statement in script.split(";"):
+                connection.execute(statement)
+        if version < SEALED_SINCE:
+            for table in SEALED:
+                seal(connection, table)
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def version_of(connection: sqlite3.Connection, name: str) -> int:

@@ -21,7 +21,7 @@ from bunrui.store.codec import Unpacker
 from bunrui.store.creation import new_file
 from bunrui.store.log import Log
 from bunrui.store.mounts import warn_of_network
-from bunrui.store.schema import connect, is_frozen, migrate, version_of
+from bunrui.store.schema import FORMAT, SEALED, SEALED_SINCE, connect, is_frozen, is_whole, migrate, seal, version_of
 from bunrui.store.transaction import Transaction, now
 from bunrui.store.trouble import check_is_file, explained
 
@@ -66,10 +66,13 @@ class Store:
         Features of fewer documents were left out when the file was made; 1 is none.
     log : Log
         The documents that it keeps.
+    is_sealed : bool
+        Whether the rows of its small tables have checksums.
     """
 
-    def __init__(self, path: str, name: str, db: sqlite3.Connection, *, read_only: bool) -> None:
+    def __init__(self, path: str, name: str, db: sqlite3.Connection, version: int, *, read_only: bool) -> None:
         self.path = name
+        self.is_sealed = version >= SEALED_SINCE
         self._at = path
         self._read_only = read_only
         self.db = db
@@ -126,7 +129,8 @@ class Store:
                 version = version_of(db, path)
                 if not read_only:
                     migrate(db, version)
-                return cls(path, name or path, db, read_only=read_only)
+                    version = FORMAT
+                return cls(path, name or path, db, version, read_only=read_only)
             except BaseException:
                 db.close()
                 raise
@@ -147,7 +151,11 @@ class Store:
 
     def unpacker(self) -> Unpacker:
         """For the blobs of this file."""
-        return Unpacker(self.path, _LEAST_BUDGET + _TIMES_SIZE * self.size())
+        return Unpacker(self.path, self.budget())
+
+    def budget(self) -> int:
+        """Bytes that the blobs of this file may unpack to."""
+        return _LEAST_BUDGET + _TIMES_SIZE * self.size()
 
     def size(self) -> int:
         """Bytes of the file, and of what is not yet written back to it."""
@@ -157,7 +165,24 @@ class Store:
                 total += os.path.getsize(path)
         return total
 
+    def whole(self, table: str) -> str:
+        """The condition that a row matches its checksum, in SQL; a file of an older format has none to match."""
+        return is_whole(table) if self.is_sealed else "true"
+
+    def check_rows(self, *tables: str) -> None:
+        """Refuse a file in which a row of these tables does not match its checksum; by default of all that have any."""
+        with explained(self.path):
+            for table in tables or SEALED:
+                wrong = self.db.execute(f"SELECT 1 FROM {table} WHERE NOT ({self.whole(table)}) LIMIT 1").fetchone()
+                self.check_row(wrong is None, table)
+
+    def check_row(self, is_whole: bool, table: str) -> None:
+        """Refuse a file with a row that does not match its checksum."""
+        if not is_whole:
+            raise self.unpacker().damaged(f"a row of its table {table} does not match its checksum")
+
     def _meta(self) -> dict[str, Any]:
+        self.check_rows("meta")
         try:
             return {key: json.loads(value) for key, value in self.db.execute("SELECT key, value FROM meta")}
         except (TypeError, ValueError, RecursionError) as error:
@@ -199,6 +224,7 @@ class Store:
     def load(self) -> tuple[Counts, State]:
         """All counts."""
         with self.reading():
+            self.check_rows("labels")
             counts = Counts(self.fingerprint)
             try:
                 for sign, delta in self.deltas(-1):
@@ -230,6 +256,11 @@ class Store:
         self.unpacker().check_whole(tx)
         return int(tx)
 
+    def rewritten(self) -> tuple[int, int]:
+        """Generation and snapshot: as long as both are the same, blocks of the log only come, and stay as they are."""
+        with explained(self.path):
+            return self._state().generation, self.snapshot()
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """A block in which the file does not change, whatever others write."""
@@ -251,17 +282,19 @@ class Store:
 
     def pieces(self) -> Iterator[tuple[int, Counts]]:
         """All that was added and taken, in pieces that are small; of a delta, the first piece has the documents."""
+        self.check_rows("labels")
         labels = self.labels()
         for sign, head, parts in self._deltas(-1, self.unpacker()):
             for counts in piecemeal(head, parts, labels, self.fingerprint, self.unpacker):
                 yield sign, counts
 
     def _deltas(self, after: int, unpacker: Unpacker) -> Iterator[tuple[int, Head, Iterator[Part]]]:
-        for delta, sign, n_docs, n_terms, n_doc_freq, n_labels, ids, doc_count in self.db.execute(
-            "SELECT delta, sign, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count "
-            "FROM deltas WHERE tx > ? ORDER BY delta",
+        for delta, sign, n_docs, n_terms, n_doc_freq, n_labels, ids, doc_count, is_right in self.db.execute(
+            "SELECT delta, sign, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count, "
+            f"{self.whole('deltas')} FROM deltas WHERE tx > ? ORDER BY delta",
             (after,),
         ).fetchall():
+            self.check_row(is_right, "deltas")
             unpacker.check_whole(delta, n_docs, n_terms, n_doc_freq)
             if sign not in (-1, 1):
                 raise unpacker.damaged("it neither adds nor takes some counts")
@@ -290,6 +323,7 @@ class Store:
             with explained(self.path):
                 if self.db.in_transaction:  # SQLite may have rolled back already
                     self.db.execute("ROLLBACK")
+            self.log.rolled_back()
             raise
 
     def transaction(self, kind: str, **note: Any) -> Transaction:
@@ -311,16 +345,19 @@ class Store:
         with explained(self.path):
             text = json.dumps(settings, default=float)
             self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
+            seal(self.db, "meta", "key = 'settings'")
 
     def rename_label(self, label: int, name: str) -> None:
         """Give a label another name; call while writing."""
         with explained(self.path):
             self.db.execute("UPDATE labels SET name = ? WHERE label = ?", (name, label))
+            seal(self.db, "labels", "label = ?", (label,))
             self.new_generation()
 
     def new_generation(self) -> None:
         """Make all readers read everything again; call while writing."""
         self.db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
+        seal(self.db, "meta", "key = 'generation'")
 
 
 def apply(counts: Counts, sign: int, delta: Counts, unpacker: Unpacker) -> None:

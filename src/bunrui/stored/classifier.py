@@ -13,7 +13,7 @@ from bunrui.classifier import TextClassifier, changes
 from bunrui.errors import OptionError, StoreError
 from bunrui.learner import Labels, Learner, Texts
 from bunrui.prediction import Reader
-from bunrui.store import FORMAT, Entry, Store, Transaction, document_digests, history
+from bunrui.store import FORMAT, Entry, History, Store, Transaction, document_digests
 from bunrui.stored import lifecycle
 from bunrui.stored.checking import Report, check
 from bunrui.stored.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
@@ -104,7 +104,7 @@ class StoredClassifier(TextClassifier):
         if self._is_trained():
             return
         with self._file.at_rest():
-            self._train_from(LogSource(self._file.store))
+            self._train_from(LogSource(self._file.store, self.counts))
 
     # Learning
 
@@ -241,12 +241,10 @@ class StoredClassifier(TextClassifier):
         `note` is what the log is to say of it besides.
         """
         file = self._file
-        with file.lock:
-            with file.writing("learn", **(note or {})) as transaction:
-                session = Learning(file.store, transaction, Sum(self), file.seen(needed=unique), unique)
-                yield session
-                session.finish()
-            file.remember(session.seen)
+        with file.writing("learn", **(note or {})) as transaction:
+            session = Learning(file.store, transaction, Sum(self), file.seen(needed=unique), unique)
+            yield session
+            session.finish()
 
     @contextmanager
     def unlearning(self) -> Iterator[Unlearning]:
@@ -294,10 +292,25 @@ class StoredClassifier(TextClassifier):
         with closing(store), store.reading():
             yield from listed(store)
 
-    def history(self) -> list[Entry]:
-        """Everything that was done, in order."""
+    def history(self, *, before: int | None = None, after: int | None = None, limit: int | None = None) -> list[Entry]:
+        """Everything that was done, in order; or the changes between two numbers, or the last ones of them.
+
+        >>> import tempfile, os
+        >>> from bunrui import create
+        >>> with create(os.path.join(tempfile.mkdtemp(), "mail.bunrui")) as clf:
+        ...     _ = clf.learn(["cheap pills"], ["spam"]).learn(["noon?"], ["ham"]).learn(["lunch"], ["ham"])
+        ...     print([entry.number for entry in clf.history(limit=2)])
+        ...     print([entry.number for entry in clf.history(before=2)])
+        [2, 3]
+        [1]
+        """
         with self._file.use():
-            return history(self._file.store)
+            return History(self._file.store).entries(before=before, after=after, limit=limit)
+
+    def last_standing(self) -> Entry | None:
+        """The last change that was not undone: the one that `undo` would take back."""
+        with self._file.use():
+            return History(self._file.store).last_standing()
 
     def check(self) -> Report:
         """Read everything in the file, and count the documents again where it keeps their texts."""
@@ -333,7 +346,10 @@ class StoredClassifier(TextClassifier):
     def info(self) -> dict[str, Any]:
         """What is in the file, for people and as JSON."""
         store = self._file.store
-        history = self.history()
+        with self._file.use():
+            history = History(store)
+            n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
+            n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
         with self._memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
@@ -344,20 +360,18 @@ class StoredClassifier(TextClassifier):
                 "hashing": hashing_of(self, counts.n_features),
                 **settings_of(self),
                 "alpha": alpha_of(self),
-                "calibration": None if self.calibration is None else summary_of(self, self.calibration, history),
+                "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,
                 "keep": store.keep,
                 "pruned": store.pruned,
                 "size": store.size(),
-                "transactions": len(history),
+                "transactions": n_changes,
                 "engines": {
-                    entry.number: {name: entry.note[name] for name in ("engine", "workers")}
-                    for entry in history
-                    if "engine" in entry.note and not entry.undone
+                    entry.number: {name: entry.note[name] for name in ("engine", "workers")} for entry in counted
                 },
                 "created": store.created,
-                "changed": max((entry.undone or entry.time for entry in history), default=store.created),
+                "changed": changed or store.created,
                 "format": FORMAT,
             }
 

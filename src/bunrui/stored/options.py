@@ -13,7 +13,7 @@ from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier
 from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError
 from bunrui.learner import SETTINGS
-from bunrui.store import Entry, Store
+from bunrui.store import Store
 
 __all__ = [
     "alpha_of",
@@ -26,9 +26,6 @@ __all__ = [
     "settings_of",
     "summary_of",
 ]
-
-# Transactions that leave the documents as they are.
-_NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
 
 _NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
 
@@ -111,12 +108,11 @@ def calibration_of(store: Store) -> Calibration | None:
         raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
 
 
-def summary_of(classifier: TextClassifier, calibration: Calibration, history: list[Entry]) -> dict[str, Any]:
+def summary_of(classifier: TextClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
     """What a calibration is worth, and how many documents were learned or unlearned since."""
     names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
-    since = [entry for entry in history if entry.number > calibration.tx and not entry.undone]
     return {
         **{name: getattr(calibration, name) for name in names},
         "applies": classifier.is_calibrated,
-        "changed_since": sum(entry.n_docs for entry in since if entry.kind not in _NO_DOCUMENTS),
+        "changed_since": n_changed,
     }
