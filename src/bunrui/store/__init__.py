@@ -5,7 +5,7 @@ from __future__ import annotations
 from bunrui.store.blocks import Batch, Block, Row, document_digests
 from bunrui.store.cells import Part, packed
 from bunrui.store.compact import compact, wipe
-from bunrui.store.creation import unpublished
+from bunrui.store.creation import unfinished, unpublished
 from bunrui.store.history import Entry, history, undo
 from bunrui.store.log import key_words
 from bunrui.store.schema import FORMAT
@@ -30,6 +30,7 @@ __all__ = [
     "key_words",
     "packed",
     "undo",
+    "unfinished",
     "unpublished",
     "wipe",
 ]
