@@ -27,6 +27,7 @@ from bunrui.errors import (
     DuplicateError,
     MismatchError,
     MissingExtraError,
+    MovedError,
     NotLearnedError,
     StoreError,
     UnlearnError,
@@ -131,6 +132,8 @@ def problem_of(error: Exception, path: str) -> Problem:
             return Problem.of_status(error.status_code, dict(error.headers or {}))
         case MissingExtraError():
             return Problem("missing", detail)
+        case MovedError():
+            return Problem("not-ready", detail)
         case DamagedError():
             return Problem("internal", detail)
         case StoreError():
