@@ -10,7 +10,8 @@
     ├── DuplicateError     a text that was learned before, where each is to be learned once
     ├── MismatchError      counts of different analyzers, or models that cannot be joined
     ├── StoreError         a classifier file that is missing, in use or cannot be written
-    │   └── DamagedError   one that is not what it was
+    │   ├── DamagedError   one that is not what it was
+    │   └── MovedError     one that has lost its name since it was opened
     ├── NotLearnedError    a question to a classifier that has learned nothing
     ├── OptionError        an option with a value that makes no sense
     └── MissingExtraError  an optional package that is not installed
@@ -30,6 +31,7 @@ __all__ = [
     "LabelSetError",
     "MismatchError",
     "MissingExtraError",
+    "MovedError",
     "NotLearnedError",
     "OptionError",
     "StoreError",
@@ -97,6 +99,10 @@ class StoreError(BunruiError):
 
 class DamagedError(StoreError):
     """A classifier file that is not what it was when it was written."""
+
+
+class MovedError(StoreError):
+    """A classifier file that was moved away or replaced since it was opened."""
 
 
 class NotLearnedError(BunruiError, ValueError):

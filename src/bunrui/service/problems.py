@@ -28,6 +28,7 @@ from bunrui.errors import (
     LabelSetError,
     MismatchError,
     MissingExtraError,
+    MovedError,
     NotLearnedError,
     StoreError,
     UnlearnError,
@@ -133,6 +134,8 @@ def problem_of(error: Exception, path: str) -> Problem:
             return Problem.of_status(error.status_code, dict(error.headers or {}))
         case MissingExtraError():
             return Problem("missing", detail)
+        case MovedError():
+            return Problem("not-ready", detail)
         case DamagedError():
             return Problem("internal", detail)
         case LabelSetError():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bunrui.store.blocks import DIGEST, Batch, Block, Row, document_digests
 from bunrui.store.cells import Part, packed
 from bunrui.store.compact import compact, join, wipe
-from bunrui.store.creation import unpublished
+from bunrui.store.creation import unfinished, unpublished
 from bunrui.store.history import Entry, History, undo
 from bunrui.store.index import Index, id_words
 from bunrui.store.log import key_words
@@ -35,6 +35,7 @@ __all__ = [
     "key_words",
     "packed",
     "undo",
+    "unfinished",
     "unpublished",
     "wipe",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from bunrui.counts import Counts
 from bunrui.errors import StoreError
+from bunrui.store import schema
 from bunrui.store.blocks import BLOCK_BYTES, BLOCK_DOCS, Block, Row
 from bunrui.store.codec import HEAD_SIZE, size_of
 from bunrui.store.history import History
@@ -67,8 +68,8 @@ def wipe(store: Store) -> None:
             f"{store.path} was compacted, but what was unlearned could not be wiped out ({error}): compact it again"
         ) from error
     with explained(store.path):
-        busy, _, _ = store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    if busy:
+        is_settled = store.settle(schema.WAIT_SECONDS)
+    if not is_settled:
         raise StoreError(
             f"{store.path} is compacted, but others are still reading the old one: close them, and compact"
         )

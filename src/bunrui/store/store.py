@@ -10,18 +10,20 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple
 
 from bunrui.counts import Counts
-from bunrui.errors import StoreError, UnlearnError
+from bunrui.errors import MovedError, StoreError, UnlearnError
 from bunrui.store.cells import Head, Part, joined, piecemeal
 from bunrui.store.codec import Unpacker
-from bunrui.store.creation import new_file
+from bunrui.store.creation import delete_abandoned, empty_file, new_file, unpublished
+from bunrui.store.journal import Connection, place, renew_mark
 from bunrui.store.log import Log
 from bunrui.store.mounts import warn_of_network
-from bunrui.store.schema import FORMAT, SEALED, SEALED_SINCE, connect, is_frozen, is_whole, migrate, seal, version_of
+from bunrui.store.schema import FORMAT, SEALED, SEALED_SINCE, connect, is_whole, migrate, seal, version_of
 from bunrui.store.transaction import Transaction, now
 from bunrui.store.trouble import check_is_file, explained
 
@@ -36,6 +38,8 @@ _FEW_CELLS = 1 << 17
 # An honest file unpacks to some ten times its size; zstd alone would allow thousands.
 _LEAST_BUDGET = 1 << 30
 _TIMES_SIZE = 100
+
+_PATIENCE_SECONDS = 0.1  # of a change, for readers: a `refresh` takes some milliseconds
 
 _PART = ", ".join(Part._fields)
 _LAST_SNAPSHOT = "SELECT coalesce(max(tx), 0) FROM deltas WHERE is_snapshot"
@@ -70,12 +74,14 @@ class Store:
         Whether the rows of its small tables have checksums.
     """
 
-    def __init__(self, path: str, name: str, db: sqlite3.Connection, version: int, *, read_only: bool) -> None:
+    def __init__(self, path: str, name: str, db: Connection, version: int, *, read_only: bool) -> None:
         self.path = name
         self.is_sealed = version >= SEALED_SINCE
         self._at = path
         self._read_only = read_only
         self.db = db
+        self._place = db.place
+        self._patience = _PATIENCE_SECONDS
         self.log = Log(self)
         meta = self._meta()
         try:
@@ -123,6 +129,8 @@ class Store:
         """A file that is there; `name` is for messages."""
         check_is_file(path)
         warn_of_network(path)
+        if not read_only:
+            delete_abandoned(os.path.dirname(os.path.abspath(path)))
         with explained(path):
             db = connect(path, read_only=read_only)
             try:
@@ -137,10 +145,21 @@ class Store:
 
     def reconnect(self) -> None:
         """Look again at a file that this process has no right to share with a writer."""
-        if self._read_only and is_frozen(self._at):
+        self.check_place()
+        if self._read_only and not self.db.may_write:
             with explained(self.path):
                 self.db.close()
                 self.db = connect(self._at, read_only=True)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file still has its name."""
+        return place(self._at) == self._place
+
+    def check_place(self, then: str = "nothing was changed") -> None:
+        """Refuse to go on with a file that has lost its name: nobody would find that again."""
+        if not self.is_in_place:
+            raise MovedError(f"{self.path} was moved away or replaced: {then}. Put it back, or open it again")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -160,7 +179,7 @@ class Store:
     def size(self) -> int:
         """Bytes of the file, and of what is not yet written back to it."""
         total = 0
-        for path in (self._at, f"{self._at}-wal"):
+        for path in (self._at, f"{self.db.path}-wal"):
             with suppress(FileNotFoundError):
                 total += os.path.getsize(path)
         return total
@@ -273,6 +292,7 @@ class Store:
             finally:
                 if not inside:
                     self.db.execute("ROLLBACK")
+                    self._relieve()
 
     def deltas(self, after: int) -> Iterator[tuple[int, Counts]]:
         """What the transactions after a number have added (1) and taken (-1)."""
@@ -302,6 +322,13 @@ class Store:
             rows = self.db.execute(f"SELECT {_PART} FROM cells WHERE delta = ? ORDER BY part", (delta,))
             yield sign, Head(n_docs, n_terms, n_doc_freq, *by_label), (Part(*row) for row in rows)
 
+    def copy(self, path: str) -> None:
+        """Write the file, as it is at one moment, into a new one."""
+        with unpublished(path) as temporary:
+            empty_file(temporary, path)
+            with self.reading(), explained(path), closing(sqlite3.connect(temporary)) as target:
+                self.db.backup(target)
+
     def integrity(self) -> list[str]:
         """What SQLite finds wrong with the file."""
         with explained(self.path):
@@ -313,11 +340,17 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """A block that is written as a whole or not at all; no other process writes during it."""
+        self.check_place()
         with explained(self.path):
             self.db.execute("BEGIN IMMEDIATE")
+            before = self.db.total_changes
         try:
             yield
             with explained(self.path):
+                has_changed = self.db.total_changes > before
+                if has_changed:  # page 1 as it was tells which file the journal belongs to
+                    (version,) = self.db.execute("PRAGMA user_version").fetchone()
+                    self.db.execute(f"PRAGMA user_version = {version}")
                 self.db.execute("COMMIT")
         except BaseException:
             with explained(self.path):
@@ -325,6 +358,60 @@ class Store:
                     self.db.execute("ROLLBACK")
             self.log.rolled_back()
             raise
+        if has_changed:
+            is_settled = False
+            with suppress(sqlite3.Error):  # the change is in the journal, whatever happens here
+                is_settled = self.settle(self._patience)
+            if not is_settled:
+                self._sync_journal()
+            self._patience = _PATIENCE_SECONDS if is_settled else 0  # let changes wait for a long reader only once
+        self.check_place("a change that was under way went into the file that had the name before")
+
+    def settle(self, seconds: float) -> bool:
+        """Empty the journal into the file, so that a copy of the file has the last change; whether that was possible.
+
+        A reader who began before the change keeps it in the journal, where it is as safe.  After `seconds` it is left
+        to the readers: whoever ends reading empties the journal.
+        """
+        with self._waiting(seconds):
+            with suppress(sqlite3.OperationalError):  # another process has begun the next change, and will do it
+                renew_mark(self.db)
+            return self._checkpoint(seconds)
+
+    def _checkpoint(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while True:
+            busy, n_pages, _ = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy or n_pages >= 0 or time.monotonic() > until:
+                return not busy
+            time.sleep(0.001)  # another process is at it, which SQLite does not wait for
+
+    def _sync_journal(self) -> None:
+        """Let the journal survive a power cut, too."""
+        try:
+            with open(f"{self.db.path}-wal", "rb+") as journal:
+                os.fsync(journal.fileno())
+        except FileNotFoundError:  # the file was replaced
+            pass
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be written ({error.strerror}): check the disk") from error
+
+    def _relieve(self) -> None:
+        """Empty the journal if a reader had kept a change in it."""
+        with suppress(OSError, sqlite3.Error):
+            if self.db.may_write and os.path.getsize(f"{self.db.path}-wal"):
+                with self._waiting(0):
+                    self._checkpoint(0)
+
+    @contextmanager
+    def _waiting(self, seconds: float) -> Iterator[None]:
+        """A block that waits only so long for other processes."""
+        (usual,) = self.db.execute("PRAGMA busy_timeout").fetchone()
+        self.db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+        try:
+            yield
+        finally:
+            self.db.execute(f"PRAGMA busy_timeout = {usual}")
 
     def transaction(self, kind: str, **note: Any) -> Transaction:
         """A new entry in the list of transactions; call while writing."""

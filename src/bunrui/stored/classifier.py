@@ -68,6 +68,16 @@ class StoredClassifier(TextClassifier):
         """What the file keeps of documents: text, digests or nothing."""
         return self._file.store.keep
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it was opened for reading only."""
+        return self._file.read_only
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file still has its name: it was neither moved away nor replaced."""
+        return self._file.store.is_in_place
+
     def close(self) -> None:
         """Let go of the file; what is in memory stays readable.  What `with_model` gave closes with this."""
         if not self._is_twin:
@@ -288,6 +298,7 @@ class StoredClassifier(TextClassifier):
         if self.keep == "nothing":
             raise StoreError(f"{self.path} keeps nothing of its documents: learn them into a file with keep='text'")
         # A connection of its own: the loop may take its time, and change the classifier meanwhile.
+        self._file.store.check_place()
         store = Store.open(self.path, read_only=True)
         with closing(store), store.reading():
             yield from listed(store)
@@ -374,6 +385,11 @@ class StoredClassifier(TextClassifier):
                 "changed": changed or store.created,
                 "format": FORMAT,
             }
+
+    def copy(self, path: Path) -> None:
+        """Write a copy of the file, also while others change it."""
+        with self._file.use():
+            self._file.store.copy(os.fspath(path))
 
     def slim(self, path: Path, *, min_df: int = 1) -> None:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents.
