@@ -528,14 +528,41 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "too few": (["x"], DataError, "there are 2 texts and 1 labels: give one label for each text"),
     "too many": (["x"] * 3, DataError, "there are 2 texts and 3 labels: give one label for each text"),
     "many too many": (["x"] * 300, DataError, "there are 2 texts and 300 labels: give one label for each text"),
-    "numbers": (["x", 1], LabelError, "a label of text 1 is 1, which is not a string: convert labels with str"),
-    "numbers in NumPy": (
-        np.array([3, 1]),
+    "two types": (
+        ["x", 1],
         LabelError,
-        "a label of text 0 is 3, which is not a string: convert labels with str",
+        "a label of text 1 is 1, of type int, and others are of type str: convert all labels to one type, such as str",
     ),
-    "bytes": (["x", b"y"], LabelError, "a label of text 1 is b'y', which is not a string: convert labels with str"),
-    "missing": (["x", None], LabelError, "a label of text 1 is None, which is not a string: convert labels with str"),
+    "truth and a number": (
+        [True, 1],
+        LabelError,
+        "a label of text 1 is 1, of type int, and others are of type bool: convert all labels to one type, such as str",
+    ),
+    "fractions": (
+        np.array([3.5, 1]),
+        LabelError,
+        "a label of text 0 is 3.5, no string, integer or boolean: convert labels with str",
+    ),
+    "a large number": (
+        [1, 1 << 63],
+        LabelError,
+        "a label of text 1 is 9223372036854775808, which has more than 64 bits: convert labels with str",
+    ),
+    "a matrix": (
+        np.array([[0, 1], [1, 0]]),
+        LabelError,
+        "labels have the shape (2, 2): give one for each text, or a list of its labels",
+    ),
+    "bytes": (
+        ["x", b"y"],
+        LabelError,
+        "a label of text 1 is b'y', no string, integer or boolean: convert labels with str",
+    ),
+    "missing": (
+        ["x", None],
+        LabelError,
+        "a label of text 1 is None, no string, integer or boolean: convert labels with str",
+    ),
     "missing in Arrow": (pa.array(["x", None]), LabelError, "the label of text 1 is missing (null)"),
     "missing in pandas": (pd.Series(["x", None]), LabelError, "the label of text 1 is missing (null)"),
     "empty": (["x", ""], LabelError, "a label of text 1 is empty: give it a name, or leave the text out"),
@@ -553,7 +580,7 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "a number in a list": (
         [["x"], ["y", 2]],
         LabelError,
-        "a label of text 1 is 2, which is not a string: convert labels with str",
+        "a label of text 1 is 2, of type int, and others are of type str: convert all labels to one type, such as str",
     ),
     "NUL": (["x", "y\0"], LabelError, "a label is 'y\\x00', with a NUL or a lone surrogate: give it another name"),
     "a surrogate": (
@@ -880,19 +907,6 @@ def test_cross_validation(corpus: tuple[list[str], list[str]]) -> None:
     assert np.unique(labels)[chances.argmax(axis=1)].tolist() == labels
 
 
-def test_numbers_as_labels() -> None:
-    texts = [f"word{k % 12} common" for k in range(36)]
-    labels = np.array([k % 12 for k in range(36)])
-    clf = TextClassifier(analyzer="words").fit(texts, labels)
-    assert clf.classes_.tolist() == list(range(12))  # 10 after 9, not after 1
-    assert clf.predict(texts).tolist() == labels.tolist()
-    assert clf.with_model("multinomial").score(texts, labels) == 1.0
-    with pytest.raises(LabelError, match=r"^this classifier was fitted with numbers as labels"):
-        clf.learn(["more"], ["1"])
-    with pytest.raises(LabelError, match=r"^a label of text 0 is 1, which is not a string"):
-        TextClassifier().learn(["text"], [1])
-
-
 # The package
 
 
@@ -911,12 +925,6 @@ def test_an_old_copy_refuses_another_analyzer(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("bunrui.analysis.analyzer._of_spec", bunrui.analysis.analyzer._of_spec.__wrapped__)
     with pytest.raises(MismatchError, match=r"^this copy was made where the analyzer gave other features"):
         pickle.loads(data)
-
-
-def test_classifiers_with_numbers_do_not_merge() -> None:
-    one, two = (TextClassifier().fit(["a", "b"], np.array(labels)) for labels in ([0, 1], [10, 1]))
-    with pytest.raises(LabelError, match=r"^this classifier was fitted with numbers as labels"):
-        one.merge(two)
 
 
 def test_words_are_found_as_the_analyzer_writes_them() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis.analyzer import distinct
+from bunrui.counts import Label
 from bunrui.engines import threads
 from bunrui.errors import NotLearnedError
 from bunrui.kernel.analyze import Documents, Recipe
@@ -36,8 +37,8 @@ _MOST_SCORES = 1 << 22
 class Best(NamedTuple):
     """The best classes of documents."""
 
-    classes: list[str]
-    width: int  # characters of the longest label
+    classes: list[Label]
+    dtype: str  # of an array of labels: as wide as the longest of all, so that arrays of two calls can be joined
     places: npt.NDArray[np.int64]  # (n_docs, k) in `classes`, best first; ties by place
     scores: Floats  # (n_docs, k)
 
@@ -54,7 +55,7 @@ class Answering(Learner):
 
     # Scores
 
-    def _scores(self, texts: Texts) -> tuple[list[str], Floats]:
+    def _scores(self, texts: Texts) -> tuple[list[Label], Floats]:
         """Scores with the classes of their columns: another thread may learn a class at any time."""
         if is_trained(self.model):
             with self._trained_model() as model:
@@ -74,7 +75,7 @@ class Answering(Learner):
         """
         if is_trained(self.model):
             classes, scores = self._scores(texts)
-            return Best(classes, max(map(len, classes)), *_highest(scores, k))
+            return Best(classes, self.counts.live.dtype, *_highest(scores, k))
         docs, recipe, again = self._documents(self._as_read(texts))
         with self._memory.lock.read():
             reader = self._current_reader()
@@ -82,7 +83,7 @@ class Answering(Learner):
             places, scores, hard = _find_best(reader, docs, recipe, k)
             if len(hard):
                 places[hard], scores[hard], _ = _find_best(reader, *again(hard), k)
-            return Best(reader.classes, reader.width, places, scores)
+            return Best(reader.classes, reader.dtype, places, scores)
 
     def _as_read(self, texts: Texts) -> Texts:
         """Texts with every word once, where words that were never learned count, and count once."""

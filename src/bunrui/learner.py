@@ -14,7 +14,7 @@ from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.labels import LabelSets, label_sets
 from bunrui.engines.locks import ReadWriteLock
-from bunrui.errors import DataError, LabelError, MismatchError, OptionError
+from bunrui.errors import DataError, MismatchError, OptionError
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.workspace import release
 from bunrui.models import DEFAULT_MODEL, MODELS, Model
@@ -100,7 +100,6 @@ class Learner:
         self._analyzer: Analyzer = analyzer_of(self.analyzer)
         self._memory = Memory(Counts(self._analyzer.fingerprint), kept)
         select(self._memory.counts, self.min_df, self.max_features)
-        self._numbers = False
 
     def _variants(self) -> dict[str, bool]:
         return {"class_norm": bool(self.class_norm), "against_rest": bool(self.against_rest)}
@@ -123,18 +122,14 @@ class Learner:
     # Learning
 
     def learn(self, texts: Texts, labels: Labels) -> Self:
-        """Learn documents with their labels (strings, or collections of strings), all or none of them."""
-        self._check_strings()
-        return self._learn(texts, labels)
+        """Learn documents with their labels, all or none of them.
 
-    def _check_strings(self) -> None:
-        if self._numbers:
-            raise LabelError("this classifier was fitted with numbers as labels: fit it with strings to learn more")
-
-    def _learn(self, texts: Texts, labels: Labels) -> Self:
+        A label is a string, an integer or a boolean, and all labels of a classifier are of one of these types; a
+        document with several labels has a collection of them.
+        """
         texts, sets, delta = self._counted(texts, labels)
         with self._memory.lock.write():
-            is_first = not self.counts.labels
+            is_first = not self.counts.n_docs
             if is_first:
                 self._memory.counts = delta
                 delta.version = 1
@@ -157,7 +152,6 @@ class Learner:
         UnlearnError
             If something in them was never learned; then nothing is taken back.
         """
-        self._check_strings()
         texts, sets, delta = self._counted(texts, labels)
         with self._memory.lock.write():
             kept = self._memory.kept
@@ -172,8 +166,6 @@ class Learner:
         """Add what another classifier with the same analyzer has learned."""
         if other.counts is self.counts:
             raise OptionError("a classifier cannot be merged with itself")
-        self._check_strings()
-        other._check_strings()
         with other._memory.lock.read():
             theirs, kept = other.counts.copy(), other._memory.kept
             batches = None if kept is None else list(kept.batches)
@@ -196,7 +188,7 @@ class Learner:
 
             texts = checked(texts)
         documents = self._documents(texts)
-        sets = label_sets(labels, n_docs_of(documents[0]), self.counts.label_ids)
+        sets = label_sets(labels, n_docs_of(documents[0]), self.counts.label_ids if self.counts.n_docs else {})
         return texts, sets, self._count(documents, sets)
 
     def count_sets(self, texts: Texts, sets: LabelSets) -> Counts:

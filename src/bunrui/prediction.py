@@ -60,10 +60,12 @@ class Reader:
 
     Attributes
     ----------
-    classes : list of str
+    classes : list of str, int or bool
         Labels with documents, sorted: the columns of all scores.
     columns : (n_classes,) int64
         The ids of these labels.
+    dtype : str
+        Of an array of these labels.
     """
 
     def __init__(self, view: View, scorer: Scorer, *, smooth_unseen: bool) -> None:
@@ -71,7 +73,7 @@ class Reader:
         self.scorer = scorer
         counts = view.counts
         self.version = counts.version
-        self.classes, self.columns, self.width = counts.live
+        self.classes, self.columns, self.dtype = counts.live
         self.linear = Linear(
             scorer.bias,
             scorer.scale,

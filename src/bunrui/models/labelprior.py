@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bunrui.counts import Counts
+from bunrui.counts import Counts, Label
 from bunrui.errors import OptionError
 from bunrui.models.base import Floats, prior_shares
 
@@ -32,7 +32,7 @@ def log_label_prior(counts: Counts, prior: Any) -> Floats:
     return np.array(logs)[places]
 
 
-def _given(label: str, prior: Mapping[str, float]) -> float:
+def _given(label: Label, prior: Mapping[Label, float]) -> float:
     share = prior.get(label)
     if not isinstance(share, (int, float, np.number)) or not 0 < float(share) < 1:
         raise OptionError(f"the prior of the label {label!r} by itself should be above 0 and below 1, not {share!r}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bunrui.counts import Counts, Integers
+from bunrui.counts import Counts, Integers, check_strings
 from bunrui.store.blocks import Row
 from bunrui.store.cells import Head, Part, Parts
 from bunrui.store.codec import pack_numbers
@@ -66,6 +66,7 @@ class Transaction:
 
     def label_ids(self, names: Sequence[str]) -> Integers:
         """The file's ids of labels; new ones get the next."""
+        check_strings(names)
         with explained(self._path):
             if self._labels is None:
                 self._labels = {name: label for label, name in self._db.execute("SELECT label, name FROM labels")}

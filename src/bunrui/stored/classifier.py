@@ -177,7 +177,7 @@ class StoredClassifier(TextClassifier):
         if texts is not None and self.keep != "text":
             known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
         self._need_log()
-        names = [labels] if isinstance(labels, str) else list(labels)
+        names = [labels] if isinstance(labels, (str, int)) else list(labels)
         lifecycle.check_labels(names)
         with self._file.writing("relabel", labels=names) as transaction:
             lifecycle.change(self, transaction, choice, lambda _: names, known)
