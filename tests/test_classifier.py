@@ -287,14 +287,23 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_options_that_make_no_sense(case: str, clf: TextClassifier) -> None:
     options, message = WRONG[case]
     before, params = clf.counts.copy(), clf.get_params()
-    for use in (lambda: TextClassifier(**options), lambda: clf.set_params(**options)):
+    # `set_params` takes what it is given, and whatever uses it is refused: scikit-learn's searches count on that.
+    assert clf.set_params(**options) is clf and clf.get_params() == params | options
+    for use in (
+        lambda: TextClassifier(**options),
+        lambda: clf.fit(["a"], ["x"]),
+        lambda: clf.learn(["a"], ["x"]),
+        lambda: clf.predict(["a"]),
+        lambda: clf.explain("a"),
+        lambda: clf.words("spam"),
+        lambda: copy.deepcopy(clf).predict_labels(["a"]),
+    ):
         with pytest.raises(OptionError) as error:
             use()
         assert str(error.value) == message
-    # Nothing was lost, and nothing of the wrong options stays.
+    # Nothing was lost.
     assert clf.counts == before
-    assert clf.get_params() == params
-    assert clf.predict(QUERIES[:3]).tolist() == ["spam", "ham", "spam"]
+    assert clf.set_params(**params).predict(QUERIES[:3]).tolist() == ["spam", "ham", "spam"]
 
 
 def test_options_that_do_not_exist(clf: TextClassifier) -> None:
@@ -892,6 +901,52 @@ def test_grid_search(corpus: tuple[list[str], list[str]], n_jobs: int | None) ->
     assert search.best_score_ == 1.0
     assert search.best_estimator_.counts == TextClassifier(analyzer="words").learn(texts, labels).counts
     assert search.predict(["cheap", "lunch"]).tolist() == ["spam", "ham"]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_grid_search_goes_on_after_options_that_make_no_sense(
+    corpus: tuple[list[str], list[str]], n_jobs: int | None
+) -> None:
+    from sklearn.exceptions import FitFailedWarning
+    from sklearn.model_selection import GridSearchCV
+
+    texts, labels = corpus
+    grid = {"smoothing": ["eap", "mle"], "alpha": [1.0, None], "analyzer": ["words", "fr"]}
+    search = GridSearchCV(TextClassifier("multinomial"), grid, cv=3, error_score=np.nan, n_jobs=n_jobs)
+    with pytest.warns((FitFailedWarning, UserWarning)):
+        search.fit(texts, labels)
+    failed = [options for options, score in zip(*_tried(search), strict=True) if np.isnan(score)]
+    assert len(failed) == 5 and search.best_score_ == 1.0
+    assert all(
+        options["analyzer"] == "fr" or (options["smoothing"], options["alpha"]) == ("mle", 1.0) for options in failed
+    )
+
+
+def _tried(search: Any) -> tuple[list[dict[str, Any]], list[float]]:
+    return search.cv_results_["params"], search.cv_results_["mean_test_score"].tolist()
+
+
+def test_nothing_learned_is_no_attribute() -> None:
+    """Checked where scikit-learn is not imported, and where it is."""
+    script = """if True:
+        import pickle, sys
+        from bunrui import TextClassifier
+        from bunrui.errors import NotLearnedError
+
+        def error():
+            try:
+                TextClassifier().predict(["a"])
+            except NotLearnedError as error:
+                return error
+
+        assert not hasattr(TextClassifier(), "classes_") and isinstance(error(), (AttributeError, ValueError))
+        assert "sklearn" not in sys.modules
+        from sklearn.exceptions import NotFittedError
+        assert not hasattr(TextClassifier(), "classes_") and isinstance(error(), NotFittedError)
+        for found in (error(), pickle.loads(pickle.dumps(error()))):
+            assert type(found).__name__ == "NotLearnedError" and str(found).startswith("nothing has been learned yet")
+        """
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.usefixtures("quiet")

@@ -95,6 +95,7 @@ class Answering(Learner):
 
     def _current_reader(self) -> Reader:
         """The reader of the counts as they are now; call with the lock held."""
+        self._check_options()
         counts = self.counts
         reader = self._reader
         if reader is not None and reader.view.counts is counts and reader.version == counts.version:
@@ -114,6 +115,7 @@ class Answering(Learner):
     @contextmanager
     def _trained_model(self) -> Iterator[TrainedModel]:
         """The model of the documents as they are now, trained if need be, with the lock held."""
+        self._check_options()
         while True:
             self._train()
             with self._memory.lock.read():

@@ -287,12 +287,20 @@ class TextClassifier(Answering):
         return float(np.mean([names.get(label, -1) in allowed[group] for label, group in pairs]))
 
     def set_params(self, **options: Any) -> TextClassifier:
-        """Change options; another analyzer forgets what was learned."""
+        """Change options; another analyzer forgets what was learned.
+
+        Values that make no sense are refused when the classifier is next used, as scikit-learn does it: a search over
+        many combinations goes on after one of them.
+        """
         known = self.get_params()
         for name in options:
             if name not in known:
                 raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
-        checked = TextClassifier(**(known | options))
+        try:
+            checked = TextClassifier(**(known | options))
+        except Exception:  # to be raised by `_check_options`
+            self.__dict__.update(options, _is_checked=False, _against_rest=None)
+            return self
         if checked._memory.counts.fingerprint == self.counts.fingerprint:
             if not self.counts.n_docs and self._keeps_in_memory and self._memory.kept is None:
                 self._memory.kept = checked._memory.kept
@@ -312,8 +320,10 @@ class TextClassifier(Answering):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._analyzer = analyzer_of(self.analyzer)
         self._training = threading.RLock()
+        if not self._is_checked:
+            return
+        self._analyzer = analyzer_of(self.analyzer)
         if self._analyzer.fingerprint != self.counts.fingerprint:
             raise MismatchError("this copy was made where the analyzer gave other features: learn the texts again here")
 

@@ -95,11 +95,17 @@ class Learner:
             usual = self._counting_model().default_alpha(class_norm=bool(self.class_norm))
         self._smoothing = smoothing_of(self.smoothing, self.alpha, usual)
         log_prior(Counts(), self.prior)
+        select(Counts(), self.min_df, self.max_features)
         if self.unseen not in ("ignore", "smooth"):
             raise OptionError(f"unseen should be 'ignore' or 'smooth', not {self.unseen!r}")
         self._analyzer: Analyzer = analyzer_of(self.analyzer)
         self._memory = Memory(Counts(self._analyzer.fingerprint), kept)
-        select(self._memory.counts, self.min_df, self.max_features)
+        self._is_checked = True
+
+    def _check_options(self) -> None:
+        """Raise what is wrong with the options, where `set_params` took some that make no sense."""
+        if not self._is_checked:
+            Learner(**self.get_params())
 
     def _variants(self) -> dict[str, bool]:
         return {"class_norm": bool(self.class_norm), "against_rest": bool(self.against_rest)}
@@ -205,6 +211,7 @@ class Learner:
 
     def _documents(self, texts: Texts) -> Given:
         """Buffers, what to do with them, and the same for some documents folded in Python."""
+        self._check_options()
         if inputs.is_given(texts):
             check_given(self._analyzer)
             return inputs.given(texts), self._analyzer.given, _never

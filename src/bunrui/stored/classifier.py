@@ -88,6 +88,7 @@ class StoredClassifier(TextClassifier):
         options, calibration = options_of(self._file.store), calibration_of(self._file.store)
         if options != self.get_params():
             super().set_params(**options)
+            self._check_options()
             is_new = True
         if calibration != self.calibration:
             self.calibration = calibration
