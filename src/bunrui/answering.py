@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +14,7 @@ from bunrui.counts import Label
 from bunrui.engines import threads
 from bunrui.errors import NotLearnedError
 from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.mutex import Mutex
 from bunrui.learner import Learner, Texts, n_docs_of
 from bunrui.models.base import log_prior
 from bunrui.models.labelprior import log_label_prior
@@ -50,7 +50,7 @@ class Answering(Learner):
         super()._reset()
         self._reader: Reader | None = None
         self._trained: TrainedModel | None = None
-        self._training = threading.RLock()
+        self._training = Mutex()
         self._has_label_priors = False
 
     # Scores

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -18,6 +17,7 @@ from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Label
 from bunrui.engines.labels import label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
+from bunrui.kernel.mutex import Mutex
 from bunrui.learner import SETTINGS, Labels, Texts
 from bunrui.prediction import probabilities
 from bunrui.trained.names import is_trained
@@ -320,7 +320,7 @@ class TextClassifier(Answering):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._training = threading.RLock()
+        self._training = Mutex()
         if not self._is_checked:
             return
         self._analyzer = analyzer_of(self.analyzer)

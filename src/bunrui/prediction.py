@@ -21,6 +21,7 @@ from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import HARD, Documents, Recipe
 from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.compile import run
+from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.base import Scorer
@@ -83,7 +84,7 @@ class Reader:
         )
         self._table: Table | None = None
         self._bounds: Bounds | None = None
-        self._lock = threading.Lock()
+        self._lock = Mutex()
 
     @property
     def has_many(self) -> bool:

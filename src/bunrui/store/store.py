@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from bunrui.counts import Counts
 from bunrui.errors import StoreError, UnlearnError
@@ -72,7 +73,8 @@ class Store:
         self.path = name
         self._at = path
         self._read_only = read_only
-        self.db = db
+        self._db: sqlite3.Connection | None = db
+        _stores.add(self)
         self.log = Log(self)
         meta = self._meta()
         try:
@@ -85,6 +87,16 @@ class Store:
             raise self.unpacker().damaged("it lacks what every classifier has") from error
         if self.keep not in KEEPS:
             raise self.unpacker().damaged(f"it keeps {self.keep!r}, whatever that may be")
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The connection."""
+        if self._db is None:
+            raise StoreError(
+                f"{self.path} was open when this process was forked: open it in a process that is started anew, such as "
+                "multiprocessing's 'spawn' does"
+            )
+        return self._db
 
     # Opening and closing
 
@@ -136,12 +148,13 @@ class Store:
         if self._read_only and is_frozen(self._at):
             with explained(self.path):
                 self.db.close()
-                self.db = connect(self._at, read_only=True)
+                self._db = connect(self._at, read_only=True)
 
     def close(self) -> None:
         """Let go of the file."""
-        with explained(self.path):
-            self.db.close()
+        if self._db is not None:
+            with explained(self.path):
+                self._db.close()
 
     # Reading
 
@@ -294,7 +307,7 @@ class Store:
 
     def transaction(self, kind: str, **note: Any) -> Transaction:
         """A new entry in the list of transactions; call while writing."""
-        return Transaction(self.db, self.path, kind, note)
+        return Transaction(self, kind, note)
 
     def is_crowded(self) -> bool:
         """Whether the deltas should be folded into a snapshot."""
@@ -321,6 +334,21 @@ class Store:
     def new_generation(self) -> None:
         """Make all readers read everything again; call while writing."""
         self.db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
+
+
+_stores: WeakSet[Store] = WeakSet()
+_inherited: list[sqlite3.Connection | None] = []
+
+
+def _after_fork() -> None:
+    # A child may neither use nor close a connection of its parent: https://sqlite.org/howtocorrupt.html, 2.6
+    for store in _stores:
+        _inherited.append(store._db)
+        store._db = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def apply(counts: Counts, sign: int, delta: Counts, unpacker: Unpacker) -> None:
