@@ -48,8 +48,9 @@ class TextClassifier(Answering):
         The estimator of P(word | class).
     alpha : float or mapping from word to float, optional
         λ of `eap`, α of `map`; None is the measured default of the model.
-    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
-        Class priors (the complement models, and those that are trained but `columns`, have none).
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
+        Class priors; "smoothed" is (D[c] + λ) / (D + λC), with λ = 1 where none is given.  The complement models, and
+        those that are trained but `columns`, have none.
     unseen : {"ignore", "smooth"}
         Whether words that were never learned count, with their smoothed probability.
     min_df : int

@@ -59,7 +59,7 @@ class Learner:
         analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "universal",
         smoothing: str = "eap",
         alpha: float | Mapping[str, float] | None = None,
-        prior: str | Mapping[str, float] = "empirical",
+        prior: str | tuple[str, float] | Mapping[Any, float] = "empirical",
         unseen: str = "ignore",
         min_df: int = 1,
         max_features: int | tuple[str, int] | None = None,

@@ -260,7 +260,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
                 )
             prior = dict(zip(learned.classes.tolist(), given.tolist(), strict=True))
         elif not self.fit_prior:
-            if prior == "smoothed":
+            if prior == "smoothed" or isinstance(prior, tuple):
                 raise OptionError("fit_prior=False is prior='uniform': leave one of the two out")
             prior = "uniform"
         shares = prior_shares(docs, learned.classes.tolist() if isinstance(prior, Mapping) else (), prior)

@@ -47,7 +47,7 @@ class ColumnsNB(CountingClassifier):
         λ of texts, and of categories and bins.
     var_smoothing : float
         This share of the variance of a column is added to its variance in every class.
-    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
     class_prior : (n_classes,) array, optional
         P(class) in the order of `classes_`; goes before `prior`.
 

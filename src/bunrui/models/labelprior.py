@@ -18,7 +18,7 @@ __all__ = ["log_label_prior"]
 def log_label_prior(counts: Counts, prior: Any) -> Floats:
     """log P(label) of every class id by itself; 0 for classes without documents.
 
-    "empirical" is D_c / D with every document once, "uniform" is a half, "smoothed" (D_c + 1) / (D + 2).
+    "empirical" is D_c / D with every document once, "uniform" is a half, ("smoothed", λ) (D_c + λ) / (D + 2λ).
     """
     out = np.zeros(len(counts.labels))
     if isinstance(prior, Mapping):

@@ -93,8 +93,8 @@ class Store:
         """The connection."""
         if self._db is None:
             raise StoreError(
-                f"{self.path} was open when this process was forked: open it in a process that is started anew, such as "
-                "multiprocessing's 'spawn' does"
+                f"{self.path} was open when this process was forked: open it in a process that is started anew, such "
+                "as multiprocessing's 'spawn' does"
             )
         return self._db
 
