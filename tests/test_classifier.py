@@ -267,7 +267,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "prior": (
         {"prior": "jeffreys"},
-        "there is no prior 'jeffreys': choose 'empirical', 'uniform' or 'smoothed', "
+        "there is no prior 'jeffreys': choose 'empirical', 'uniform', 'smoothed' or ('smoothed', λ), "
+        "or give a mapping from label to probability",
+    ),
+    "λ of the prior": ({"prior": ("smoothed", 0)}, "λ of prior=('smoothed', λ) should be above 0, not 0"),
+    "λ of another prior": (
+        {"prior": ("uniform", 1)},
+        "there is no prior ('uniform', 1): choose 'empirical', 'uniform', 'smoothed' or ('smoothed', λ), "
         "or give a mapping from label to probability",
     ),
     "unseen": ({"unseen": "guess"}, "unseen should be 'ignore' or 'smooth', not 'guess'"),
@@ -288,14 +294,23 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_options_that_make_no_sense(case: str, clf: TextClassifier) -> None:
     options, message = WRONG[case]
     before, params = clf.counts.copy(), clf.get_params()
-    for use in (lambda: TextClassifier(**options), lambda: clf.set_params(**options)):
+    # `set_params` takes what it is given, and whatever uses it is refused: scikit-learn's searches count on that.
+    assert clf.set_params(**options) is clf and clf.get_params() == params | options
+    for use in (
+        lambda: TextClassifier(**options),
+        lambda: clf.fit(["a"], ["x"]),
+        lambda: clf.learn(["a"], ["x"]),
+        lambda: clf.predict(["a"]),
+        lambda: clf.explain("a"),
+        lambda: clf.words("spam"),
+        lambda: copy.deepcopy(clf).predict_labels(["a"]),
+    ):
         with pytest.raises(OptionError) as error:
             use()
         assert str(error.value) == message
-    # Nothing was lost, and nothing of the wrong options stays.
+    # Nothing was lost.
     assert clf.counts == before
-    assert clf.get_params() == params
-    assert clf.predict(QUERIES[:3]).tolist() == ["spam", "ham", "spam"]
+    assert clf.set_params(**params).predict(QUERIES[:3]).tolist() == ["spam", "ham", "spam"]
 
 
 def test_options_that_do_not_exist(clf: TextClassifier) -> None:
@@ -529,14 +544,41 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "too few": (["x"], DataError, "there are 2 texts and 1 labels: give one label for each text"),
     "too many": (["x"] * 3, DataError, "there are 2 texts and 3 labels: give one label for each text"),
     "many too many": (["x"] * 300, DataError, "there are 2 texts and 300 labels: give one label for each text"),
-    "numbers": (["x", 1], LabelError, "a label of text 1 is 1, which is not a string: convert labels with str"),
-    "numbers in NumPy": (
-        np.array([3, 1]),
+    "two types": (
+        ["x", 1],
         LabelError,
-        "a label of text 0 is 3, which is not a string: convert labels with str",
+        "a label of text 1 is 1, of type int, and others are of type str: convert all labels to one type, such as str",
     ),
-    "bytes": (["x", b"y"], LabelError, "a label of text 1 is b'y', which is not a string: convert labels with str"),
-    "missing": (["x", None], LabelError, "a label of text 1 is None, which is not a string: convert labels with str"),
+    "truth and a number": (
+        [True, 1],
+        LabelError,
+        "a label of text 1 is 1, of type int, and others are of type bool: convert all labels to one type, such as str",
+    ),
+    "fractions": (
+        np.array([3.5, 1]),
+        LabelError,
+        "a label of text 0 is 3.5, no string, integer or boolean: convert labels with str",
+    ),
+    "a large number": (
+        [1, 1 << 63],
+        LabelError,
+        "a label of text 1 is 9223372036854775808, which has more than 64 bits: convert labels with str",
+    ),
+    "a matrix": (
+        np.array([[0, 1], [1, 0]]),
+        LabelError,
+        "labels have the shape (2, 2): give one for each text, or a list of its labels",
+    ),
+    "bytes": (
+        ["x", b"y"],
+        LabelError,
+        "a label of text 1 is b'y', no string, integer or boolean: convert labels with str",
+    ),
+    "missing": (
+        ["x", None],
+        LabelError,
+        "a label of text 1 is None, no string, integer or boolean: convert labels with str",
+    ),
     "missing in Arrow": (pa.array(["x", None]), LabelError, "the label of text 1 is missing (null)"),
     "missing in pandas": (pd.Series(["x", None]), LabelError, "the label of text 1 is missing (null)"),
     "empty": (["x", ""], LabelError, "a label of text 1 is empty: give it a name, or leave the text out"),
@@ -554,7 +596,7 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "a number in a list": (
         [["x"], ["y", 2]],
         LabelError,
-        "a label of text 1 is 2, which is not a string: convert labels with str",
+        "a label of text 1 is 2, of type int, and others are of type str: convert all labels to one type, such as str",
     ),
     "NUL": (["x", "y\0"], LabelError, "a label is 'y\\x00', with a NUL or a lone surrogate: give it another name"),
     "a surrogate": (
@@ -868,6 +910,52 @@ def test_grid_search(corpus: tuple[list[str], list[str]], n_jobs: int | None) ->
     assert search.predict(["cheap", "lunch"]).tolist() == ["spam", "ham"]
 
 
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_grid_search_goes_on_after_options_that_make_no_sense(
+    corpus: tuple[list[str], list[str]], n_jobs: int | None
+) -> None:
+    from sklearn.exceptions import FitFailedWarning
+    from sklearn.model_selection import GridSearchCV
+
+    texts, labels = corpus
+    grid = {"smoothing": ["eap", "mle"], "alpha": [1.0, None], "analyzer": ["words", "fr"]}
+    search = GridSearchCV(TextClassifier("multinomial"), grid, cv=3, error_score=np.nan, n_jobs=n_jobs)
+    with pytest.warns((FitFailedWarning, UserWarning)):
+        search.fit(texts, labels)
+    failed = [options for options, score in zip(*_tried(search), strict=True) if np.isnan(score)]
+    assert len(failed) == 5 and search.best_score_ == 1.0
+    assert all(
+        options["analyzer"] == "fr" or (options["smoothing"], options["alpha"]) == ("mle", 1.0) for options in failed
+    )
+
+
+def _tried(search: Any) -> tuple[list[dict[str, Any]], list[float]]:
+    return search.cv_results_["params"], search.cv_results_["mean_test_score"].tolist()
+
+
+def test_nothing_learned_is_no_attribute() -> None:
+    """Checked where scikit-learn is not imported, and where it is."""
+    script = """if True:
+        import pickle, sys
+        from bunrui import TextClassifier
+        from bunrui.errors import NotLearnedError
+
+        def error():
+            try:
+                TextClassifier().predict(["a"])
+            except NotLearnedError as error:
+                return error
+
+        assert not hasattr(TextClassifier(), "classes_") and isinstance(error(), (AttributeError, ValueError))
+        assert "sklearn" not in sys.modules
+        from sklearn.exceptions import NotFittedError
+        assert not hasattr(TextClassifier(), "classes_") and isinstance(error(), NotFittedError)
+        for found in (error(), pickle.loads(pickle.dumps(error()))):
+            assert type(found).__name__ == "NotLearnedError" and str(found).startswith("nothing has been learned yet")
+        """
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 @pytest.mark.usefixtures("quiet")
 def test_cross_validation(corpus: tuple[list[str], list[str]]) -> None:
     from sklearn.model_selection import cross_val_predict, cross_val_score
@@ -879,19 +967,6 @@ def test_cross_validation(corpus: tuple[list[str], list[str]]) -> None:
     assert cross_val_score(make_pipeline(TextClassifier()), texts, labels, cv=3).tolist() == [1.0] * 3
     chances = cross_val_predict(TextClassifier(), texts, labels, cv=4, method="predict_proba")
     assert np.unique(labels)[chances.argmax(axis=1)].tolist() == labels
-
-
-def test_numbers_as_labels() -> None:
-    texts = [f"word{k % 12} common" for k in range(36)]
-    labels = np.array([k % 12 for k in range(36)])
-    clf = TextClassifier(analyzer="words").fit(texts, labels)
-    assert clf.classes_.tolist() == list(range(12))  # 10 after 9, not after 1
-    assert clf.predict(texts).tolist() == labels.tolist()
-    assert clf.with_model("multinomial").score(texts, labels) == 1.0
-    with pytest.raises(LabelError, match=r"^this classifier was fitted with numbers as labels"):
-        clf.learn(["more"], ["1"])
-    with pytest.raises(LabelError, match=r"^a label of text 0 is 1, which is not a string"):
-        TextClassifier().learn(["text"], [1])
 
 
 # The package
@@ -912,12 +987,6 @@ def test_an_old_copy_refuses_another_analyzer(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("bunrui.analysis.analyzer._of_spec", bunrui.analysis.analyzer._of_spec.__wrapped__)
     with pytest.raises(MismatchError, match=r"^this copy was made where the analyzer gave other features"):
         pickle.loads(data)
-
-
-def test_classifiers_with_numbers_do_not_merge() -> None:
-    one, two = (TextClassifier().fit(["a", "b"], np.array(labels)) for labels in ([0, 1], [10, 1]))
-    with pytest.raises(LabelError, match=r"^this classifier was fitted with numbers as labels"):
-        one.merge(two)
 
 
 def test_words_are_found_as_the_analyzer_writes_them() -> None:

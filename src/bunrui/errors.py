@@ -21,6 +21,10 @@ Each message says what was expected and what to do next.
 
 from __future__ import annotations
 
+import sys
+from functools import cache
+from typing import Any, Self
+
 __all__ = [
     "BunruiError",
     "DamagedError",
@@ -105,8 +109,29 @@ class MovedError(StoreError):
     """A classifier file that was moved away or replaced since it was opened."""
 
 
-class NotLearnedError(BunruiError, ValueError):
-    """A question to a classifier that has learned nothing."""
+class NotLearnedError(BunruiError, ValueError, AttributeError):
+    """A question to a classifier that has learned nothing.
+
+    An AttributeError too, so that `hasattr(clf, "classes_")` is False; and scikit-learn's `NotFittedError`, for those
+    who catch that: they have imported it.
+    """
+
+    def __new__(cls, *args: Any) -> Self:
+        kind: Any = cls
+        theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+        if theirs is not None and not issubclass(cls, theirs):
+            kind = _joined(kind, theirs)
+        error: Self = super().__new__(kind, *args)
+        return error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NotLearnedError, self.args
+
+
+@cache
+def _joined(mine: type[Any], theirs: type[Any]) -> type[Any]:
+    """A class that is both, under the name of the first."""
+    return type(mine.__name__, (mine, theirs), {"__module__": mine.__module__, "__doc__": mine.__doc__})
 
 
 class OptionError(BunruiError, ValueError):

@@ -163,7 +163,7 @@ def test_tokens_and_counts(run) -> None:
 def test_options_of_the_model_and_the_analyzer(run) -> None:
     Path("a.csv").write_text("text,label\nthe team,x\n<b>a</b> team 1 2,y\n")
     Path("stop.txt").write_text("the\n")
-    options = ["--model", "multinomial", "--smoothing", "map", "--alpha", "1.5", "--prior", "uniform"]
+    options = ["--model", "multinomial", "--smoothing", "map", "--alpha", "1.5", "--prior", "smoothed:0.5"]
     options += ["--unseen", "smooth", "--min-df", "2", "--max-features", "chi2:5"]
     options += ["--analyzer", "words", "--words", "2", "--stop-words", "stop.txt", "--html", "--numbers"]
     options += ["--keep", "digests"]
@@ -171,9 +171,11 @@ def test_options_of_the_model_and_the_analyzer(run) -> None:
     known = info(run, "a.bunrui")
     assert (known["model"], known["smoothing"]) == ("multinomial", "map")
     with bunrui.stored.open("a.bunrui") as clf:
-        assert clf.alpha == 1.5
+        assert (clf.alpha, clf.prior) == (1.5, ("smoothed", 0.5))
+        assert clf.refresh() is False
+    assert "prior         smoothed:0.5\n" in run("info", "a.bunrui").out
     assert (known["prior"], known["unseen"], known["min_df"], known["max_features"]) == (
-        "uniform",
+        ["smoothed", 0.5],
         "smooth",
         2,
         ["chi2", 5],

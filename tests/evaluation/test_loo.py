@@ -96,7 +96,7 @@ def smoothings(model: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 priors = st.one_of(
-    st.sampled_from(["empirical", "uniform", "smoothed"]),
+    st.sampled_from(["empirical", "uniform", "smoothed", ("smoothed", 0.3)]),
     st.lists(st.floats(0.01, 1), min_size=20, max_size=20).map(lambda p: {f"c{k:02}": p[k] for k in range(20)}),
 )
 

@@ -137,8 +137,9 @@ def test_given_prior(model: str) -> None:
 @pytest.mark.parametrize("model", PRIORED)
 def test_smoothed_prior(model: str) -> None:
     sizes = np.array([LABELS.count(label) for label in CLASSES])
-    prior = (sizes + 1) / (sizes.sum() + 4)
-    check(model, {"prior": "smoothed", "alpha": 1.0}, {"alpha": 1.0, "class_prior": prior})
+    for given, lam in (("smoothed", 1), (("smoothed", 0.25), 0.25), (("smoothed", np.float64(7)), 7)):
+        prior = (sizes + lam) / (sizes.sum() + 4 * lam)
+        check(model, {"prior": given, "alpha": 1.0}, {"alpha": 1.0, "class_prior": prior})
 
 
 @pytest.mark.parametrize("model", ["complement", "wcnb", "binary-complement"])

@@ -12,7 +12,7 @@ import typer
 from bunrui.cli.console import counted, interrupts, plain, say, to_json, uninterrupted
 from bunrui.cli.hashing import described
 from bunrui.cli.memory import Memory
-from bunrui.cli.options import Classifier, Model, UsageError, file_argument
+from bunrui.cli.options import Classifier, Model, UsageError, file_argument, written
 
 if TYPE_CHECKING:
     from bunrui.stored import StoredClassifier
@@ -118,9 +118,6 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
     if kinds:
         rows.append(("columns", f"{len(kinds):,}"))
     rows += [("", f"{kind:<11}  {plain(column)}") for column, kind in kinds.items()]
-    max_features = known["max_features"]
-    if isinstance(max_features, (list, tuple)):
-        max_features = ":".join(map(str, max_features))
     rows += [
         ("features", f"{known['features']:,}"),
         *([("", described(known["hashing"]))] if known["hashing"] else []),
@@ -128,10 +125,10 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("model", known["model"]),
         ("smoothing", known["smoothing"]),
         ("alpha", known["alpha"]),
-        ("prior", str(known["prior"])),
+        ("prior", written("prior", known["prior"])),
         ("unseen", known["unseen"]),
         ("min-df", str(known["min_df"])),
-        ("max-features", "all" if max_features is None else str(max_features)),
+        ("max-features", written("max_features", known["max_features"])),
         *((name.replace("_", "-"), "yes") for name in ("class_norm", "against_rest") if known[name]),
         *([("m", f"{known['m']:g}")] if known["model"] == "aode" else []),
         *_calibration(known["calibration"]),

@@ -262,7 +262,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
                 raise OptionError(f"class_prior should have numbers above 0, or 0 for some, not {given.tolist()}")
             shares = given
         else:
-            if not self.fit_prior and prior == "smoothed":
+            if not self.fit_prior and (prior == "smoothed" or isinstance(prior, tuple)):
                 raise OptionError("fit_prior=False is prior='uniform': leave one of the two out")
             prior = prior if self.fit_prior else "uniform"
             shares = prior_shares(docs, learned.classes.tolist() if isinstance(prior, Mapping) else (), prior)

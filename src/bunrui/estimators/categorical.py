@@ -39,7 +39,7 @@ class CategoricalNB(CountingClassifier):
         How many values a column can take, at least.  By default as many as were seen.
     smoothing : {"eap", "map", "mle"}
         The estimator of P(value | class): (n + λ) / (N + λS), (n + α - 1) / (N + (α - 1)S), or n / N.
-    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
         P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
 
     Attributes

@@ -51,7 +51,7 @@ class ColumnsNB(CountingClassifier):
         λ of texts, by default 0.1, and of categories and bins, by default 1; α of `"map"`, by default 1.0001.
     var_smoothing : float
         This share of the variance of a column is added to its variance in every class.
-    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
     class_prior : (n_classes,) array, optional
         P(class) in the order of `classes_`; goes before `prior`.
 

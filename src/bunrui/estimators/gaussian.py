@@ -35,7 +35,7 @@ class GaussianNB(CountingClassifier):
         P(class) in the order of `classes_`; goes before `prior`.
     var_smoothing : float
         This share of the largest variance of a column is added to all variances.
-    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
         P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
 
     Attributes

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
 from bunrui.classifier import TextClassifier, changes
-from bunrui.counts import Counts
+from bunrui.counts import Counts, Label
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.loopairs import Pairs
@@ -69,7 +69,7 @@ class Corpus:
 
     Attributes
     ----------
-    classes : (n_classes,) array of str
+    classes : (n_classes,) array of labels
         Sorted; the columns of all scores.
     true : list
         The label of every document, or the set of its labels where some have several.
@@ -231,7 +231,7 @@ def is_exact(clf: TextClassifier) -> bool:
 
 
 def _priors_without(
-    doc_count: Integers, names: Sequence[str], starts: Integers, classes: Integers, prior: Any
+    doc_count: Integers, names: Sequence[Label], starts: Integers, classes: Integers, prior: Any
 ) -> Floats:
     """log P(c) without a document of each group, (n_groups × n_classes,); 0 for a class that has no other."""
     shares = np.ones((len(starts) - 1, len(doc_count)))

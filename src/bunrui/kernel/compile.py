@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -100,6 +100,17 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         # Neither the package's folder nor the user's cache can be written.
         _warn_once("compiled kernels cannot be kept on this machine; set NUMBA_CACHE_DIR to a writable folder")
         return numba.njit(**options)(twin)
+
+
+def _at_fork(what: str) -> None:
+    """Take or give back the lock of numba's compiler: a child would wait for ever for a thread that compiles."""
+    if "numba.core.compiler_lock" in sys.modules:
+        getattr(sys.modules["numba.core.compiler_lock"].global_compiler_lock, what)()
+
+
+if hasattr(os, "register_at_fork"):
+    after = partial(_at_fork, "release")
+    os.register_at_fork(before=partial(_at_fork, "acquire"), after_in_parent=after, after_in_child=after)
 
 
 @cache

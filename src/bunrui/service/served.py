@@ -80,7 +80,7 @@ class Served:
         """
         lock = classifier._memory.lock
         known = self._answered.get(id(classifier))
-        if lock._writing or lock._waiting or known is None:
+        if lock._writer is not None or lock._waiting or known is None:
             return False
         return known[0] == version(classifier) or known[1] < _QUICK
 

@@ -20,12 +20,12 @@ import os
 import secrets
 import sqlite3
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from weakref import WeakSet
 
 from bunrui.errors import StoreError
+from bunrui.kernel.mutex import Mutex
 
 if sys.platform != "win32":
     import fcntl
@@ -43,10 +43,13 @@ _N_SHARED = 510
 _INDEX_IN_USE = 128  # the byte of the index
 _LOOKING = 0x4000_0400  # ours
 
-OPENING = threading.RLock()
+OPENING = Mutex()
 """Held from the look at a journal until the connection is known to the next who looks."""
 
 _open: WeakSet[Connection] = WeakSet()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_open.clear)  # locks stay with the parent
 
 
 class Connection(sqlite3.Connection):

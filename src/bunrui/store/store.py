@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from bunrui.counts import Counts
 from bunrui.errors import MovedError, StoreError, UnlearnError
@@ -79,9 +80,10 @@ class Store:
         self.is_sealed = version >= SEALED_SINCE
         self._at = path
         self._read_only = read_only
-        self.db = db
+        self._db: Connection | None = db
         self._place = db.place
         self._patience = _PATIENCE_SECONDS
+        _stores.add(self)
         self.log = Log(self)
         meta = self._meta()
         try:
@@ -94,6 +96,16 @@ class Store:
             raise self.unpacker().damaged("it lacks what every classifier has") from error
         if self.keep not in KEEPS:
             raise self.unpacker().damaged(f"it keeps {self.keep!r}, whatever that may be")
+
+    @property
+    def db(self) -> Connection:
+        """The connection."""
+        if self._db is None:
+            raise StoreError(
+                f"{self.path} was open when this process was forked: open it in a process that is started anew, such "
+                "as multiprocessing's 'spawn' does"
+            )
+        return self._db
 
     # Opening and closing
 
@@ -149,7 +161,7 @@ class Store:
         if self._read_only and not self.db.may_write:
             with explained(self.path):
                 self.db.close()
-                self.db = connect(self._at, read_only=True)
+                self._db = connect(self._at, read_only=True)
 
     @property
     def is_in_place(self) -> bool:
@@ -163,8 +175,9 @@ class Store:
 
     def close(self) -> None:
         """Let go of the file."""
-        with explained(self.path):
-            self.db.close()
+        if self._db is not None:
+            with explained(self.path):
+                self._db.close()
 
     # Reading
 
@@ -415,7 +428,7 @@ class Store:
 
     def transaction(self, kind: str, **note: Any) -> Transaction:
         """A new entry in the list of transactions; call while writing."""
-        return Transaction(self.db, self.path, kind, note)
+        return Transaction(self, kind, note)
 
     def is_crowded(self) -> bool:
         """Whether the deltas should be folded into a snapshot."""
@@ -445,6 +458,21 @@ class Store:
         """Make all readers read everything again; call while writing."""
         self.db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
         seal(self.db, "meta", "key = 'generation'")
+
+
+_stores: WeakSet[Store] = WeakSet()
+_inherited: list[Connection | None] = []
+
+
+def _after_fork() -> None:
+    # A child may neither use nor close a connection of its parent: https://sqlite.org/howtocorrupt.html, 2.6
+    for store in _stores:
+        _inherited.append(store._db)
+        store._db = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def apply(counts: Counts, sign: int, delta: Counts, unpacker: Unpacker) -> None:

@@ -7,16 +7,19 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bunrui.counts import Counts, Integers
+from bunrui.counts import Counts, Integers, check_strings
 from bunrui.store.blocks import Row
 from bunrui.store.cells import Head, Part, Parts
 from bunrui.store.codec import pack_numbers
 from bunrui.store.schema import seal
 from bunrui.store.trouble import explained
+
+if TYPE_CHECKING:
+    from bunrui.store.store import Store
 
 Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 
@@ -47,14 +50,14 @@ class Transaction:
         What else is to be remembered of it, as JSON.
     """
 
-    def __init__(self, db: sqlite3.Connection, path: str, kind: str, note: Mapping[str, Any]) -> None:
-        self._db = db
-        self._path = path
+    def __init__(self, store: Store, kind: str, note: Mapping[str, Any]) -> None:
+        self._store = store
+        self._path = store.path
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, '{}') RETURNING tx"
         moment = datetime.now(UTC)
         self._time = int(moment.timestamp() * 1e6)
-        with explained(path):
-            self.number: int = db.execute(insert, (kind, written(moment))).fetchone()[0]
+        with explained(self._path):
+            self.number: int = self._db.execute(insert, (kind, written(moment))).fetchone()[0]
             self._seal()
         self.note = dict(note)
         self.n_docs = 0
@@ -65,12 +68,17 @@ class Transaction:
         seal(self._db, "transactions", "tx = ?", (self.number,))
 
     @property
+    def _db(self) -> sqlite3.Connection:
+        return self._store.db
+
+    @property
     def time(self) -> int:
         """Microseconds since 1970."""
         return self._time
 
     def label_ids(self, names: Sequence[str]) -> Integers:
         """The file's ids of labels; new ones get the next."""
+        check_strings(names)
         with explained(self._path):
             if self._labels is None:
                 self._labels = {name: label for label, name in self._db.execute("SELECT label, name FROM labels")}

@@ -98,6 +98,7 @@ class StoredClassifier(TextClassifier):
         options, calibration = options_of(self._file.store), calibration_of(self._file.store)
         if options != self.get_params():
             super().set_params(**options)
+            self._check_options()
             is_new = True
         if calibration != self.calibration:
             self.calibration = calibration
@@ -190,7 +191,7 @@ class StoredClassifier(TextClassifier):
         if texts is not None and self.keep != "text":
             known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
         self._need_log()
-        names = [labels] if isinstance(labels, str) else list(labels)
+        names = [labels] if isinstance(labels, (str, int)) else list(labels)
         lifecycle.check_labels(names)
         new_labels = lifecycle.one_for_one(labels) if isinstance(labels, str) else lambda _: names
         with self._file.writing("relabel", labels=names) as transaction:

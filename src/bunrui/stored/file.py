@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -15,6 +14,7 @@ from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import BunruiError, StoreError
+from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
 from bunrui.store import History, State, Store, Transaction, apply, compact, join, undo, wipe
 from bunrui.stored.duplicates import Seen
@@ -51,12 +51,12 @@ class File:
     def __init__(self, store: Store, memory: Memory, *, read_only: bool) -> None:
         self.store = store
         self.read_only = read_only
-        self.lock = threading.RLock()
+        self.lock = Mutex()
         self.is_torn = False
         self._memory = memory
         self._state: State | None = None  # how far the memory has read
         self._changed: dict[tuple[int, int], tuple[int, int]] = {}
-        self._is_writing = False
+        self._writer: int | None = None  # the process whose session is open: a forked child has none
         self.catch_up()
 
     @property
@@ -85,7 +85,7 @@ class File:
     def use(self) -> Iterator[None]:
         """The store for this thread alone; not inside a session of its own."""
         with self.lock:
-            if self._is_writing:
+            if self._writer == os.getpid():
                 raise StoreError(f"a session of {self.store.path} is open: do this after its block")
             yield
 
@@ -174,12 +174,12 @@ class File:
 
     @contextmanager
     def _session(self) -> Iterator[None]:
-        self._is_writing = True
+        self._writer = os.getpid()
         try:
             with self.store.writing():
                 yield
         finally:
-            self._is_writing = False
+            self._writer = None
 
     @contextmanager
     def rewriting(self, kind: str, **note: Any) -> Iterator[Transaction]:

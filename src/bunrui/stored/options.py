@@ -54,8 +54,9 @@ def new_store(path: str, like: TextClassifier, keep: str, pruned: int = 1, name:
 def options_of(store: Store) -> dict[str, Any]:
     """The options of the classifier in a file."""
     settings = _NEW | store.settings()
-    if isinstance(settings.get("max_features"), list):
-        settings["max_features"] = tuple(settings["max_features"])
+    for name in ("max_features", "prior"):
+        if isinstance(settings.get(name), list):
+            settings[name] = tuple(settings[name])
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in store.analyzer.items()}
     if not isinstance(fields.get("stop_words"), tuple):
         raise store.unpacker().damaged("its stop words are no list")  # a string would be the path of a file
