@@ -23,6 +23,7 @@ __all__ = ["ERRORS", "check_columns", "read_arrow", "read_batches", "read_parque
 _BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 _MOST_ROWS = 1 << 20
 _FEWER = 64  # how many times as many rows are a batch without the other columns: the first rows may be short
+_ROW_BYTES = 16  # of a row, whatever it holds: millions of nulls have no bytes of their own
 ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
 """What pyarrow raises about files; the last one where the name of a column is no text."""
 
@@ -88,19 +89,20 @@ def check_columns(names: list[str], reading: Reading) -> None:
         take_columns(reading, names)
     if lacks := reading.lacks(names):
         raise DataError(f"{reading.source.name}: {lacks}")
-    for column in reading.columns:
-        if names.count(column) > 1:
-            raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
+    reading.check_once(names)
 
 
 def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -> Iterator[pa.RecordBatch]:
     """The documents of batches that have the wanted columns, and may have more; `n_rows` in all, if that is known."""
     reading.unit = "row"
-    options, done = reading.options, 0
+    options, texts, done = reading.options, frozenset(reading.options.text), 0
     for batch in batches:
         for at in range(batch.num_columns):
             _check_places(batch, at, reading)
-        whole = pa.record_batch({name: _normal(batch.column(name), name, reading) for name in reading.columns})
+        reading.progress.unpacked(batch.nbytes + _ROW_BYTES * batch.num_rows)
+        whole = pa.record_batch(
+            {name: _normal(batch.column(name), name, reading, is_text=name in texts) for name in reading.columns}
+        )
         for part in _parts(whole, options.batch_bytes):
             narrow = {name: _narrow(part.column(name)) for name in part.schema.names}
             out = _quick(narrow, reading, done)
@@ -212,16 +214,15 @@ def _value(scalar: Any) -> Any:
 # --- types
 
 
-def _normal(array: pa.Array, name: str, reading: Reading) -> pa.Array:
+def _normal(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -> pa.Array:
     """A column as large strings, lists of strings or maps from string to int64."""
-    is_text = name in reading.options.text
     if is_text and reading.options.columns:
         return cell_column(array, name, reading.source.name)
     kind = array.type
     try:
         if pa.types.is_dictionary(kind):
             # Not dictionary_decode: it knows no string_view.
-            return _normal(array.dictionary.cast(pa.large_string()).take(array.indices), name, reading)
+            return _normal(array.dictionary.cast(pa.large_string()).take(array.indices), name, reading, is_text=is_text)
         if _is_string(kind) or pa.types.is_null(kind):
             return array.cast(pa.large_string())
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):

@@ -92,9 +92,7 @@ def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> t
         take_columns(reading, names)
     if lacks := reading.lacks(names):
         raise DataError(f"{reading.source.name}: {lacks}{_hint(names, delimiter)}")
-    for column in reading.columns:
-        if names.count(column) > 1:
-            raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
+    reading.check_once(names)
     line = block.line + block.data.count(b"\n", 0, first.end)
     return _Table(reading, names, delimiter, quotes), Block(block.data[first.end :], line, block.valid)
 
@@ -118,7 +116,9 @@ class _Table:
             delimiter=delimiter.decode(), quote_char='"' if quotes else False, newlines_in_values=quotes
         )
         self._keys = [str(at) for at in range(len(names))]  # Arrow wants names that differ
-        wanted = [self._keys[names.index(name)] for name in reading.columns]
+        places = {name: at for at, name in enumerate(names)}
+        self._at = {name: places[name] for name in reading.columns}
+        wanted = [self._keys[at] for at in self._at.values()]
         self._convert = pa.csv.ConvertOptions(
             check_utf8=False, column_types=dict.fromkeys(wanted, STRING), include_columns=wanted
         )
@@ -158,7 +158,6 @@ class _Table:
     def slow(self, block: Block) -> pa.RecordBatch | None:
         """A block record by record."""
         reading, options = self._reading, self._reading.options
-        at = {name: self._names.index(name) for name in reading.columns}
         rows, line, seen = Rows(reading), block.line, 0
         for record in records(block.data, self._delimiter, self._quotes):
             line += block.data.count(b"\n", seen, record.start)
@@ -171,7 +170,7 @@ class _Table:
                 reading.bad(self._miscounted(len(record.fields)), line)
             else:
                 try:
-                    values = {name: record.fields[index].decode() for name, index in at.items()}
+                    values = {name: record.fields[index].decode() for name, index in self._at.items()}
                 except UnicodeDecodeError as error:
                     reading.fail(undecodable(reading, line, error.object, error.start))
                     continue
