@@ -6,12 +6,14 @@ import gzip
 import io
 import json
 import re
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -207,6 +209,55 @@ def test_one_long_cell_that_grows_too_much(serve: Serve) -> None:
     assert memory(server) - before < size // 2
 
 
+def packed(table: pa.Table, **options: Any) -> bytes:
+    out = io.BytesIO()
+    with pa.ipc.new_file(out, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
+def test_columns_that_grow_too_much(own: Server) -> None:
+    """Packed cells, nulls that take no bytes, one long text that is named many times."""
+    cell = pa.table({"text": ["a" * 300_000_000], "label": ["x"]})
+    nulls = pa.table({"text": pa.nulls(200_000_000), "label": pa.nulls(200_000_000)})
+    twice = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, np.int8)), pa.array(["b" * 100_000]))
+    parquet = io.BytesIO()
+    pq.write_table(cell, parquet, compression="zstd", use_dictionary=False, write_statistics=False)
+    before = memory(own)
+    for name, body in [
+        ("cell.parquet", parquet.getvalue()),
+        ("cell.arrow", packed(cell, compression="zstd")),
+        ("nulls.arrow", packed(nulls)),
+        ("twice.arrow", packed(pa.table({"text": twice, "label": twice}))),
+    ]:
+        assert len(body) < 1_000_000
+        problem(inspect(own, name, body), 413, "too-large")
+        assert train(own, name, body)["problem"]["status"] == 413
+    assert memory(own) - before < 50_000_000
+
+
+def ask_and_leave(server: Server, path: str, body: bytes) -> None:
+    """Send a request, and close the connection before the answer."""
+    head = f"POST {path} HTTP/1.1\r\nHost: {server.host}\r\nAuthorization: Bearer {TOKEN}\r\n"
+    head += f"Content-Type: application/octet-stream\r\nContent-Length: {len(body)}\r\n\r\n"
+    host, port = server.host.split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(head.encode() + body)
+
+
+def test_looking_into_a_file_ends_when_its_client_has_gone(serve: Serve) -> None:
+    server = serve()
+    nulls = pa.nulls(4_000_000, pa.string())  # each of them is a row that cannot be read
+    ask_and_leave(server, "/v1/inspect?name=a.parquet", parquet(text=nulls, label=nulls))
+    until = time.monotonic() + 60
+    while not (found := re.search(r'"route":"/v1/inspect","status":(\d+)', server.log.read_text())):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert found[1] == "499"
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    assert not children.exists() or not children.read_text()
+
+
 def memory(server: Server) -> int:
     """The most bytes that a service has had in memory."""
     status = Path(f"/proc/{server.process.pid}/status")
@@ -217,12 +268,12 @@ def memory(server: Server) -> int:
 
 def test_what_has_begun_is_learned_before_the_end(serve: Serve) -> None:
     server = serve()
-    body = "text,label\n" + "".join(f"words of number {k},{'xyz'[k % 3]}\n" for k in range(60_000))
+    body = "text,label\n" + "".join(f"words of number {k},{'xyz'[k % 3]}\n" for k in range(5_000))
     asked = server.client.post("/v1/train", params={"name": "many.csv"}, content=body.encode(), headers=BYTES)
     assert asked.status_code == 202
     assert server.stop() == 0
     with bunrui.open(server.path, read_only=True) as clf:
-        assert clf.counts.n_docs == 60_004 and clf.check().is_right
+        assert clf.counts.n_docs == 5_004 and clf.check().is_right
 
 
 def test_the_columns_of_a_file_that_is_learned_have_their_names(own: Server) -> None:

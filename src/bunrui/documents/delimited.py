@@ -100,9 +100,7 @@ def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> t
         take_columns(reading, names)
     if lacks := reading.lacks(names):
         raise DataError(f"{reading.source.name}: {lacks}{_hint(names, delimiter, is_row)}")
-    for column in reading.columns:
-        if names.count(column) > 1:
-            raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
+    reading.check_once(names)
     line = block.line + block.data.count(b"\n", 0, end)
     return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
 
@@ -143,7 +141,9 @@ class _Table:
             delimiter=delimiter.decode(), quote_char='"' if quotes else False, newlines_in_values=quotes
         )
         self._keys = [str(at) for at in range(len(names))]  # Arrow wants names that differ
-        wanted = [self._keys[names.index(name)] for name in reading.columns]
+        places = {name: at for at, name in enumerate(names)}
+        self._at = {name: places[name] for name in reading.columns}
+        wanted = [self._keys[at] for at in self._at.values()]
         self._convert = pa.csv.ConvertOptions(
             check_utf8=False, column_types=dict.fromkeys(wanted, STRING), include_columns=wanted
         )
@@ -183,7 +183,6 @@ class _Table:
     def slow(self, block: Block) -> pa.RecordBatch | None:
         """A block record by record."""
         reading, options = self._reading, self._reading.options
-        at = {name: self._names.index(name) for name in reading.columns}
         rows, line, seen = Rows(reading), block.line, 0
         for record in records(block.data, self._delimiter, self._quotes):
             line += block.data.count(b"\n", seen, record.start)
@@ -196,7 +195,7 @@ class _Table:
                 reading.bad(self._miscounted(len(record.fields)), line)
             else:
                 try:
-                    values = {name: record.fields[index].decode() for name, index in at.items()}
+                    values = {name: record.fields[index].decode() for name, index in self._at.items()}
                 except UnicodeDecodeError as error:
                     reading.fail(undecodable(reading, line, error.object, error.start))
                     continue

@@ -121,7 +121,8 @@ def read(
     if batch_bytes < 1:
         raise OptionError(f"batch_bytes is {batch_bytes}: give at least 1")
     try:
-        "a".encode("utf-8" if encoding == AUTO else encoding)
+        # Not of text: idna and punycode, which are for names of hosts, know no bytes that cannot be decoded.
+        b"a\xff".decode("utf-8" if encoding == AUTO else encoding, "replace")
     except (LookupError, ValueError) as error:
         known = "utf-8, cp932, euc-jp, gb18030, big5, cp949, cp1252 or auto"
         raise OptionError(f"there is no text encoding {encoding!r}: try {known}") from error

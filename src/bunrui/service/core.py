@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from bunrui import __version__
 from bunrui.service import bodies
-from bunrui.service.jobs import Jobs
+from bunrui.service.jobs import Cancelled, Job, Jobs
 from bunrui.service.limits import Admission, BodyReader, Lane
 from bunrui.service.logs import event
 from bunrui.service.metrics import Metrics
@@ -24,9 +24,13 @@ from bunrui.service.served import Served
 from bunrui.service.settings import Settings
 from bunrui.stored import StoredClassifier
 
-__all__ = ["Service", "answer"]
+__all__ = ["GONE", "Service", "answer"]
 
+R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
+
+GONE = 499
+"""The status of an answer that nobody waits for."""
 
 _READERS = 2
 _REFRESH_SECONDS = 1.0
@@ -130,6 +134,23 @@ class Service:
         if self.is_small(request):
             return self.read(kind, request)
         return await self.readers.run(self.read, kind, request)
+
+    async def while_there(self, request: Request, work: Callable[[Job], R]) -> R | None:
+        """What work gives that ends when the client leaves; None if it has left."""
+        job = Job("request", None)
+        working = asyncio.ensure_future(self.readers.run(work, job))
+        leaving = asyncio.ensure_future(request.receive())  # the body has come: nothing else can
+        try:
+            await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                job.cancel()
+            return await working
+        except Cancelled:
+            return None
+        finally:
+            job.cancel()
+            leaving.cancel()
+            working.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else may ask for it
 
     async def read_given(self, kind: type[T], request: Request) -> T:
         """The same where a request may lack a body."""

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bunrui.service import logs as log
-from bunrui.service.core import Service
+from bunrui.service.core import GONE, Service
 from bunrui.service.limits import Gone
 from bunrui.service.problems import Problem, response_of
 from bunrui.service.security import ARROW, BYTES, HEADERS, JSON, Head, head_of
@@ -25,7 +25,6 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 _API = "/v1/"
 _JOBS = ("/v1/evaluate/", "/v1/jobs/")
-_GONE = 499
 
 
 class Gate:
@@ -82,7 +81,7 @@ class Gate:
             await self._pass(scope, receive, out)
             problem = scope.get("bunrui.problem")
         except Gone:
-            out.status = _GONE
+            out.status = GONE
         except Exception as error:
             problem = scope.get("bunrui.problem") or self._service.problem_of(error)
             if not out.status:

@@ -21,7 +21,7 @@ __all__ = ["listen", "run"]
 
 _BACKLOG = 1024
 _KEEP_ALIVE_SECONDS = 15
-_STOP_SECONDS = 60
+_STOP_SECONDS = 3  # for requests: a job that writes has six more, and all is over in ten
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -57,7 +57,7 @@ def _why_not(error: OSError, host: str, port: int) -> str:
 
 
 def run(classifier: StoredClassifier, settings: Settings, opened: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM, which let what is at work finish; then the classifier is closed."""
+    """Serve until SIGINT or SIGTERM; what is at work then has seconds to finish, and the classifier is closed."""
     open_log()
     config = uvicorn.Config(
         create_app(classifier, settings),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
 
 from bunrui.service import schemas
-from bunrui.service.core import Service, answer
+from bunrui.service.apart import Died, run_apart
+from bunrui.service.core import GONE, Service, answer
 from bunrui.service.jobs import Job
 from bunrui.service.logs import event
 from bunrui.service.openapi import described
 from bunrui.service.problems import Problem
-from bunrui.service.uploads import Upload
+from bunrui.service.uploads import Upload, batches_apart, inspect_apart
 
 __all__ = ["UPLOADS", "add_training"]
 
@@ -57,7 +59,8 @@ def add_training(app: FastAPI, service: Service) -> None:
         header: Annotated[bool | None, Query(description=f"{_HEADER}; guessed where it is not given.")] = None,
     ) -> Response:
         upload = _upload(service, request, name, encoding, header)
-        return answer(await service.readers.run(upload.inspect, text, label))
+        found = await service.while_there(request, lambda job: _apart(job, inspect_apart, upload, text, label))
+        return Response(status_code=GONE) if found is None else answer(found[0])
 
     @app.post("/v1/train", **_described("Learn the documents of a file, all or none", schemas.Job, _WAITING, 202))
     async def train(
@@ -70,9 +73,11 @@ def add_training(app: FastAPI, service: Service) -> None:
         header: Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")] = True,
     ) -> Response:
         upload = _upload(service, request, name, encoding, header)
-        batches = upload.batches(text, label, skip_bad=skip_bad)
+        upload.check_options()
         job = Job("train", None, writes=True)
-        service.jobs.start(job, lambda job: _learn(service, list(batches), job))
+        service.jobs.start(
+            job, lambda job: _learn(service, _apart(job, batches_apart, upload, text, label, skip_bad), job)
+        )
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
 
@@ -80,6 +85,14 @@ def _upload(service: Service, request: Request, name: str, encoding: str, header
     if len(request.query_params) < len(request.query_params.multi_items()):
         raise Problem("invalid", "an option comes twice in the address: give it once")
     return Upload(request.scope["bunrui.body"], name, encoding, service.settings.limits.body, header)
+
+
+def _apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> list[Any]:
+    """All that a function sends about a file, from a process of its own."""
+    try:
+        return list(run_apart(job, function, upload, *args, memory=upload.memory))
+    except Died:
+        raise Problem("invalid", f"{upload.name} is damaged: get or write it again") from None
 
 
 def _learn(service: Service, batches: list[Any], job: Job) -> dict[str, Any]:

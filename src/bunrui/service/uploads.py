@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,11 +20,13 @@ from bunrui.documents.tables import TABLES
 from bunrui.errors import DataError
 from bunrui.service.problems import Problem
 
-__all__ = ["Upload"]
+__all__ = ["Upload", "batches_apart", "inspect_apart"]
 
 _BATCH = 1 << 20
 _HEAD = 1 << 16
 _GROWTH = 8
+_MEMORY = 512 << 20
+_COPIES = 4
 _GUESSED_FROM = 100
 _SHOWN = 5
 _LONGEST_CELL = 300
@@ -79,11 +81,12 @@ class Upload:
             text = _guess_text(columns, label, rows) if text is None else text
             label = _guess_label(columns, text, rows) if label is None else label
         labelled = not columns or label is not None
-        reader = self._reader(text, label, skip_bad=True, labelled=labelled)
+        progress = self._progress()
         labels: Counter[str] = Counter()
         n_docs = 0
         first: list[Row] = []
-        for batch in self._limited(reader):
+        reader = self._reader(text, label, skip_bad=True, labelled=labelled)
+        for batch in self._limited(reader.batches(progress)):
             first += batch.slice(0, max(0, _SHOWN - len(first))).to_pylist()
             if labelled:
                 labels.update(_flat(batch["label"]))
@@ -98,13 +101,17 @@ class Upload:
             "documents": n_docs,
             "labels": dict(labels.most_common(_MOST_LABELS)),
             "n_labels": len(labels),
-            "skipped": reader.n_skipped,
-            "problems": reader.skipped,
+            "skipped": progress.n_skipped,
+            "problems": progress.skipped,
         }
 
     def batches(self, text: str | None, label: str | None, *, skip_bad: bool) -> Iterator[pa.RecordBatch]:
         """Batches of its documents."""
-        return self._checked(self._reader(text, label, skip_bad=skip_bad))
+        return self._checked(self._reader(text, label, skip_bad=skip_bad).batches(self._progress()))
+
+    def check_options(self) -> None:
+        """Refuse a name or an encoding that cannot be read, whatever is in the file."""
+        self._reader(None, None, skip_bad=False)
 
     def _has_header(self) -> bool:
         """Whether the first line looks like the names of columns, and not like a row."""
@@ -128,6 +135,9 @@ class Upload:
             batch_bytes=_BATCH,
             header=self.header is not False,
         )
+
+    def _progress(self) -> Progress:
+        return _Bounded(self._check_size)
 
     def _stream(self) -> Any:
         stream: Any = io.BytesIO(self.body)
@@ -159,9 +169,30 @@ class Upload:
             yield batch
 
     def _check_size(self, n_bytes: int) -> None:
-        most = max(_GROWTH * len(self.body), self.most_bytes)
-        if n_bytes > most:
-            raise Problem("too-large", f"{self.name} has more than {most:,} bytes when it is unpacked: cut it")
+        if n_bytes > self._most:
+            raise self._too_large()
+
+    @property
+    def _most(self) -> int:
+        return max(_GROWTH * len(self.body), self.most_bytes)
+
+    def _too_large(self) -> Problem:
+        return Problem("too-large", f"{self.name} has more than {self._most:,} bytes when it is unpacked: cut it")
+
+    @property
+    def memory(self) -> int:
+        """Bytes that a process may need to read it: one long cell is copied a few times."""
+        return _MEMORY + _COPIES * self._most
+
+    @contextmanager
+    def within_memory(self) -> Iterator[None]:
+        """Refuse the file as too large where there is no memory for what is in it."""
+        try:
+            yield
+        except (MemoryError, DataError) as error:
+            if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
+                raise self._too_large() from error
+            raise
 
     def _table(self, label: str | None) -> tuple[list[str], list[Row]]:
         """The columns and the first rows; nothing of a format that has no columns."""
@@ -181,11 +212,10 @@ class Upload:
         names, rows = self._read_cells(apart)
         if apart == _NO_COLUMN or not rows:
             return names, rows
-        with self._reader(names[0], apart, skip_bad=True) as reader:
-            for batch in reader:
-                for row, value in zip(rows, batch["label"].to_pylist(), strict=False):
-                    row[apart] = value
-                break
+        for batch in self._reader(names[0], apart, skip_bad=True).batches(self._progress()):
+            for row, value in zip(rows, batch["label"].to_pylist(), strict=False):
+                row[apart] = value
+            break
         return [*names, apart], rows
 
     def _read_cells(self, apart: str) -> tuple[list[str], list[Row]]:
@@ -200,13 +230,43 @@ class Upload:
             columns=True,
             header=self.header is not False,
         )
-        with reader:
-            for batch in reader:
-                rows = [json.loads(text) for text in batch["text"].slice(0, _GUESSED_FROM).to_pylist()]
-                return reader.columns, rows
-            if reader.skipped:
-                raise DataError(reader.skipped[0])
-            return reader.columns, []
+        progress = self._progress()
+        for batch in reader.batches(progress):
+            rows = [json.loads(text) for text in batch["text"].slice(0, _GUESSED_FROM).to_pylist()]
+            return list(progress.columns), rows
+        if progress.skipped:
+            raise DataError(progress.skipped[0])
+        return list(progress.columns), []
+
+
+class _Bounded(Progress):
+    """Counts what columns take in memory: a check refuses too much."""
+
+    def __init__(self, check: Callable[[int], None]) -> None:
+        super().__init__()
+        self._check, self._n_bytes = check, 0
+
+    def unpacked(self, n_bytes: int) -> None:
+        self._n_bytes += n_bytes
+        self._check(self._n_bytes)
+
+
+# --- in a process of its own
+
+
+def inspect_apart(send: Callable[[Any], None], upload: Upload, text: str | None, label: str | None) -> None:
+    """Send what `Upload.inspect` says."""
+    with upload.within_memory():
+        send(upload.inspect(text, label))
+
+
+def batches_apart(
+    send: Callable[[Any], None], upload: Upload, text: str | None, label: str | None, skip_bad: bool
+) -> None:
+    """Send what `Upload.batches` gives."""
+    with upload.within_memory():
+        for batch in upload.batches(text, label, skip_bad=skip_bad):
+            send(batch)
 
 
 def _guess_text(columns: list[str], label: str | None, rows: list[Row]) -> str:
