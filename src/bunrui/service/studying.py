@@ -41,7 +41,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     served, jobs = service.served, service.jobs
 
-    def start(kind: str, work: Work) -> Response:
+    def start(request: Request, kind: str, work: Work) -> Response:
         if served.classifier.keep != "text":
             raise Problem(
                 "conflict",
@@ -57,7 +57,8 @@ def add_studying(app: FastAPI, service: Service) -> None:
             empty.set_calibration(calibration)
             return work(empty, documents, job)
 
-        job = Job(kind, None, is_private=f"/v1/{kind}" in PRIVATE)
+        is_private, is_owners = f"/v1/{kind}" in PRIVATE, request.scope["bunrui.is_owner"]
+        job = Job(kind, None, is_private=is_private, is_owners=is_owners)
         jobs.start(job, study)
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
@@ -72,8 +73,8 @@ def add_studying(app: FastAPI, service: Service) -> None:
             status=202,
         ),
     )
-    async def mistakes() -> Response:
-        return start("mistakes", find_mistakes)
+    async def mistakes(request: Request) -> Response:
+        return start(request, "mistakes", find_mistakes)
 
     @app.post(
         "/v1/curve",
@@ -85,8 +86,8 @@ def add_studying(app: FastAPI, service: Service) -> None:
             status=202,
         ),
     )
-    async def curve() -> Response:
-        return start("curve", find_curve)
+    async def curve(request: Request) -> Response:
+        return start(request, "curve", find_curve)
 
     @app.post(
         "/v1/compare",
@@ -104,7 +105,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
     async def compare(request: Request) -> Response:
         """The result grows while it runs; progress counts measurements."""
         body = await service.read_given(schemas.Compare, request)
-        return start("compare", lambda _, documents, job: compare_all(documents, job, trained=body.trained))
+        return start(request, "compare", lambda _, documents, job: compare_all(documents, job, trained=body.trained))
 
     @app.post(
         "/v1/audit",
@@ -123,4 +124,4 @@ def add_studying(app: FastAPI, service: Service) -> None:
     async def audit(request: Request) -> Response:
         body = await service.read_given(schemas.Audit, request)
         kept = frozenset(body.kept)
-        return start("audit", lambda clf, documents, job: find_suspects(clf, documents, kept, job))
+        return start(request, "audit", lambda clf, documents, job: find_suspects(clf, documents, kept, job))

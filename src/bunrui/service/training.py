@@ -49,7 +49,7 @@ def add_training(app: FastAPI, service: Service) -> None:
         request: Request, name: Name, text: Guessed = None, label: Guessed = None, encoding: Encoding = "utf-8"
     ) -> Response:
         upload = _upload(service, request, name, encoding)
-        return answer(await service.readers.run(upload.inspect, text, label))
+        return answer(await service.room(request).readers.run(upload.inspect, text, label))
 
     @app.post("/v1/train", **_described("Learn the documents of a file, all or none", schemas.Job, _WAITING, 202))
     async def train(
@@ -62,7 +62,7 @@ def add_training(app: FastAPI, service: Service) -> None:
     ) -> Response:
         upload = _upload(service, request, name, encoding)
         batches = upload.batches(text, label, skip_bad=skip_bad)
-        job = Job("train", None, writes=True)
+        job = Job("train", None, writes=True, is_owners=True)
         service.jobs.start(job, lambda job: _learn(service, list(batches), job))
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
