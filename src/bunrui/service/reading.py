@@ -11,6 +11,7 @@ from fastapi import FastAPI, Query, Request, Response
 from bunrui import __version__
 from bunrui.classifier import TextClassifier
 from bunrui.service import schemas
+from bunrui.service.answers import explain as explanation
 from bunrui.service.answers import predict as predictions
 from bunrui.service.core import Service, answer
 from bunrui.service.gate import Endpoint
@@ -35,6 +36,8 @@ _EXPLAINED = {
     "contributions": [{"feature": "pills", "value": 2.2, "count": 1, "spans": [[5, 10]]}],
     "unknown": ["zzz"],
     "text": "free pills zzz",
+    "left_out": 0,
+    "rest": 0.0,
 }
 _INFO = {
     "documents": 4,
@@ -102,8 +105,7 @@ def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
         body = await service.read_later(schemas.Explain, request)
 
         def work() -> Response:
-            found = served.reading(body.model).explain(body.text, label=body.label, against=body.against)
-            return answer(found.to_dict())
+            return answer(explanation(served.reading(body.model), body.text, body.label, body.against))
 
         return await service.room(request).readers.run(work)
 
