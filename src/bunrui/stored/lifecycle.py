@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labels import check_new, label_sets
 from bunrui.errors import LabelError, MismatchError, StoreError, UnlearnError
 from bunrui.store import Block, Row, Transaction
 from bunrui.stored.documents import Choice, by_digests, by_labels, pick
@@ -98,7 +98,7 @@ def _if_it_has(has: Sequence[str], gets: Sequence[str]) -> Change:
 
 def check_labels(names: Sequence[str]) -> None:
     """Refuse what cannot be the labels of a document."""
-    label_sets([list(names)], 1, {})
+    check_new(label_sets([list(names)], 1, {}).labels)
 
 
 def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[Any]:
