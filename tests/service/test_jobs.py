@@ -177,6 +177,32 @@ def test_a_few_may_wait_and_the_last_are_remembered() -> None:
     run(scenario)
 
 
+def test_jobs_of_strangers_keep_none_away_that_come_with_the_token() -> None:
+    async def scenario(jobs: Jobs) -> None:
+        strangers, owners = Work(), Work()
+        owners.may_go_on.set()
+        early = Job("audit", 1, is_owners=True)
+        jobs.start(early, owners)
+        await over(early)
+        theirs = [Job("compare", 1) for _ in range(5)]
+        for job in theirs:
+            jobs.start(job, strangers)
+        mine = Job("train", 1, is_owners=True)
+        jobs.start(mine, owners)
+        assert await over(mine) == ["done"]
+        assert [job.is_over for job in theirs] == [False] * 5
+        assert jobs.pending == 5
+        strangers.may_go_on.set()
+        await over(*theirs)
+        for _ in range(60):
+            job = Job("compare", 1)
+            jobs.start(job, strangers)
+            await over(job)
+        assert jobs.find(early.id) is early
+
+    run(scenario)
+
+
 def test_closing_cancels_what_is_left_but_not_what_writes(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "bunrui.service")
 

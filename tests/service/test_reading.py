@@ -106,7 +106,7 @@ def test_explain(server: Server) -> None:
     text = "Cheap PILLS 😀 zzz, pills"
     answer = server.client.post("/v1/explain", json={"text": text})
     with bunrui.open(server.path, read_only=True) as clf:
-        assert answer.json() == json.loads(clf.explain(text).to_json())
+        assert answer.json() == json.loads(clf.explain(text).to_json()) | {"left_out": 0, "rest": 0.0}
     found = {item["feature"]: item["spans"] for item in answer.json()["contributions"]}
     assert [text[a:b] for a, b in found["pills"]] == ["PILLS", "pills"]
 

@@ -322,3 +322,15 @@ def test_who_knows_the_token(own: Server) -> None:
     assert own.client.get("/v1/token").json() == {"right": True}
     with httpx.Client(base_url=own.url, headers={"Authorization": f"Bearer {TOKEN}x"}) as client:
         problem(client.get("/v1/token"), 401, "no-token")
+
+
+def test_strangers_who_compare_keep_no_training_away(serve: Serve, tmp_path: Path) -> None:
+    texts = [f"word{k % 997} word{k % 89} word{k % 7} pills" for k in range(500)]
+    with bunrui.create(tmp_path / "many.bunrui") as clf:
+        clf.learn(texts, [f"label{k % 7}" for k in range(500)])
+    server = serve(path=tmp_path / "many.bunrui")
+    with httpx.Client(base_url=server.url, timeout=60) as stranger:
+        started = [stranger.post("/v1/compare", json={"trained": True}) for _ in range(5)]
+        problem(stranger.post("/v1/curve"), 503, "busy")
+        assert train(server, "mails.csv", CSV, text="subject", label="folder")["state"] == "done"
+        assert stranger.get(started[-1].headers["location"]).json()["state"] == "waiting"

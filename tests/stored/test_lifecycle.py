@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import bunrui
 from bunrui import StoredClassifier, TextClassifier
 from bunrui.errors import LabelError, LabelSetError, OptionError, StoreError, UnlearnError
+from bunrui.evaluation import leave_one_out
 from bunrui.store.codec import Unpacker
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?"]
@@ -225,6 +226,38 @@ def test_wrong_labels(path: str) -> None:
         clf.compact()
         clf.rename_label("ham", "ad")
         expect(clf, {TEXTS[0]: "spam", TEXTS[1]: "ad", TEXTS[2]: "spam", TEXTS[3]: "ad"})
+
+
+@pytest.mark.parametrize("name", ["\u3000 ", "x" * 1001])
+def test_names_that_no_label_should_get(path: str, name: str) -> None:
+    with learned(path) as clf:
+        for change in (
+            lambda: clf.learn(["new"], [name]),
+            lambda: clf.learn(["new"], [["ham", name]]),
+            lambda: clf.relabel(name, ids=["a"]),
+            lambda: clf.relabel_each([(next(iter(clf.documents())).digest, ["spam"], [name])]),
+            lambda: clf.rename_label("ham", name),
+        ):
+            with pytest.raises(
+                LabelError, match=r"a label (is blank|has 1,001 characters).*: give it a (shorter )?name"
+            ):
+                change()
+        expect(clf, ALL)
+        clf.learn(["new"], ["x" * 1000])
+
+
+@pytest.mark.parametrize("name", ["\u3000 ", "x" * 1001])
+def test_files_from_before_may_have_such_names(path: str, name: str) -> None:
+    with learned(path, ["old", "ham", "old", "ham"]) as clf:
+        clf._file.store.db.execute("UPDATE labels SET name = ? WHERE name = 'old'", [name])
+    with bunrui.open(path) as clf:
+        clf.learn(["one more"], [name])
+        clf.unlearn([TEXTS[0]], [name])
+        now = {TEXTS[1]: "ham", TEXTS[2]: name, TEXTS[3]: "ham", "one more": name}
+        expect(clf, now)
+        assert leave_one_out(clf).metrics.n == 4
+        clf.rename_label(name, "new")
+        expect(clf, {text: label.replace(name, "new") for text, label in now.items()})
 
 
 # --- no trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.counts import Label, check_types
+from bunrui.documents.labelsets import unfit
 from bunrui.errors import DataError, LabelError
 
-__all__ = ["LabelSets", "label_sets"]
+__all__ = ["LabelSets", "check_new", "label_sets"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -84,6 +85,20 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSet
     members = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
     indices = np.array([rank[v] for s in sets for v in sorted(s, key=rank.__getitem__)], np.int64)
     return LabelSets(names, codes, members, indices)
+
+
+def check_new(labels: Iterable[Label], known: Callable[[], Collection[Label]] = tuple) -> None:
+    """Refuse names that no label should get; those that a file has from before, which are `known`, may stay.
+
+    >>> check_new(["spam", " "])
+    Traceback (most recent call last):
+    ...
+    bunrui.errors.LabelError: a label is blank: give it a name
+    """
+    for label in labels:
+        why = unfit(label) if isinstance(label, str) else None
+        if why and label not in known():
+            raise LabelError(f"a label {why}")
 
 
 def _encode(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | None]:

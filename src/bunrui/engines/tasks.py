@@ -12,7 +12,7 @@ from bunrui.counts import Counts
 from bunrui.documents import Reader
 from bunrui.engines.batches import texts_of
 from bunrui.engines.blocks import Block
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labels import check_new, label_sets
 from bunrui.engines.outputs import Folder
 from bunrui.engines.partitions import Part, added, parts_of
 from bunrui.errors import BunruiError, DataError
@@ -122,6 +122,7 @@ def _counts(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
     total = Counts(classifier.counts.fingerprint)
     for batch in batches:
         sets = label_sets(batch["label"], batch.num_rows, total.label_ids)
+        check_new(sets.labels)
         total.add(classifier.count_sets(texts_of(batch), sets))
     return total
 

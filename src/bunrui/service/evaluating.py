@@ -48,16 +48,16 @@ def add_evaluating(app: FastAPI, service: Service) -> None:
     async def evaluate(request: Request) -> Response:
         """Without a body, or without texts: leave each document out that the file keeps, and predict it."""
         body = await service.read_given(schemas.Evaluate, request)
-        classifier = served.reading(body.model)
+        classifier, is_owners = served.reading(body.model), request.scope["bunrui.is_owner"]
         if body.texts is not None:
             if len(body.texts) != len(body.labels or ()):
                 raise Problem("invalid", f"there are {len(body.texts)} texts and {len(body.labels or ())} labels")
-            job = Job("batch", len(body.texts))
+            job = Job("batch", len(body.texts), is_owners=is_owners)
             jobs.start(job, lambda job: _predict_all(classifier, body, job))
         else:
             _check_leaves_out(served.classifier.keep, classifier.model)
             path, options = served.classifier.path, classifier.get_params()
-            job = Job("leave-one-out", classifier.counts.n_docs)
+            job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
             jobs.start(job, lambda job: study_apart(job, path, _leave_out, options))
         return answer(job.to_dict(), 202, {"Location": f"/v1/evaluate/{job.id}"})
 

@@ -39,11 +39,15 @@ class Job:
         Documents; the total is None where that is not known.
     writes : bool
         Whether it changes the classifier: then it is done before the service stops, if that does not take long.
+    is_owners : bool
+        Whether it was started with the token.
     asked : float
         When somebody last asked for it, by `time.monotonic`.
     """
 
-    def __init__(self, kind: str, total: int | None, *, writes: bool = False, is_private: bool = False) -> None:
+    def __init__(
+        self, kind: str, total: int | None, *, writes: bool = False, is_private: bool = False, is_owners: bool = False
+    ) -> None:
         self.id = secrets.token_urlsafe(12)
         self.kind = kind
         self.state = "waiting"
@@ -51,6 +55,7 @@ class Job:
         self.total = total
         self.writes = writes
         self.is_private = is_private
+        self.is_owners = is_owners
         self.result: dict[str, Any] | None = None
         self.problem: Problem | None = None
         self.asked = time.monotonic()
@@ -99,6 +104,8 @@ class Job:
 class Jobs:
     """The jobs of a service: one runs, a few wait, the last ones are remembered.
 
+    That holds for those that were started with the token, and again for those of strangers.
+
     Parameters
     ----------
     path : str
@@ -113,7 +120,8 @@ class Jobs:
         self._path = path
         self._patience = patience
         self._grace = grace
-        self._lane = Lane("jobs", 1, 2 * _MOST_WAITING)  # those that were cancelled wait, too
+        # Those that were cancelled wait, too.
+        self._lanes = {is_owners: Lane("jobs", 1, 2 * _MOST_WAITING) for is_owners in (True, False)}
         self._jobs: dict[str, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -124,9 +132,10 @@ class Jobs:
 
     def start(self, job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
         """Have a job done."""
-        if self.pending > _MOST_WAITING:
+        alike = [known for known in self._jobs.values() if known.is_owners == job.is_owners]
+        over = [known.id for known in alike if known.is_over]
+        if len(alike) - len(over) > _MOST_WAITING:
             raise Problem.busy(f"{_MOST_WAITING} jobs wait already")
-        over = [known.id for known in self._jobs.values() if known.is_over]
         for id in over[: max(0, len(over) - _MOST_KEPT)]:
             del self._jobs[id]
         self._jobs[job.id] = job
@@ -145,7 +154,7 @@ class Jobs:
 
     async def _run(self, job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
         try:
-            await self._lane.run(_work, job, work)
+            await self._lanes[job.is_owners].run(_work, job, work)
         except Cancelled:
             job.state = "cancelled"
         except Exception as error:
@@ -169,7 +178,8 @@ class Jobs:
         self._cancel(*(job for job in self._jobs.values() if not job.writes))
         late = threading.Timer(self._grace, self._cancel, list(self._jobs.values()))
         late.start()
-        self._lane.close()
+        for lane in self._lanes.values():
+            lane.close()
         late.cancel()
 
     def _cancel(self, *jobs: Job) -> None:

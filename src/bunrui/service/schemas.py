@@ -182,7 +182,7 @@ class Contribution(BaseModel):
 
 
 class Explained(BaseModel):
-    """`bias` and the values of `contributions` add up to `score` less `against_score`."""
+    """`bias`, the values of `contributions` and `rest` add up to `score` less `against_score`."""
 
     label: str
     against: str | None
@@ -192,7 +192,9 @@ class Explained(BaseModel):
     bias: float
     contributions: list[Contribution]
     unknown: Annotated[list[str], Field(description="Features that were never learned.")]
-    text: str | None
+    text: Annotated[str | None, Field(description="What is explained: the text, or the beginning of a long one.")]
+    left_out: Annotated[int, Field(description="Characters after that, which are scored but not explained.")]
+    rest: Annotated[float, Field(description="What those add to the difference of the two scores.")]
 
 
 class Changed(BaseModel):

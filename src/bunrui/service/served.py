@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -55,6 +56,10 @@ class Served:
         clf.predict(texts)  # from a table of all
         clf.explain(_WARM_TEXTS[0])
         clf.words("a")
+        # What is loaded now stays.  To look through its 165,000 objects for garbage keeps all threads waiting for
+        # 0.1 s, and an explanation of a long text makes Python look several times.
+        gc.collect()
+        gc.freeze()
         self.is_warm = True
 
     # Reading

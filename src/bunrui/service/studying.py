@@ -43,7 +43,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     served, jobs = service.served, service.jobs
 
-    def start(kind: str, work: Work, *given: Any) -> Response:
+    def start(request: Request, kind: str, work: Work, *given: Any) -> Response:
         if served.classifier.keep != "text":
             raise Problem(
                 "conflict",
@@ -54,7 +54,8 @@ def add_studying(app: FastAPI, service: Service) -> None:
             served.classifier.get_params(),
             served.classifier.calibration,
         )
-        job = Job(kind, None, is_private=f"/v1/{kind}" in PRIVATE)
+        is_private, is_owners = f"/v1/{kind}" in PRIVATE, request.scope["bunrui.is_owner"]
+        job = Job(kind, None, is_private=is_private, is_owners=is_owners)
         jobs.start(job, lambda job: study_apart(job, path, _study, options, calibration, work, given))
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
@@ -69,8 +70,8 @@ def add_studying(app: FastAPI, service: Service) -> None:
             status=202,
         ),
     )
-    async def mistakes() -> Response:
-        return start("mistakes", find_mistakes)
+    async def mistakes(request: Request) -> Response:
+        return start(request, "mistakes", find_mistakes)
 
     @app.post(
         "/v1/curve",
@@ -82,8 +83,8 @@ def add_studying(app: FastAPI, service: Service) -> None:
             status=202,
         ),
     )
-    async def curve() -> Response:
-        return start("curve", find_curve)
+    async def curve(request: Request) -> Response:
+        return start(request, "curve", find_curve)
 
     @app.post(
         "/v1/compare",
@@ -101,7 +102,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
     async def compare(request: Request) -> Response:
         """The result grows while it runs; progress counts measurements."""
         body = await service.read_given(schemas.Compare, request)
-        return start("compare", compare_all, body.trained)
+        return start(request, "compare", compare_all, body.trained)
 
     @app.post(
         "/v1/audit",
@@ -119,7 +120,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
     )
     async def audit(request: Request) -> Response:
         body = await service.read_given(schemas.Audit, request)
-        return start("audit", find_suspects, frozenset(body.kept))
+        return start(request, "audit", find_suspects, frozenset(body.kept))
 
 
 def _study(

@@ -74,7 +74,7 @@ def add_training(app: FastAPI, service: Service) -> None:
     ) -> Response:
         upload = _upload(service, request, name, encoding, header)
         upload.check_options()
-        job = Job("train", None, writes=True)
+        job = Job("train", None, writes=True, is_owners=True)
         service.jobs.start(
             job, lambda job: _learn(service, _apart(job, batches_apart, upload, text, label, skip_bad), job)
         )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bunrui.counts import check_strings
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labels import check_new, label_sets
 from bunrui.errors import LabelError, LabelSetError, MismatchError, StoreError, UnlearnError
 from bunrui.store import Block, Row, Transaction
 from bunrui.stored.documents import Choice, by_digests, by_labels, pick
@@ -114,7 +114,9 @@ def _if_it_has(has: Sequence[str], gets: Sequence[str]) -> Change:
 
 def check_labels(names: Sequence[str]) -> None:
     """Refuse what cannot be the labels of a document."""
-    check_strings(label_sets([list(names)], 1, {}).labels)
+    labels = label_sets([list(names)], 1, {}).labels
+    check_strings(labels)
+    check_new(labels)
 
 
 def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[Any]:
