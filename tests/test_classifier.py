@@ -36,7 +36,6 @@ from bunrui.errors import (
 )
 from bunrui.models import MODELS
 from bunrui.trained import TRAINED
-from tests.kernel.test_analyze import forced
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "👍 한국어 무료", ""]
 LABELS = ["spam", "ham", "spam", "ham", "spam", "ham"]
@@ -221,6 +220,7 @@ def test_params() -> None:
         "max_features": ("chi2", 10),
         "class_norm": False,
         "against_rest": True,
+        "m": 1,
     }
     clf = TextClassifier(**options)
     assert clf.get_params() == options
@@ -266,7 +266,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "prior": (
         {"prior": "jeffreys"},
-        "there is no prior 'jeffreys': choose 'empirical', 'uniform' or 'smoothed', "
+        "there is no prior 'jeffreys': choose 'empirical', 'uniform', 'smoothed' or ('smoothed', λ), "
+        "or give a mapping from label to probability",
+    ),
+    "λ of the prior": ({"prior": ("smoothed", 0)}, "λ of prior=('smoothed', λ) should be above 0, not 0"),
+    "λ of another prior": (
+        {"prior": ("uniform", 1)},
+        "there is no prior ('uniform', 1): choose 'empirical', 'uniform', 'smoothed' or ('smoothed', λ), "
         "or give a mapping from label to probability",
     ),
     "unseen": ({"unseen": "guess"}, "unseen should be 'ignore' or 'smooth', not 'guess'"),
@@ -287,18 +293,27 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_options_that_make_no_sense(case: str, clf: TextClassifier) -> None:
     options, message = WRONG[case]
     before, params = clf.counts.copy(), clf.get_params()
-    for use in (lambda: TextClassifier(**options), lambda: clf.set_params(**options)):
+    # `set_params` takes what it is given, and whatever uses it is refused: scikit-learn's searches count on that.
+    assert clf.set_params(**options) is clf and clf.get_params() == params | options
+    for use in (
+        lambda: TextClassifier(**options),
+        lambda: clf.fit(["a"], ["x"]),
+        lambda: clf.learn(["a"], ["x"]),
+        lambda: clf.predict(["a"]),
+        lambda: clf.explain("a"),
+        lambda: clf.words("spam"),
+        lambda: copy.deepcopy(clf).predict_labels(["a"]),
+    ):
         with pytest.raises(OptionError) as error:
             use()
         assert str(error.value) == message
-    # Nothing was lost, and nothing of the wrong options stays.
+    # Nothing was lost.
     assert clf.counts == before
-    assert clf.get_params() == params
-    assert clf.predict(QUERIES[:3]).tolist() == ["spam", "ham", "spam"]
+    assert clf.set_params(**params).predict(QUERIES[:3]).tolist() == ["spam", "ham", "spam"]
 
 
 def test_options_that_do_not_exist(clf: TextClassifier) -> None:
-    known = "model, analyzer, smoothing, alpha, prior, unseen, min_df, max_features, class_norm, against_rest"
+    known = "model, analyzer, smoothing, alpha, prior, unseen, min_df, max_features, class_norm, against_rest, m"
     with pytest.raises(OptionError, match=f"^there is no option 'lambda_': choose among {known}$"):
         clf.set_params(alpha=2.0, lambda_=1)
     assert clf.alpha is None
@@ -372,14 +387,12 @@ def kinds(values: list[str]) -> dict[str, Any]:
 KINDS = list(kinds(["a", "b"]))
 
 
-@pytest.mark.parametrize("mode", ["plain", "compiled"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_texts_of_every_kind(kind: str, mode: str, clf: TextClassifier) -> None:
-    with forced(mode):
-        found = TextClassifier().learn(kinds(TEXTS)[kind], LABELS)
-        assert found.counts == clf.counts
-        np.testing.assert_array_equal(clf.scores(kinds(QUERIES)[kind]), clf.scores(QUERIES))
-        assert found.unlearn(kinds(TEXTS)[kind], LABELS).counts.n_features == 0
+def test_texts_of_every_kind(kind: str, clf: TextClassifier) -> None:
+    found = TextClassifier().learn(kinds(TEXTS)[kind], LABELS)
+    assert found.counts == clf.counts
+    np.testing.assert_array_equal(clf.scores(kinds(QUERIES)[kind]), clf.scores(QUERIES))
+    assert found.unlearn(kinds(TEXTS)[kind], LABELS).counts.n_features == 0
 
 
 @pytest.mark.parametrize("n", [1, 10])
@@ -419,8 +432,7 @@ def test_tokens_are_taken_as_they_are() -> None:
     assert sorted(clf.counts.totals()) == ["", "NEW", "New York", "a\0b", "日本"]
 
 
-@pytest.mark.parametrize("mode", ["plain", "compiled"])
-def test_strange_text(mode: str) -> None:
+def test_strange_text() -> None:
     texts = [
         "a\0b",
         "\0",
@@ -432,13 +444,12 @@ def test_strange_text(mode: str) -> None:
         "e\u0301" * 100,
         "q\u0301\u0323\u0334",
     ]
-    with forced(mode):
-        clf = TextClassifier().learn(texts, [str(k) for k in range(len(texts))])
-        assert clf.counts.n_docs == len(texts)
-        assert {"a", "b", "a b"} <= set(clf.counts.totals())
-        assert clf.predict(texts[2:4]).tolist() == ["2", "3"]
-        assert np.isfinite(clf.scores(texts * 10)).all()
-        assert clf.unlearn(texts, [str(k) for k in range(len(texts))]).counts.n_features == 0
+    clf = TextClassifier().learn(texts, [str(k) for k in range(len(texts))])
+    assert clf.counts.n_docs == len(texts)
+    assert {"a", "b", "a b"} <= set(clf.counts.totals())
+    assert clf.predict(texts[2:4]).tolist() == ["2", "3"]
+    assert np.isfinite(clf.scores(texts * 10)).all()
+    assert clf.unlearn(texts, [str(k) for k in range(len(texts))]).counts.n_features == 0
 
 
 # Bad input
@@ -528,14 +539,41 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "too few": (["x"], DataError, "there are 2 texts and 1 labels: give one label for each text"),
     "too many": (["x"] * 3, DataError, "there are 2 texts and 3 labels: give one label for each text"),
     "many too many": (["x"] * 300, DataError, "there are 2 texts and 300 labels: give one label for each text"),
-    "numbers": (["x", 1], LabelError, "a label of text 1 is 1, which is not a string: convert labels with str"),
-    "numbers in NumPy": (
-        np.array([3, 1]),
+    "two types": (
+        ["x", 1],
         LabelError,
-        "a label of text 0 is 3, which is not a string: convert labels with str",
+        "a label of text 1 is 1, of type int, and others are of type str: convert all labels to one type, such as str",
     ),
-    "bytes": (["x", b"y"], LabelError, "a label of text 1 is b'y', which is not a string: convert labels with str"),
-    "missing": (["x", None], LabelError, "a label of text 1 is None, which is not a string: convert labels with str"),
+    "truth and a number": (
+        [True, 1],
+        LabelError,
+        "a label of text 1 is 1, of type int, and others are of type bool: convert all labels to one type, such as str",
+    ),
+    "fractions": (
+        np.array([3.5, 1]),
+        LabelError,
+        "a label of text 0 is 3.5, no string, integer or boolean: convert labels with str",
+    ),
+    "a large number": (
+        [1, 1 << 63],
+        LabelError,
+        "a label of text 1 is 9223372036854775808, which has more than 64 bits: convert labels with str",
+    ),
+    "a matrix": (
+        np.array([[0, 1], [1, 0]]),
+        LabelError,
+        "labels have the shape (2, 2): give one for each text, or a list of its labels",
+    ),
+    "bytes": (
+        ["x", b"y"],
+        LabelError,
+        "a label of text 1 is b'y', no string, integer or boolean: convert labels with str",
+    ),
+    "missing": (
+        ["x", None],
+        LabelError,
+        "a label of text 1 is None, no string, integer or boolean: convert labels with str",
+    ),
     "missing in Arrow": (pa.array(["x", None]), LabelError, "the label of text 1 is missing (null)"),
     "missing in pandas": (pd.Series(["x", None]), LabelError, "the label of text 1 is missing (null)"),
     "empty": (["x", ""], LabelError, "a label of text 1 is empty: give it a name, or leave the text out"),
@@ -553,7 +591,7 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "a number in a list": (
         [["x"], ["y", 2]],
         LabelError,
-        "a label of text 1 is 2, which is not a string: convert labels with str",
+        "a label of text 1 is 2, of type int, and others are of type str: convert all labels to one type, such as str",
     ),
     "NUL": (["x", "y\0"], LabelError, "a label is 'y\\x00', with a NUL or a lone surrogate: give it another name"),
     "a surrogate": (
@@ -598,24 +636,19 @@ def test_all_or_nothing(clf: TextClassifier) -> None:
 @pytest.mark.parametrize("analyzer", ["universal", "words"])
 def test_one_large_document(analyzer: str) -> None:
     text = "The quick brown 狐 jumps, 日本語も 한국어도. " * 20_000
-    with forced("compiled"):
-        clf = TextClassifier(analyzer=analyzer).learn([text, "small"], ["large", "small"])
-        assert clf.counts.totals()["quick"] == (20_000, 1)
-        assert clf.predict([text, "small", text]).tolist() == ["large", "small", "large"]
-        assert (
-            clf.unlearn([text], ["large"]).counts
-            == TextClassifier(analyzer=analyzer).learn(["small"], ["small"]).counts
-        )
+    clf = TextClassifier(analyzer=analyzer).learn([text, "small"], ["large", "small"])
+    assert clf.counts.totals()["quick"] == (20_000, 1)
+    assert clf.predict([text, "small", text]).tolist() == ["large", "small", "large"]
+    assert clf.unlearn([text], ["large"]).counts == TextClassifier(analyzer=analyzer).learn(["small"], ["small"]).counts
 
 
 def test_one_long_word_takes_the_room_of_one_word() -> None:
     word = "x" * 20_000_000
-    with forced("compiled"):
-        clf = TextClassifier().learn([word, word + "y"], ["a", "b"])
-        assert clf.counts.n_features == 2
-        assert clf.predict([word, word + "y"]).tolist() == ["a", "b"]
-        # The text of a feature needs room, not the table of features.
-        assert clf.counts.vocabulary.slots.nbytes < 5_000_000
+    clf = TextClassifier().learn([word, word + "y"], ["a", "b"])
+    assert clf.counts.n_features == 2
+    assert clf.predict([word, word + "y"]).tolist() == ["a", "b"]
+    # The text of a feature needs room, not the table of features.
+    assert clf.counts.vocabulary.slots.nbytes < 5_000_000
 
 
 @pytest.mark.slow
@@ -623,10 +656,9 @@ def test_one_long_word_takes_the_room_of_one_word() -> None:
 def test_a_document_of_100_megabytes(analyzer: str) -> None:
     text = "The quick brown fox, jumps. " * (100_000_000 // 28)
     assert len(text) > 99_000_000
-    with forced("compiled"):
-        clf = TextClassifier(analyzer=analyzer).learn([text, "small"], ["large", "small"])
-        assert clf.counts.totals()["quick"] == (100_000_000 // 28, 1)
-        assert clf.predict([text, "small"]).tolist() == ["large", "small"]
+    clf = TextClassifier(analyzer=analyzer).learn([text, "small"], ["large", "small"])
+    assert clf.counts.totals()["quick"] == (100_000_000 // 28, 1)
+    assert clf.predict([text, "small"]).tolist() == ["large", "small"]
 
 
 @pytest.mark.slow
@@ -634,15 +666,14 @@ def test_a_document_of_100_megabytes(analyzer: str) -> None:
 @pytest.mark.parametrize("letter", ["x", "é", "日"])
 def test_a_word_of_100_megabytes(letter: str, analyzer: str) -> None:
     word = letter * (100_000_000 // len(letter.encode()))
-    with forced("compiled"):
-        clf = TextClassifier(analyzer=AnalyzerSpec(name=analyzer, words=1)).learn(
-            [word, word[:-1], "small"], ["a", "b", "c"]
-        )
-        if letter == "日" and analyzer == "universal":
-            assert clf.counts.totals()[letter] == (2 * len(word) - 1, 2)
-        else:
-            assert clf.counts.n_features == 3
-            assert clf.predict([word, word[:-1]]).tolist() == ["a", "b"]
+    clf = TextClassifier(analyzer=AnalyzerSpec(name=analyzer, words=1)).learn(
+        [word, word[:-1], "small"], ["a", "b", "c"]
+    )
+    if letter == "日" and analyzer == "universal":
+        assert clf.counts.totals()[letter] == (2 * len(word) - 1, 2)
+    else:
+        assert clf.counts.n_features == 3
+        assert clf.predict([word, word[:-1]]).tolist() == ["a", "b"]
 
 
 # Threads
@@ -730,14 +761,13 @@ def test_learning_from_many_threads() -> None:
 def test_scoring_on_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"w{k} w{k % 7} 日本{k} q\u0301\u0323\u0334" if k % 11 == 0 else f"w{k} common" for k in range(300)]
     clf = TextClassifier().learn(texts, [f"c{k % 4}" for k in range(300)])
-    with forced("compiled"):
-        monkeypatch.setenv("BUNRUI_THREADS", "1")
-        expected = {model: clf.with_model(model).scores(texts) for model in MODELS}
-        monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1)
-        for n in ("2", "5"):
-            monkeypatch.setenv("BUNRUI_THREADS", n)
-            for model, scores in expected.items():
-                assert np.array_equal(clf.with_model(model).scores(texts).view(np.int64), scores.view(np.int64))
+    monkeypatch.setenv("BUNRUI_THREADS", "1")
+    expected = {model: clf.with_model(model).scores(texts) for model in MODELS}
+    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1)
+    for n in ("2", "5"):
+        monkeypatch.setenv("BUNRUI_THREADS", n)
+        for model, scores in expected.items():
+            assert np.array_equal(clf.with_model(model).scores(texts).view(np.int64), scores.view(np.int64))
 
 
 def test_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -865,6 +895,52 @@ def test_grid_search(corpus: tuple[list[str], list[str]], n_jobs: int | None) ->
     assert search.predict(["cheap", "lunch"]).tolist() == ["spam", "ham"]
 
 
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_grid_search_goes_on_after_options_that_make_no_sense(
+    corpus: tuple[list[str], list[str]], n_jobs: int | None
+) -> None:
+    from sklearn.exceptions import FitFailedWarning
+    from sklearn.model_selection import GridSearchCV
+
+    texts, labels = corpus
+    grid = {"smoothing": ["eap", "mle"], "alpha": [1.0, None], "analyzer": ["words", "fr"]}
+    search = GridSearchCV(TextClassifier("multinomial"), grid, cv=3, error_score=np.nan, n_jobs=n_jobs)
+    with pytest.warns((FitFailedWarning, UserWarning)):
+        search.fit(texts, labels)
+    failed = [options for options, score in zip(*_tried(search), strict=True) if np.isnan(score)]
+    assert len(failed) == 5 and search.best_score_ == 1.0
+    assert all(
+        options["analyzer"] == "fr" or (options["smoothing"], options["alpha"]) == ("mle", 1.0) for options in failed
+    )
+
+
+def _tried(search: Any) -> tuple[list[dict[str, Any]], list[float]]:
+    return search.cv_results_["params"], search.cv_results_["mean_test_score"].tolist()
+
+
+def test_nothing_learned_is_no_attribute() -> None:
+    """Checked where scikit-learn is not imported, and where it is."""
+    script = """if True:
+        import pickle, sys
+        from bunrui import TextClassifier
+        from bunrui.errors import NotLearnedError
+
+        def error():
+            try:
+                TextClassifier().predict(["a"])
+            except NotLearnedError as error:
+                return error
+
+        assert not hasattr(TextClassifier(), "classes_") and isinstance(error(), (AttributeError, ValueError))
+        assert "sklearn" not in sys.modules
+        from sklearn.exceptions import NotFittedError
+        assert not hasattr(TextClassifier(), "classes_") and isinstance(error(), NotFittedError)
+        for found in (error(), pickle.loads(pickle.dumps(error()))):
+            assert type(found).__name__ == "NotLearnedError" and str(found).startswith("nothing has been learned yet")
+        """
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 @pytest.mark.usefixtures("quiet")
 def test_cross_validation(corpus: tuple[list[str], list[str]]) -> None:
     from sklearn.model_selection import cross_val_predict, cross_val_score
@@ -876,19 +952,6 @@ def test_cross_validation(corpus: tuple[list[str], list[str]]) -> None:
     assert cross_val_score(make_pipeline(TextClassifier()), texts, labels, cv=3).tolist() == [1.0] * 3
     chances = cross_val_predict(TextClassifier(), texts, labels, cv=4, method="predict_proba")
     assert np.unique(labels)[chances.argmax(axis=1)].tolist() == labels
-
-
-def test_numbers_as_labels() -> None:
-    texts = [f"word{k % 12} common" for k in range(36)]
-    labels = np.array([k % 12 for k in range(36)])
-    clf = TextClassifier(analyzer="words").fit(texts, labels)
-    assert clf.classes_.tolist() == list(range(12))  # 10 after 9, not after 1
-    assert clf.predict(texts).tolist() == labels.tolist()
-    assert clf.with_model("multinomial").score(texts, labels) == 1.0
-    with pytest.raises(LabelError, match=r"^this classifier was fitted with numbers as labels"):
-        clf.learn(["more"], ["1"])
-    with pytest.raises(LabelError, match=r"^a label of text 0 is 1, which is not a string"):
-        TextClassifier().learn(["text"], [1])
 
 
 # The package
@@ -909,12 +972,6 @@ def test_an_old_copy_refuses_another_analyzer(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("bunrui.analysis.analyzer._of_spec", bunrui.analysis.analyzer._of_spec.__wrapped__)
     with pytest.raises(MismatchError, match=r"^this copy was made where the analyzer gave other features"):
         pickle.loads(data)
-
-
-def test_classifiers_with_numbers_do_not_merge() -> None:
-    one, two = (TextClassifier().fit(["a", "b"], np.array(labels)) for labels in ([0, 1], [10, 1]))
-    with pytest.raises(LabelError, match=r"^this classifier was fitted with numbers as labels"):
-        one.merge(two)
 
 
 def test_words_are_found_as_the_analyzer_writes_them() -> None:

@@ -20,7 +20,6 @@ from bunrui import counts as counts_module
 from bunrui.engines import threads
 from bunrui.errors import DataError, MismatchError, UnlearnError
 from bunrui.models import MODELS
-from tests.kernel.test_analyze import forced
 
 Document = tuple[list[str], Any]
 
@@ -121,9 +120,7 @@ def check_by_hand(counts: Counts, documents: Sequence[Document]) -> None:
 @given(CORPORA)
 @settings(max_examples=60)
 def test_counts_by_hand(documents: list[Document]) -> None:
-    for mode in ("plain", "compiled"):
-        with forced(mode):
-            check_by_hand(classifier(documents).counts, documents)
+    check_by_hand(classifier(documents).counts, documents)
 
 
 def test_several_labels_are_one_document() -> None:
@@ -246,16 +243,15 @@ def test_any_number_of_threads(n: int, multi: bool, monkeypatch: pytest.MonkeyPa
         return count_slice(*args)
 
     monkeypatch.setattr(threads, "_count_slice", noted)
-    with forced("compiled"):
-        monkeypatch.setenv("BUNRUI_THREADS", "1")
-        alone = TextClassifier().learn(texts, labels)
-        assert len(used) == 2  # all texts, then those that Python folds
-        expected = bits(alone, texts[:40])
-        monkeypatch.setenv("BUNRUI_THREADS", str(n))
-        together = TextClassifier().learn(texts, labels)
-        assert len(used) == 2 + 2 * n
-        assert together.counts == alone.counts
-        assert bits(together, texts[:40]) == expected
+    monkeypatch.setenv("BUNRUI_THREADS", "1")
+    alone = TextClassifier().learn(texts, labels)
+    assert len(used) == 2  # all texts, then those that Python folds
+    expected = bits(alone, texts[:40])
+    monkeypatch.setenv("BUNRUI_THREADS", str(n))
+    together = TextClassifier().learn(texts, labels)
+    assert len(used) == 2 + 2 * n
+    assert together.counts == alone.counts
+    assert bits(together, texts[:40]) == expected
 
 
 # Taking back
@@ -322,22 +318,20 @@ REFUSED: dict[str, tuple[list[Any], list[Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("mode", ["plain", "compiled"])
 @pytest.mark.parametrize("case", REFUSED)
-def test_subtract_refuses_and_changes_nothing(case: str, mode: str) -> None:
+def test_subtract_refuses_and_changes_nothing(case: str) -> None:
     texts, labels, message = REFUSED[case]
     documents: list[Document] = [(["a", "a", "b"], "x"), ([], "x"), (["c", "b"], "y"), (["m"], {"s", "t"})]
-    with forced(mode):
-        clf = classifier(documents)
-        before, expected = clf.counts.copy(), bits(clf)
-        with pytest.raises(UnlearnError, match=f"^{message}"):
-            clf.unlearn(texts, labels)
-        assert clf.counts == before
-        assert bits(clf) == expected
-        check_by_hand(clf.counts, documents)
-        # And it can go on: learning what was refused, and taking that back.
-        clf.learn(texts, labels).unlearn(texts, labels)
-        assert bits(clf) == expected
+    clf = classifier(documents)
+    before, expected = clf.counts.copy(), bits(clf)
+    with pytest.raises(UnlearnError, match=f"^{message}"):
+        clf.unlearn(texts, labels)
+    assert clf.counts == before
+    assert bits(clf) == expected
+    check_by_hand(clf.counts, documents)
+    # And it can go on: learning what was refused, and taking that back.
+    clf.learn(texts, labels).unlearn(texts, labels)
+    assert bits(clf) == expected
 
 
 def test_one_label_of_two_is_not_the_document() -> None:
@@ -457,36 +451,32 @@ TestMachine = Machine.TestCase
 # Sizes
 
 
-@pytest.mark.parametrize("mode", ["plain", "compiled"])
-def test_many_features_that_come_and_go(mode: str) -> None:
+def test_many_features_that_come_and_go() -> None:
     """More than 4096 features of which most go: the table is written anew, and nobody can tell."""
-    with forced(mode):
-        clf = classifier([(["stays", "both"], "y")])
-        for cycle in range(4):
-            texts = [[f"{cycle}-{k}-{n}" for n in range(50)] + ["both"] for k in range(100)]
-            clf.learn(texts, ["x", "y"] * 50)
-            assert clf.counts.n_features == 5002
-            clf.unlearn(texts[:-1], (["x", "y"] * 50)[:-1])
-            clf.unlearn(texts[-1:], ["y"])
-            assert clf.counts.n_ids < 5000
-        assert_same(clf, classifier([(["stays", "both"], "y")]))
+    clf = classifier([(["stays", "both"], "y")])
+    for cycle in range(4):
+        texts = [[f"{cycle}-{k}-{n}" for n in range(50)] + ["both"] for k in range(100)]
+        clf.learn(texts, ["x", "y"] * 50)
+        assert clf.counts.n_features == 5002
+        clf.unlearn(texts[:-1], (["x", "y"] * 50)[:-1])
+        clf.unlearn(texts[-1:], ["y"])
+        assert clf.counts.n_ids < 5000
+    assert_same(clf, classifier([(["stays", "both"], "y")]))
 
 
-@pytest.mark.parametrize("mode", ["plain", "compiled"])
-def test_lists_that_grow_class_by_class(mode: str) -> None:
+def test_lists_that_grow_class_by_class() -> None:
     """A list that outgrows its room moves and leaves a hole; holes are closed, and nobody can tell."""
     documents: list[Document] = [([f"w{k % 40}", f"w{k % 7}", "all"], f"c{k * 7 % 90:02}") for k in range(600)]
-    with forced(mode):
-        clf = classifier()
-        for words, label in documents:
-            clf.learn([words], [label])
-        check_by_hand(clf.counts, documents)
-        assert bits(clf, [["w1", "w2", "all"]]) == bits(classifier(documents), [["w1", "w2", "all"]])
-        p = clf.counts.postings
-        assert len(p.classes) < 4 * clf.counts.n_cells
-        for words, label in documents[::-1][:500]:
-            clf.unlearn([words], [label])
-        assert_same(clf, classifier(documents[:100]))
+    clf = classifier()
+    for words, label in documents:
+        clf.learn([words], [label])
+    check_by_hand(clf.counts, documents)
+    assert bits(clf, [["w1", "w2", "all"]]) == bits(classifier(documents), [["w1", "w2", "all"]])
+    p = clf.counts.postings
+    assert len(p.classes) < 4 * clf.counts.n_cells
+    for words, label in documents[::-1][:500]:
+        clf.unlearn([words], [label])
+    assert_same(clf, classifier(documents[:100]))
 
 
 def test_memory_follows_the_cells() -> None:
@@ -524,17 +514,15 @@ def test_a_mapping_counts_as_its_words() -> None:
     rng = np.random.default_rng(0)
     words = [[f"w{k}" for k in rng.zipf(1.2, 40) % 3000] for _ in range(60)]
     labels = [f"c{k % 3}" for k in range(60)]
-    for mode in ("plain", "compiled"):
-        with forced(mode):
-            assert TextClassifier().learn([Counter(w) for w in words], labels).counts == (
-                TextClassifier().learn(words, labels).counts
-            )
-            # More items than a block of the kernel holds.
-            many = {f"w{k}": 1 + k % 5 for k in range(40_000)}
-            counts = TextClassifier().learn([many, {"w7": 1, "zero": 0}], ["x", "x"]).counts
-            assert counts.n_features == 40_000
-            assert counts.totals()["w39999"] == (1 + 39_999 % 5, 1)
-            assert counts.totals()["w7"] == (4, 2)
+    assert TextClassifier().learn([Counter(w) for w in words], labels).counts == (
+        TextClassifier().learn(words, labels).counts
+    )
+    # More items than a block of the kernel holds.
+    many = {f"w{k}": 1 + k % 5 for k in range(40_000)}
+    counts = TextClassifier().learn([many, {"w7": 1, "zero": 0}], ["x", "x"]).counts
+    assert counts.n_features == 40_000
+    assert counts.totals()["w39999"] == (1 + 39_999 % 5, 1)
+    assert counts.totals()["w7"] == (4, 2)
 
 
 def test_many_empty_tokens() -> None:
@@ -584,9 +572,7 @@ def test_one_document_or_many(documents: list[Document]) -> None:
 @settings(max_examples=15)
 def test_plain_and_compiled(documents: list[Document]) -> None:
     found = []
-    for mode in ("plain", "compiled"):
-        with forced(mode):
-            found.append(bits(classifier(documents)))
+    found.append(bits(classifier(documents)))
     assert found[0] == found[1]
 
 

@@ -23,7 +23,6 @@ from bunrui.kernel import best, bycount
 from bunrui.kernel.postings import HOLES, USED
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS
-from tests.kernel.test_analyze import both, forced
 
 every = pytest.mark.parametrize("model", MODELS)
 
@@ -66,7 +65,6 @@ def check_best(clf: TextClassifier, queries: list[Any]) -> None:
 
 
 @every
-@both
 @given(
     documents=DOCUMENTS,
     queries=QUERIES,
@@ -82,39 +80,34 @@ def check_best(clf: TextClassifier, queries: list[Any]) -> None:
 @settings(max_examples=15)
 @pytest.mark.usefixtures("eager")
 def test_the_best_are_those_of_all_scores(
-    mode: str, model: str, documents: list[list[str]], queries: list[list[str]], options: dict[str, Any]
+    model: str, documents: list[list[str]], queries: list[list[str]], options: dict[str, Any]
 ) -> None:
-    with forced(mode):
-        check_best(TextClassifier(model, **options).learn(documents, labelled(documents)), queries)
+    check_best(TextClassifier(model, **options).learn(documents, labelled(documents)), queries)
 
 
-@both
 @pytest.mark.usefixtures("eager")
-def test_ties_go_to_the_label_that_sorts_first(mode: str) -> None:
+def test_ties_go_to_the_label_that_sorts_first() -> None:
     """Whatever the order of learning, whether classes are nominated or not."""
     labels = [f"c{c:02d}" for c in (7, 3, 19, 11, *range(20, 60))]
     texts = [["x", "the"]] * 4 + [["y", "the"]] * 40
-    with forced(mode):
-        clf = TextClassifier("multinomial", prior="uniform")
-        for text, label in zip(texts, labels, strict=True):
-            clf.learn([text], [label])
-        assert clf.predict([["x"], ["y"], ["x", "the"], [], ["never"]]).tolist() == ["c03", "c20", "c03", "c03", "c03"]
-        assert clf.predict_top([["x"]], 5)[0].tolist() == [["c03", "c07", "c11", "c19", "c20"]]
-        check_best(clf, [["x"], ["y"], ["x", "y"], []])
+    clf = TextClassifier("multinomial", prior="uniform")
+    for text, label in zip(texts, labels, strict=True):
+        clf.learn([text], [label])
+    assert clf.predict([["x"], ["y"], ["x", "the"], [], ["never"]]).tolist() == ["c03", "c20", "c03", "c03", "c03"]
+    assert clf.predict_top([["x"]], 5)[0].tolist() == [["c03", "c07", "c11", "c19", "c20"]]
+    check_best(clf, [["x"], ["y"], ["x", "y"], []])
 
 
-@both
 @pytest.mark.usefixtures("eager")
-def test_labels_without_documents_are_never_the_best(mode: str) -> None:
+def test_labels_without_documents_are_never_the_best() -> None:
     texts = [[f"w{c}", "the"] for c in range(N_CLASSES)]
-    with forced(mode):
-        clf = TextClassifier("binary-complement").learn(texts, NAMES).unlearn(texts[3:5], NAMES[3:5])
-        assert "c03" not in clf.predict_top([["w3", "the"]], 50)[0]
-        check_best(clf, [["w3"], ["w4", "w5"], ["the"], []])
-        # Nor where they have words, as a damaged file may say.
-        clf.counts.doc_count[6] = 0
-        clf.counts.version += 1
-        check_best(clf, [["w6", "w7"], ["w6"], ["the"], []])
+    clf = TextClassifier("binary-complement").learn(texts, NAMES).unlearn(texts[3:5], NAMES[3:5])
+    assert "c03" not in clf.predict_top([["w3", "the"]], 50)[0]
+    check_best(clf, [["w3"], ["w4", "w5"], ["the"], []])
+    # Nor where they have words, as a damaged file may say.
+    clf.counts.doc_count[6] = 0
+    clf.counts.version += 1
+    check_best(clf, [["w6", "w7"], ["w6"], ["the"], []])
 
 
 @every
@@ -129,17 +122,13 @@ def test_documents_of_every_kind(model: str) -> None:
 
 
 @every
-@both
-def test_few_classes_and_too_many_documents_for_a_matrix(
-    mode: str, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_classes_and_too_many_documents_for_a_matrix(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bunrui.answering._MOST_SCORES", 0)
     texts = [["a", "b", "b"], ["b", "c"], ["c", "d", "a"]]
-    with forced(mode):
-        for n_classes in (3, 30):
-            clf = TextClassifier(model).learn(texts * 10, [f"c{k % n_classes:02d}" for k in range(30)])
-            check_best(clf, [["a"], ["b", "b", "d"], ["c", "never"], []])
-            check_best(clf, [{"a": 3, "d": 1}, {}])
+    for n_classes in (3, 30):
+        clf = TextClassifier(model).learn(texts * 10, [f"c{k % n_classes:02d}" for k in range(30)])
+        check_best(clf, [["a"], ["b", "b", "d"], ["c", "never"], []])
+        check_best(clf, [{"a": 3, "d": 1}, {}])
 
 
 def test_one_class(eager: None) -> None:
@@ -165,11 +154,10 @@ def test_where_bounds_allow_only_nominees_are_scored(model: str, eager: None, mo
 
     monkeypatch.setattr(best, "full_score", spied)
     monkeypatch.setattr(best, "score_all", refused)
-    with forced("plain"):
-        assert clf.predict([["w3", "the", "v3", "of"]]).tolist() == ["c03"]
-        assert scored == [3]
-        with pytest.raises(AssertionError, match="all classes"):
-            clf.predict([["the"]])
+    assert clf.predict([["w3", "the", "v3", "of"]]).tolist() == ["c03"]
+    assert scored == [3]
+    with pytest.raises(AssertionError, match="all classes"):
+        clf.predict([["the"]])
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, True, None])
@@ -204,16 +192,15 @@ def test_labels_of_many_documents_take_no_matrix() -> None:
 
 
 @every
-@both
 @given(documents=DOCUMENTS, query=st.lists(WORDS, max_size=12), usual=st.sampled_from([1, 128]))
 @settings(max_examples=10)
 def test_weights_by_count_give_the_same_bits(
-    mode: str, model: str, documents: list[list[str]], query: list[str], usual: int
+    model: str, documents: list[list[str]], query: list[str], usual: int
 ) -> None:
     # Often enough in every class for counts to be fewer than cells.
     documents = [*documents, *([["the", "of", "of"]] * N_CLASSES)]
     counted = {word: query.count(word) for word in query}
-    with forced(mode), pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         clf = TextClassifier(model).learn(documents, labelled(documents))
         expected = clf.scores([query]), clf.scores([counted])
         patch.setattr(prediction, "_LONG_LISTS", 0)
@@ -235,8 +222,7 @@ def test_weights_by_count_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
         return add_list(*args)
 
     monkeypatch.setattr(bycount, "add_list", spied)
-    with forced("plain"):
-        assert clf.predict([["the", "w7"]]).tolist() == ["c7"]
+    assert clf.predict([["the", "w7"]]).tolist() == ["c7"]
     assert len(calls) == 2
 
 

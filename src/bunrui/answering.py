@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis.analyzer import distinct
+from bunrui.counts import Label
 from bunrui.engines import threads
 from bunrui.errors import NotLearnedError
 from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.mutex import Mutex
 from bunrui.learner import Learner, Texts, n_docs_of
 from bunrui.models.base import log_prior
 from bunrui.models.labelprior import log_label_prior
@@ -36,8 +37,8 @@ _MOST_SCORES = 1 << 22
 class Best(NamedTuple):
     """The best classes of documents."""
 
-    classes: list[str]
-    width: int  # characters of the longest label
+    classes: list[Label]
+    dtype: str  # of an array of labels: as wide as the longest of all, so that arrays of two calls can be joined
     places: npt.NDArray[np.int64]  # (n_docs, k) in `classes`, best first; ties by place
     scores: Floats  # (n_docs, k)
 
@@ -49,12 +50,12 @@ class Answering(Learner):
         super()._reset()
         self._reader: Reader | None = None
         self._trained: TrainedModel | None = None
-        self._training = threading.RLock()
+        self._training = Mutex()
         self._has_label_priors = False
 
     # Scores
 
-    def _scores(self, texts: Texts) -> tuple[list[str], Floats]:
+    def _scores(self, texts: Texts) -> tuple[list[Label], Floats]:
         """Scores with the classes of their columns: another thread may learn a class at any time."""
         if is_trained(self.model):
             with self._trained_model() as model:
@@ -74,7 +75,7 @@ class Answering(Learner):
         """
         if is_trained(self.model):
             classes, scores = self._scores(texts)
-            return Best(classes, max(map(len, classes)), *_highest(scores, k))
+            return Best(classes, self.counts.live.dtype, *_highest(scores, k))
         docs, recipe, again = self._documents(self._as_read(texts))
         with self._memory.lock.read():
             reader = self._current_reader()
@@ -82,7 +83,7 @@ class Answering(Learner):
             places, scores, hard = _find_best(reader, docs, recipe, k)
             if len(hard):
                 places[hard], scores[hard], _ = _find_best(reader, *again(hard), k)
-            return Best(reader.classes, reader.width, places, scores)
+            return Best(reader.classes, reader.dtype, places, scores)
 
     def _as_read(self, texts: Texts) -> Texts:
         """Texts with every word once, where words that were never learned count, and count once."""
@@ -94,6 +95,7 @@ class Answering(Learner):
 
     def _current_reader(self) -> Reader:
         """The reader of the counts as they are now; call with the lock held."""
+        self._check_options()
         counts = self.counts
         reader = self._reader
         if reader is not None and reader.view.counts is counts and reader.version == counts.version:
@@ -113,6 +115,7 @@ class Answering(Learner):
     @contextmanager
     def _trained_model(self) -> Iterator[TrainedModel]:
         """The model of the documents as they are now, trained if need be, with the lock held."""
+        self._check_options()
         while True:
             self._train()
             with self._memory.lock.read():

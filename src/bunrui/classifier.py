@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -15,8 +14,10 @@ from bunrui.analysis import analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.answering import Answering, Best
 from bunrui.calibration import Calibration, digest_of, lengths_of
+from bunrui.counts import Label
 from bunrui.engines.labels import label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
+from bunrui.kernel.mutex import Mutex
 from bunrui.learner import SETTINGS, Labels, Texts
 from bunrui.prediction import probabilities
 from bunrui.trained.names import is_trained
@@ -38,7 +39,7 @@ class TextClassifier(Answering):
         `multinomial`, `binary`, `mixed`, `bernoulli`, `complement`, `wcnb` or `binary-complement`.  Any time later,
         `with_model` answers as another one.  `twcnb`, `nbsvm`, `arow` and `aode` are trained from documents: a
         classifier that is made with one of them keeps what it learns, and trains when it next answers; so does
-        `columns`, which goes with the analyzer of that name.
+        `columns`, which goes with the analyzer of that name.  With that analyzer, `aode` reads columns too.
     analyzer : str, AnalyzerSpec or function
         How text becomes features: `universal` (any script, no dictionary), `words`, `ja`, `zh`, `ko`, a spec with
         options, or a function from text to tokens.  `columns` is for tables: each text is a row, a JSON object in a
@@ -47,8 +48,9 @@ class TextClassifier(Answering):
         The estimator of P(word | class).
     alpha : float or mapping from word to float, optional
         λ of `eap`, α of `map`; None is the measured default of the model.
-    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
-        Class priors (the complement models, and those that are trained but `columns`, have none).
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
+        Class priors; "smoothed" is (D[c] + λ) / (D + λC), with λ = 1 where none is given.  The complement models, and
+        those that are trained but `columns`, have none.
     unseen : {"ignore", "smooth"}
         Whether words that were never learned count, with their smoothed probability.
     min_df : int
@@ -60,6 +62,8 @@ class TextClassifier(Answering):
         `binary` and `mixed`.
     against_rest : bool
         Whether a class is scored against all that is not of it; for these and `bernoulli`.
+    m : float
+        For `aode`: a value is a parent if at least so many documents have it.
 
     Examples
     --------
@@ -83,10 +87,7 @@ class TextClassifier(Answering):
         with self._memory.lock.read():
             if not self.counts.n_docs:
                 raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
-            return self._named(self.counts.live_labels)
-
-    def _named(self, labels: Sequence[str]) -> npt.NDArray[Any]:
-        return np.array([int(label) for label in labels] if self._numbers else labels)
+            return np.array(self.counts.live.labels, self.counts.live.dtype)
 
     # Predicting
 
@@ -116,12 +117,11 @@ class TextClassifier(Answering):
         return self._labels(best), best.scores
 
     def _labels(self, best: Best) -> npt.NDArray[Any]:
-        """Names in place of places; as wide as the longest of all labels, so that arrays of two calls can be joined."""
-        names = best.classes
-        if self._numbers or len(names) <= best.places.size:
-            return np.asarray(self._named(names)[best.places])
-        found = [names[place] for place in best.places.reshape(-1).tolist()]
-        return np.array(found, f"<U{best.width}").reshape(best.places.shape)
+        """Labels in place of places."""
+        if len(best.classes) <= best.places.size:
+            return np.asarray(np.array(best.classes, best.dtype)[best.places])
+        found = [best.classes[place] for place in best.places.reshape(-1).tolist()]
+        return np.array(found, best.dtype).reshape(best.places.shape)
 
     def predict_proba(self, texts: Texts) -> Floats:
         """P(class | text), (n_docs, n_classes) in the order of `classes_`; calibrated if the classifier is."""
@@ -150,7 +150,7 @@ class TextClassifier(Answering):
         """Take on a calibration, as `bunrui.selection.calibrate` fits them, or none."""
         self.calibration = calibration
 
-    def log_odds(self, texts: Texts, *, positive: str, negative: str | None = None) -> Floats:
+    def log_odds(self, texts: Texts, *, positive: Label, negative: Label | None = None) -> Floats:
         """log P(positive | text) / P(negative | text), (n_docs,); 0 is neutral.
 
         `negative` may be left out where there are two classes.
@@ -170,7 +170,7 @@ class TextClassifier(Answering):
         """
         return self._label_odds(texts)[1]
 
-    def _label_odds(self, texts: Texts) -> tuple[list[str], Floats]:
+    def _label_odds(self, texts: Texts) -> tuple[list[Label], Floats]:
         """The same with the labels of the columns."""
         if self._against_rest is None:
             model = {"complement": "multinomial", "binary-complement": "binary"}.get(self.model, self.model)
@@ -184,7 +184,7 @@ class TextClassifier(Answering):
             self._against_rest = twin
         return self._against_rest._scores(texts)
 
-    def predict_labels(self, texts: Texts, *, threshold: float | Mapping[str, float] = 0.0) -> list[set[str]]:
+    def predict_labels(self, texts: Texts, *, threshold: float | Mapping[Label, float] = 0.0) -> list[set[Label]]:
         """The labels of every text whose log-odds are above a threshold: any number of them, also none.
 
         Examples
@@ -197,7 +197,7 @@ class TextClassifier(Answering):
         classes, odds = self._label_odds(texts)
         return labels_above(classes, odds, thresholds_of(classes, threshold))
 
-    def explain(self, text: Any, *, label: str | None = None, against: str | None = None) -> Explanation:
+    def explain(self, text: Any, *, label: Label | None = None, against: Label | None = None) -> Explanation:
         """Why this label (by default the predicted one) and not another (by default the runner-up)."""
         if is_trained(self.model):
             with self._trained_model() as model:
@@ -215,10 +215,10 @@ class TextClassifier(Answering):
 
     def words(
         self,
-        label: str | None = None,
+        label: Label | None = None,
         *,
-        positive: str | None = None,
-        negative: str | None = None,
+        positive: Label | None = None,
+        negative: Label | None = None,
         word: str | None = None,
         top: int | None = 20,
     ) -> list[Word]:
@@ -246,9 +246,9 @@ class TextClassifier(Answering):
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
-        options = without_alpha(options) | ({"model": model} if model else {})
+        options = changes(options | ({"model": model} if model else {}))
         other = TextClassifier(**(self.get_params() | options))
-        other._memory, other._numbers, other.calibration = self._memory, self._numbers, self.calibration
+        other._memory, other.calibration = self._memory, self.calibration
         return other
 
     def to_sklearn(self) -> Any:
@@ -267,25 +267,15 @@ class TextClassifier(Answering):
     # As a scikit-learn estimator
 
     def fit(self, texts: Texts, labels: Labels) -> TextClassifier:
-        """Forget everything, then learn.
-
-        Here labels may also be a NumPy array of whole numbers: scikit-learn's `cross_val_predict` makes one when it is
-        asked for probabilities.
-        """
+        """Forget everything, then learn."""
         self._reset()
-        if isinstance(labels, (list, tuple)) and labels and all(type(label) is int for label in labels):
-            labels = np.array(labels)
-        if not (isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and labels.size and labels.min() >= 0):
-            return self.learn(texts, labels)
-        width = len(str(labels.max()))
-        self._learn(texts, [f"{number:0{width}d}" for number in labels.tolist()])
-        self._numbers = True
-        return self
+        return self.learn(texts, labels)
 
-    def partial_fit(self, texts: Texts, labels: Labels, classes: Sequence[str] | None = None) -> TextClassifier:
+    def partial_fit(self, texts: Texts, labels: Labels, classes: Sequence[Label] | None = None) -> TextClassifier:
         """Learn more.  With `classes`, other labels are errors."""
         if classes is not None:
-            unknown = sorted(set(label_sets(labels, len(labels), {}).labels) - set(classes))
+            known = label_sets(classes, len(classes), {}).labels
+            unknown = sorted(set(label_sets(labels, len(labels), dict.fromkeys(known, 0)).labels) - set(known))
             if unknown:
                 raise LabelError(f"the label {unknown[0]!r} is not among classes={list(classes)}")
         return self.learn(texts, labels)
@@ -293,8 +283,6 @@ class TextClassifier(Answering):
     def score(self, texts: Texts, labels: Labels) -> float:
         """Accuracy; of a text with several labels, any of them is right."""
         found = self.predict(texts)
-        if self._numbers:
-            return float(np.mean(found == np.asarray(labels)))
         sets = label_sets(labels, len(found), self.counts.label_ids)
         allowed = [set(sets.indices[a:b].tolist()) for a, b in pairwise(sets.members.tolist())]
         names = {label: k for k, label in enumerate(sets.labels)}
@@ -302,16 +290,24 @@ class TextClassifier(Answering):
         return float(np.mean([names.get(label, -1) in allowed[group] for label, group in pairs]))
 
     def set_params(self, **options: Any) -> TextClassifier:
-        """Change options; another analyzer forgets what was learned."""
+        """Change options; another analyzer forgets what was learned.
+
+        Values that make no sense are refused when the classifier is next used, as scikit-learn does it: a search over
+        many combinations goes on after one of them.
+        """
         known = self.get_params()
         for name in options:
             if name not in known:
                 raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
-        checked = TextClassifier(**(known | options))
+        try:
+            checked = TextClassifier(**(known | options))
+        except Exception:  # to be raised by `_check_options`
+            self.__dict__.update(options, _is_checked=False, _against_rest=None)
+            return self
         if checked._memory.counts.fingerprint == self.counts.fingerprint:
             if not self.counts.n_docs and self._keeps_in_memory and self._memory.kept is None:
                 self._memory.kept = checked._memory.kept
-            checked._memory, checked._numbers, checked.calibration = self._memory, self._numbers, self.calibration
+            checked._memory, checked.calibration = self._memory, self.calibration
         self.__dict__.update(checked.__dict__)
         return self
 
@@ -327,8 +323,10 @@ class TextClassifier(Answering):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._training = Mutex()
+        if not self._is_checked:
+            return
         self._analyzer = analyzer_of(self.analyzer)
-        self._training = threading.RLock()
         if self._analyzer.fingerprint != self.counts.fingerprint:
             raise MismatchError("this copy was made where the analyzer gave other features: learn the texts again here")
 
@@ -346,12 +344,18 @@ class TextClassifier(Answering):
         )
 
 
-def without_alpha(options: dict[str, Any]) -> dict[str, Any]:
-    """Options to change; who asks for `mle` does not mean the alpha that another smoothing had."""
-    return {"alpha": None} | options if options.get("smoothing") == "mle" else options
+def changes(options: dict[str, Any]) -> dict[str, Any]:
+    """Options to change, and those that change with them.
+
+    Who asks for `mle` does not mean the alpha that another smoothing had, nor who asks for another model the m of
+    `aode`.
+    """
+    alpha = {"alpha": None} if options.get("smoothing") == "mle" else {}
+    m = {"m": 1} if options.get("model", "aode") != "aode" else {}
+    return alpha | m | options
 
 
-def thresholds_of(classes: Sequence[str], threshold: float | Mapping[str, float]) -> Floats:
+def thresholds_of(classes: Sequence[Label], threshold: float | Mapping[Label, float]) -> Floats:
     """The threshold of every label, (n_classes,); 0 for one that a mapping does not name."""
     for value in threshold.values() if isinstance(threshold, Mapping) else [threshold]:
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or value != value:
@@ -360,20 +364,20 @@ def thresholds_of(classes: Sequence[str], threshold: float | Mapping[str, float]
         return np.full(len(classes), float(threshold))
     unknown = sorted(set(threshold) - set(classes))
     if unknown:
-        raise LabelError(f"there is no label {unknown[0]!r}: thresholds are for {', '.join(classes[:20])}")
+        raise LabelError(f"there is no label {unknown[0]!r}: thresholds are for {', '.join(map(str, classes[:20]))}")
     return np.array([float(threshold.get(label, 0.0)) for label in classes])
 
 
-def labels_above(classes: Sequence[str], odds: Floats, thresholds: Floats) -> list[set[str]]:
+def labels_above(classes: Sequence[Label], odds: Floats, thresholds: Floats) -> list[set[Label]]:
     """The labels of every row whose log-odds are above their thresholds."""
     return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in odds > thresholds]
 
 
-def opponent(columns: Sequence[str], positive: str, negative: str | None) -> str:
+def opponent(columns: Sequence[Label], positive: Label, negative: Label | None) -> Label:
     """The label that stands against another."""
     for label in (positive, negative):
         if label is not None and label not in columns:
-            raise LabelError(f"there is no label {label!r}: the labels are {', '.join(columns[:20])}")
+            raise LabelError(f"there is no label {label!r}: the labels are {', '.join(map(str, columns[:20]))}")
     if negative == positive:
         raise LabelError(f"{positive!r} cannot be held against itself: name another label")
     if negative is not None:

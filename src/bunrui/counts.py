@@ -12,21 +12,22 @@ Storage is sparse: memory follows the cells that are not zero.  `bunrui.kernel.p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.errors import MismatchError, UnlearnError
+from bunrui.errors import LabelError, MismatchError, UnlearnError
 from bunrui.kernel import postings
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.vocabulary import BYTES, FEATURES, Vocabulary
 from bunrui.kernel.workspace import feature_texts, find_features, grown_vocabulary, new_vocabulary, resized, scratch_for
 
-__all__ = ["Counts", "Integers", "Live", "new_postings", "ranges"]
+__all__ = ["Counts", "Integers", "Label", "Live", "check_strings", "check_types", "new_postings", "ranges"]
 
+Label = Any  # a str, an int or a bool; labels that stand together are all of one of these types
 Integers = npt.NDArray[np.int64]
 
 _BY_FEATURE = ("starts", "lengths", "rooms", "term_total", "doc_total")
@@ -36,9 +37,9 @@ _BY_CELL = ("docs", "terms", "classes")
 class Live(NamedTuple):
     """The labels with a document, sorted."""
 
-    labels: list[str]
+    labels: list[Label]
     ids: Integers
-    width: int  # characters of the longest
+    dtype: str  # of an array of them, with room for the longest
 
 
 class Counts:
@@ -48,8 +49,8 @@ class Counts:
     ----------
     fingerprint : str
         Of the analyzer; counts of others refuse to join.
-    labels : list of str
-        Classes in the order of their ids.
+    labels : list of str, int or bool
+        Classes in the order of their ids, all of one type.
     doc_count, term_sum, doc_freq_sum : (n_classes,) int64
         Documents, occurrences of features, and distinct features summed over documents, by class.
     n_docs, n_terms, n_doc_freq : int
@@ -64,8 +65,8 @@ class Counts:
         self, fingerprint: str = "", vocabulary: Vocabulary | None = None, cells: Postings | None = None
     ) -> None:
         self.fingerprint = fingerprint
-        self.labels: list[str] = []
-        self.label_ids: dict[str, int] = {}
+        self.labels: list[Label] = []
+        self.label_ids: dict[Label, int] = {}
         self.doc_count: Integers = np.zeros(0, np.int64)
         self.term_sum: Integers = np.zeros(0, np.int64)
         self.doc_freq_sum: Integers = np.zeros(0, np.int64)
@@ -96,7 +97,7 @@ class Counts:
         return int(self.postings.lengths[: self.n_ids].sum())
 
     @property
-    def live_labels(self) -> list[str]:
+    def live_labels(self) -> list[Label]:
         """Labels with a document, sorted."""
         return list(self.live.labels)
 
@@ -112,7 +113,7 @@ class Counts:
             labels = self.labels
             ids = sorted(np.flatnonzero(alive).tolist(), key=labels.__getitem__)
             names = [labels[c] for c in ids]
-            kept = self._live = (alive, Live(names, np.array(ids, np.int64), max(map(len, names), default=1)))
+            kept = self._live = (alive, Live(names, np.array(ids, np.int64), _dtype_of(names)))
         return kept[1]
 
     def features(self) -> list[str]:
@@ -134,7 +135,7 @@ class Counts:
         """Ids of the features that occur in some document."""
         return np.flatnonzero(self.postings.doc_total[: self.n_ids])
 
-    def cells(self) -> Iterator[tuple[str, str, int, int]]:
+    def cells(self) -> Iterator[tuple[str, Label, int, int]]:
         """(feature, label, term_count, doc_freq) of every cell, sorted by feature and label."""
         texts = self.features()
         p = self.postings
@@ -153,7 +154,7 @@ class Counts:
         """
         import pyarrow as pa
 
-        labels, live, p = pa.array(self.labels, pa.string()), self.live_ids(), self.postings
+        labels, live, p = pa.array(self.labels, None if self.labels else pa.string()), self.live_ids(), self.postings
         for start in range(0, max(len(live), 1), size):
             ids = live[start : start + size]
             cells = ranges(p.starts[ids], p.lengths[ids])
@@ -172,7 +173,7 @@ class Counts:
         p = self.postings
         return {texts[f]: (int(p.term_total[f]), int(p.doc_total[f])) for f in self.live_ids().tolist()}
 
-    def class_totals(self) -> dict[str, tuple[int, int, int]]:
+    def class_totals(self) -> dict[Label, tuple[int, int, int]]:
         """(doc_count, term_sum, doc_freq_sum) of every label with a document."""
         sums = (self.doc_count.tolist(), self.term_sum.tolist(), self.doc_freq_sum.tolist())
         rows = sorted(zip(self.labels, *sums, strict=True))
@@ -219,7 +220,7 @@ class Counts:
         out.n_terms, out.n_doc_freq = int(p.term_total.sum()), int(p.doc_total.sum())
         return out
 
-    def of_label(self, label: str) -> Counts:
+    def of_label(self, label: Label) -> Counts:
         """The counts of the documents with one label, where no document has several."""
         if self.n_docs != int(self.doc_count.sum()):
             raise MismatchError("documents with several labels cannot be told apart by their counts")
@@ -240,7 +241,7 @@ class Counts:
         out.n_terms, out.n_doc_freq = int(self.term_sum[c]), int(self.doc_freq_sum[c])
         return out
 
-    def rename(self, label: str, name: str) -> None:
+    def rename(self, label: Label, name: Label) -> None:
         """Give a label another name, which no other has."""
         self._live = None
         self.label_ids[name] = self.label_ids.pop(label)
@@ -292,7 +293,7 @@ class Counts:
             raise UnlearnError(f"this was never learned: without it {label!r} would have words but no documents")
         return class_map, args
 
-    def add_labels(self, labels: Sequence[str]) -> Integers:
+    def add_labels(self, labels: Sequence[Label]) -> Integers:
         """The ids of labels here; new ones get the next."""
         new = [label for label in labels if label not in self.label_ids]
         if new:
@@ -305,7 +306,8 @@ class Counts:
         return np.array([self.label_ids[label] for label in labels], np.int64)
 
     def check_joins(self, other: Counts) -> None:
-        """Refuse counts of another analyzer."""
+        """Refuse counts of another analyzer, or with labels of another type."""
+        check_types(other.labels, self.labels)
         if self.fingerprint != other.fingerprint:
             raise MismatchError(
                 "counts of different analyzers cannot be joined: learn both with the same analyzer "
@@ -410,6 +412,35 @@ class Counts:
         self.n_terms += sign * other.n_terms
         self.n_doc_freq += sign * other.n_doc_freq
         self.version += 1
+
+
+def check_types(labels: Iterable[Label], known: Iterable[Label]) -> None:
+    """Refuse labels of another type than those that are known: True would be taken for 1."""
+    one, other = (next(iter(some), None) for some in (labels, known))
+    if one is not None and other is not None and type(one) is not type(other):
+        mine, theirs = type(one).__name__, type(other).__name__
+        raise LabelError(
+            f"the label {one!r} is of type {mine}, and others are of type {theirs}, such as {other!r}: convert labels "
+            f"to {theirs}"
+        )
+
+
+def check_strings(labels: Iterable[Label]) -> None:
+    """Refuse labels that a file cannot keep."""
+    for label in labels:
+        if not isinstance(label, str):
+            raise LabelError(f"a file keeps labels as strings, and {label!r} is none: convert labels with str")
+
+
+def _dtype_of(labels: Sequence[Label]) -> str:
+    """The NumPy type of an array of labels.
+
+    >>> _dtype_of(["ham", "spam"]), _dtype_of([-1, 1]), _dtype_of([False])
+    ('<U4', 'int64', 'bool')
+    """
+    if labels and not isinstance(labels[0], str):
+        return "bool" if isinstance(labels[0], bool) else "int64"
+    return f"<U{max(map(len, map(str, labels)), default=1)}"
 
 
 def new_postings(features: int, cells: int) -> Postings:

@@ -14,13 +14,13 @@ from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.labels import LabelSets, label_sets
 from bunrui.engines.locks import ReadWriteLock
-from bunrui.errors import DataError, LabelError, MismatchError, OptionError
+from bunrui.errors import DataError, MismatchError, OptionError
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.workspace import release
 from bunrui.models import DEFAULT_MODEL, MODELS, Model
 from bunrui.models.base import log_prior, smoothing_of
 from bunrui.models.view import select
-from bunrui.trained.names import TRAINED, TRAINED_ALPHA, check_options, is_trained
+from bunrui.trained.names import TRAINED, TRAINED_ALPHA, check_m, check_options, is_trained
 
 if TYPE_CHECKING:
     from bunrui.trained.kept import Kept
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "Labels", "Learner", "Memory", "Texts", "n_docs_of"]
 
 # How counts are read, besides the model: may change at any time.
-SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "class_norm", "against_rest")
+SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "class_norm", "against_rest", "m")
 
 Texts = Any
 Labels = Any
@@ -59,12 +59,13 @@ class Learner:
         analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "universal",
         smoothing: str = "eap",
         alpha: float | Mapping[str, float] | None = None,
-        prior: str | Mapping[str, float] = "empirical",
+        prior: str | tuple[str, float] | Mapping[Any, float] = "empirical",
         unseen: str = "ignore",
         min_df: int = 1,
         max_features: int | tuple[str, int] | None = None,
         class_norm: bool = False,
         against_rest: bool = False,
+        m: float = 1,
     ) -> None:
         self.model = model
         self.analyzer = analyzer
@@ -76,6 +77,7 @@ class Learner:
         self.max_features = max_features
         self.class_norm = class_norm
         self.against_rest = against_rest
+        self.m = m
         self._reset()
 
     def _reset(self) -> None:
@@ -92,15 +94,21 @@ class Learner:
             usual = TRAINED_ALPHA.get(self.model, 1.0)
         else:
             self._counting_model().check_options(**self._variants())
+            check_m(self.model, self.m)
             usual = self._counting_model().default_alpha(class_norm=bool(self.class_norm))
         self._smoothing = smoothing_of(self.smoothing, self.alpha, usual)
         log_prior(Counts(), self.prior)
+        select(Counts(), self.min_df, self.max_features)
         if self.unseen not in ("ignore", "smooth"):
             raise OptionError(f"unseen should be 'ignore' or 'smooth', not {self.unseen!r}")
         self._analyzer: Analyzer = analyzer_of(self.analyzer)
         self._memory = Memory(Counts(self._analyzer.fingerprint), kept)
-        select(self._memory.counts, self.min_df, self.max_features)
-        self._numbers = False
+        self._is_checked = True
+
+    def _check_options(self) -> None:
+        """Raise what is wrong with the options, where `set_params` took some that make no sense."""
+        if not self._is_checked:
+            Learner(**self.get_params())
 
     def _variants(self) -> dict[str, bool]:
         return {"class_norm": bool(self.class_norm), "against_rest": bool(self.against_rest)}
@@ -123,18 +131,14 @@ class Learner:
     # Learning
 
     def learn(self, texts: Texts, labels: Labels) -> Self:
-        """Learn documents with their labels (strings, or collections of strings), all or none of them."""
-        self._check_strings()
-        return self._learn(texts, labels)
+        """Learn documents with their labels, all or none of them.
 
-    def _check_strings(self) -> None:
-        if self._numbers:
-            raise LabelError("this classifier was fitted with numbers as labels: fit it with strings to learn more")
-
-    def _learn(self, texts: Texts, labels: Labels) -> Self:
+        A label is a string, an integer or a boolean, and all labels of a classifier are of one of these types; a
+        document with several labels has a collection of them.
+        """
         texts, sets, delta = self._counted(texts, labels)
         with self._memory.lock.write():
-            is_first = not self.counts.labels
+            is_first = not self.counts.n_docs
             if is_first:
                 self._memory.counts = delta
                 delta.version = 1
@@ -157,7 +161,6 @@ class Learner:
         UnlearnError
             If something in them was never learned; then nothing is taken back.
         """
-        self._check_strings()
         texts, sets, delta = self._counted(texts, labels)
         with self._memory.lock.write():
             kept = self._memory.kept
@@ -172,8 +175,6 @@ class Learner:
         """Add what another classifier with the same analyzer has learned."""
         if other.counts is self.counts:
             raise OptionError("a classifier cannot be merged with itself")
-        self._check_strings()
-        other._check_strings()
         with other._memory.lock.read():
             theirs, kept = other.counts.copy(), other._memory.kept
             batches = None if kept is None else list(kept.batches)
@@ -196,7 +197,7 @@ class Learner:
 
             texts = checked(texts)
         documents = self._documents(texts)
-        sets = label_sets(labels, n_docs_of(documents[0]), self.counts.label_ids)
+        sets = label_sets(labels, n_docs_of(documents[0]), self.counts.label_ids if self.counts.n_docs else {})
         return texts, sets, self._count(documents, sets)
 
     def count_sets(self, texts: Texts, sets: LabelSets) -> Counts:
@@ -213,6 +214,7 @@ class Learner:
 
     def _documents(self, texts: Texts) -> Given:
         """Buffers, what to do with them, and the same for some documents folded in Python."""
+        self._check_options()
         if inputs.is_given(texts):
             check_given(self._analyzer)
             return inputs.given(texts), self._analyzer.given, _never

@@ -21,6 +21,7 @@ from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import HARD, Documents, Recipe
 from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.library import run
+from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.base import Scorer
@@ -60,10 +61,12 @@ class Reader:
 
     Attributes
     ----------
-    classes : list of str
+    classes : list of str, int or bool
         Labels with documents, sorted: the columns of all scores.
     columns : (n_classes,) int64
         The ids of these labels.
+    dtype : str
+        Of an array of these labels.
     """
 
     def __init__(self, view: View, scorer: Scorer, *, smooth_unseen: bool) -> None:
@@ -71,7 +74,7 @@ class Reader:
         self.scorer = scorer
         counts = view.counts
         self.version = counts.version
-        self.classes, self.columns, self.width = counts.live
+        self.classes, self.columns, self.dtype = counts.live
         self.linear = Linear(
             scorer.bias,
             scorer.scale,
@@ -81,7 +84,7 @@ class Reader:
         )
         self._table: Table | None = None
         self._bounds: Bounds | None = None
-        self._lock = threading.Lock()
+        self._lock = Mutex()
 
     @property
     def has_many(self) -> bool:

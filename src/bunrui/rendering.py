@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.style import Style
 
+    from bunrui.counts import Label
+
 __all__ = ["Contribution", "Explanation"]
 
 _ROWS = 15  # of a table
@@ -65,11 +67,11 @@ class Explanation:
 
     Attributes
     ----------
-    label : str
+    label : str, int or bool
         The label that is explained.
-    against : str or None
+    against : str, int, bool or None
         The label that it is held against; None where there is no other.
-    probabilities : dict from str to float
+    probabilities : dict from label to float
         P(class | text) of all classes, the highest first.
     score, against_score : float
         As `TextClassifier.scores` gives them.
@@ -97,9 +99,9 @@ class Explanation:
     not known: before
     """
 
-    label: str
-    against: str | None
-    probabilities: dict[str, float]
+    label: Label
+    against: Label | None
+    probabilities: dict[Label, float]
     score: float
     against_score: float | None
     bias: float
@@ -201,7 +203,7 @@ def _more(explanation: Explanation) -> str:
 def _header(explanation: Explanation) -> list[tuple[str, str]]:
     """Labels with their probabilities: the one explained, and the one it is held against."""
     names = [name for name in (explanation.label, explanation.against) if name is not None]
-    return [(visible(name), f"{explanation.probabilities[name]:.1%}") for name in names]
+    return [(visible(str(name)), f"{explanation.probabilities[name]:.1%}") for name in names]
 
 
 class _Row(NamedTuple):

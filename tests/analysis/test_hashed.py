@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from bunrui.analysis.hashed import sharing
 from bunrui.errors import MismatchError, OptionError
 from bunrui.evaluation.loo import loo_scores
 from bunrui.kernel.reference import bucket
-from tests.kernel.test_analyze import forced
 
 TEXTS = [
     "Cheap pills now, cheap PILLS",
@@ -38,12 +36,6 @@ documents = st.lists(
 )
 
 
-@pytest.fixture(params=["plain", "compiled"])
-def mode(request: pytest.FixtureRequest) -> Iterator[str]:
-    with forced(request.param):
-        yield request.param
-
-
 def expected(texts: list[str], labels: list[str], spec: AnalyzerSpec) -> dict[tuple[str, str], tuple[int, int]]:
     """Occurrences and documents of every bucket by label, from the features of the analyzer without a hash."""
     plain, terms, docs = analyzer_of(spec.replace(hash_bits=0)), Counter(), defaultdict(set)
@@ -60,7 +52,7 @@ def cells(clf: TextClassifier) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=AnalyzerSpec.describe)
-def test_counts_of_buckets(spec: AnalyzerSpec, mode: str) -> None:
+def test_counts_of_buckets(spec: AnalyzerSpec) -> None:
     clf = TextClassifier(analyzer=spec).learn(TEXTS, LABELS)
     assert cells(clf) == expected(TEXTS, LABELS, spec)
     tokens = [[token.text for token in analyzer_of(spec).features(text)] for text in TEXTS]
@@ -87,7 +79,7 @@ def test_learning_can_be_taken_back(first: list[tuple[str, str]], more: list[tup
     ("model", "unseen"),
     [("multinomial", "ignore"), ("binary", "smooth"), ("binary-complement", "smooth"), ("bernoulli", "ignore")],
 )
-def test_many_buckets_say_what_features_say(model: str, unseen: str, mode: str) -> None:
+def test_many_buckets_say_what_features_say(model: str, unseen: str) -> None:
     """With a bucket for every feature, nothing changes but the names."""
     plain = TextClassifier(model, unseen=unseen).learn(TEXTS, LABELS)
     hashed = TextClassifier(model, unseen=unseen, analyzer=AnalyzerSpec(hash_bits=28)).learn(TEXTS, LABELS)

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bunrui
-from bunrui import ColumnsNB
+from bunrui import AODE, ColumnsNB
 
 NAMES = ["年齢", "job", "note", "since", "zip", "empty", "income"]
 LEARNED = "learned {} documents of 2 labels into t.bunrui in T\n"
@@ -96,6 +96,35 @@ def test_answers_are_those_of_the_estimator(run, people: Path) -> None:
         "zip": "categorical",
         "empty": "skip",
     }
+
+
+def test_aode_reads_columns(run, people: Path) -> None:
+    """Numbers and dates are cut, and m is that of the estimator."""
+    train, test = frames()
+    columns = [name for name in NAMES if name != "income"]
+
+    def array(frame: Any) -> Any:
+        days = (frame["since"] - np.datetime64("1970-01-01")).dt.days
+        return frame[columns].assign(since=days).astype(object).to_numpy()
+
+    for m in (1, 5):
+        estimator = AODE(m=m, discretise=[0, 3]).fit(array(train), train["income"])
+        shares = estimator.predict_proba(array(test)).max(axis=1)
+        lines = [f"{a}\t{b:.4f}\n" for a, b in zip(estimator.predict(array(test)), shares, strict=True)]
+        found = run("predict", "t.bunrui", "test.csv", "--model", "aode", "--m", str(m))
+        assert found == (0, "".join(lines), TRAINING.replace("columns", "aode").format(80))
+    assert run("set", "t.bunrui", "--model", "aode", "--m", "5").code == 0
+    assert run("predict", "t.bunrui", "test.csv").out == "".join(lines)
+    assert "\nm             5\n" in run("info", "t.bunrui").out
+    assert run("set", "t.bunrui", "--m", "0").err == "error: --m should be a number of rows, above 0, not 0.0\n"
+
+
+def test_maximum_likelihood(run, people: Path) -> None:
+    train, test = frames()
+    columns = [name for name in NAMES if name != "income"]
+    estimator = ColumnsNB(smoothing="mle").fit(train[columns], train["income"])
+    found = run("predict", "t.bunrui", "test.csv", "--smoothing", "mle")
+    assert [line.partition("\t")[0] for line in found.out.splitlines()] == estimator.predict(test[columns]).tolist()
 
 
 def test_every_format_gives_the_same_answers(run, people: Path) -> None:

@@ -41,8 +41,13 @@ def test_a_typing_error_is_answered_with_a_proposal(run) -> None:
         (["learn", "x"], "error: missing argument 'DATA'.\nTry 'bunrui learn --help'.\n"),
         (
             ["learn", "x", "y", "--prior", "none"],
-            "error: invalid value for '--prior': choose one of empirical, uniform, smoothed, not 'none'.\n"
-            "Try 'bunrui learn --help'.\n",
+            "error: invalid value for '--prior': choose one of empirical, uniform, smoothed, or smoothed: and a number "
+            "above 0, not 'none'.\nTry 'bunrui learn --help'.\n",
+        ),
+        (
+            ["set", "x", "--prior", "smoothed:0"],
+            "error: invalid value for '--prior': choose one of empirical, uniform, smoothed, or smoothed: and a number "
+            "above 0, not 'smoothed:0'.\nTry 'bunrui set --help'.\n",
         ),
         (
             ["set", "x", "--alpha", "much"],

@@ -33,6 +33,23 @@ def test_one(run) -> None:
     assert run("learn", "a.bunrui", "a.csv").err == "learned 1 document of 1 label into a.bunrui in T\n"
 
 
+def test_a_first_line_that_looks_like_a_row_is_told(run) -> None:
+    Path("a.csv").write_text("cheap pills,spam\nlunch at noon,ham\nwin money,spam\n")
+    assert run("learn", "a.bunrui", "a.csv") == (
+        1,
+        "",
+        "error: a.csv: there is no column 'text' and no column 'label', only 'cheap pills', 'spam': choose others with "
+        "--text and --label. The first line looks like a row: put a line with the names of the columns above it\n",
+    )
+    assert run("learn", "a.bunrui", "a.csv", "--text", "cheap pills", "--label", "spam") == (
+        0,
+        "",
+        "learned 2 documents of 2 labels into a.bunrui in T\n"
+        "warning: the first line of a.csv was taken for the names of its columns, but looks like a row: if it is one, "
+        "put a line with the names above it\n",
+    )
+
+
 def test_duplicates_are_told(run, mail: Path) -> None:
     assert run("learn", "mail.bunrui", "mail.csv").err == (
         "learned 4 documents of 2 labels into mail.bunrui in T\n"
@@ -146,7 +163,7 @@ def test_tokens_and_counts(run) -> None:
 def test_options_of_the_model_and_the_analyzer(run) -> None:
     Path("a.csv").write_text("text,label\nthe team,x\n<b>a</b> team 1 2,y\n")
     Path("stop.txt").write_text("the\n")
-    options = ["--model", "multinomial", "--smoothing", "map", "--alpha", "1.5", "--prior", "uniform"]
+    options = ["--model", "multinomial", "--smoothing", "map", "--alpha", "1.5", "--prior", "smoothed:0.5"]
     options += ["--unseen", "smooth", "--min-df", "2", "--max-features", "chi2:5"]
     options += ["--analyzer", "words", "--words", "2", "--stop-words", "stop.txt", "--html", "--numbers"]
     options += ["--keep", "digests"]
@@ -154,9 +171,11 @@ def test_options_of_the_model_and_the_analyzer(run) -> None:
     known = info(run, "a.bunrui")
     assert (known["model"], known["smoothing"]) == ("multinomial", "map")
     with bunrui.stored.open("a.bunrui") as clf:
-        assert clf.alpha == 1.5
+        assert (clf.alpha, clf.prior) == (1.5, ("smoothed", 0.5))
+        assert clf.refresh() is False
+    assert "prior         smoothed:0.5\n" in run("info", "a.bunrui").out
     assert (known["prior"], known["unseen"], known["min_df"], known["max_features"]) == (
-        "uniform",
+        ["smoothed", 0.5],
         "smooth",
         2,
         ["chi2", 5],

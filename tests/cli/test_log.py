@@ -15,6 +15,7 @@ import pytest
 
 import bunrui.stored
 from bunrui.cli import main
+from tests.store.probing import reseal
 
 DOCUMENTS = [
     {"id": "<1@x.org>", "text": "cheap pills now", "label": "spam"},
@@ -136,6 +137,20 @@ def test_changes_as_json(run, changed: str) -> None:
     assert entries[3]["note"] == {"labels": ["x", "\x1b[2J"]} and entries[3]["undone"]
 
 
+def test_pages_of_changes(run, changed: str) -> None:
+    def numbers(*options: str) -> list[int]:
+        return [json.loads(line)["number"] for line in run("log", changed, "--json", *options).out.splitlines()]
+
+    every = numbers()
+    assert every == list(range(1, len(every) + 1)) and len(every) > 3
+    assert numbers("--limit", "2") == every[-2:]
+    assert numbers("--limit", "2", "--before", str(every[-2])) == every[-4:-2]
+    assert numbers("--after", "1") == every[1:] and numbers("--after", "1", "--before", "3") == [2]
+    assert run("log", changed, "--after", "99") == (0, "", "there are no such changes\n")
+    code, out, err = run("log", changed, "--documents", "--limit", "2")
+    assert (code, out) == (2, "") and "--limit, --before and --after choose changes" in err
+
+
 def test_changes_on_a_terminal(on_terminal, changed: str) -> None:
     assert on_terminal("log", changed, width=100) == [
         "    time              what     documents  note",
@@ -157,6 +172,7 @@ def test_changes_on_a_terminal(on_terminal, changed: str) -> None:
 @pytest.mark.parametrize("before", ['"soon"', "5", '{"a": 1}', "[1, null]", '"9999-12-31T23:59:59-12:00"'])
 def test_notes_are_shown_whatever_they_are(run, on_terminal, box: str, before: str) -> None:
     damage(box, f"UPDATE transactions SET note = '{{\"before\": {before}}}', undone = 'once'")
+    reseal(box)
     assert run("log", box).code == 0 and "before" in run("log", box).out
     assert "undone once: before" in on_terminal("log", box)[2]
 
@@ -345,6 +361,7 @@ def test_a_real_terminal(start, box: str) -> None:
 def findings(n_docs: int, n_features: int) -> list[str]:
     return [
         "right    the pages of the file",
+        "right    settings, labels and changes: checksums",
         f"right    snapshot and deltas: checksums, totals; features: {n_features}",
         f"right    documents in the log: {n_docs}",
         "right    documents of each label",
@@ -365,7 +382,7 @@ def test_check(run, keep: str) -> None:
             *findings(3, 31),
             "unknown  the counts and digests, from their texts: the file keeps digests only",
         ],
-        "nothing": [*findings(3, 31)[:2], "unknown  the counts, from their documents: the file keeps none"],
+        "nothing": [*findings(3, 31)[:3], "unknown  the counts, from their documents: the file keeps none"],
     }[keep]
     assert (code, out.splitlines(), err) == (0, expected, "")
 
@@ -380,7 +397,7 @@ def test_check_as_json(run, changed: str) -> None:
 def test_check_of_an_empty_classifier(run, box: str) -> None:
     run("undo", box)
     code, out, _ = run("check", box)
-    assert code == 0 and out.splitlines()[:4] == findings(0, 0)
+    assert code == 0 and out.splitlines()[:5] == findings(0, 0)
 
 
 def damage(file: str, statement: str) -> None:
@@ -399,6 +416,7 @@ def test_check_finds_what_is_wrong(run, box: str) -> None:
     assert (code, err) == (1, DAMAGED)
     assert out.splitlines() == [
         "right    the pages of the file",
+        "right    settings, labels and changes: checksums",
         "right    snapshot and deltas: checksums, totals; features: 31",
         "right    digests of the texts",
         "wrong    documents in the log: 0: 3 in the counts",
@@ -415,9 +433,9 @@ def test_check_on_a_terminal(run, on_terminal, box: str, capsys: pytest.CaptureF
     assert on_terminal("check", box, encoding="ascii")[0] == "right    the pages of the file"
     damage(box, "DELETE FROM documents")
     capsys.readouterr()
-    assert on_terminal("check", box, code=1)[3] == "✗ documents in the log: 0: 3 in the counts"
+    assert on_terminal("check", box, code=1)[4] == "✗ documents in the log: 0: 3 in the counts"
     assert capsys.readouterr().err == DAMAGED
-    assert on_terminal("check", box, code=1, colours=True)[3].startswith("\x1b[1;31m✗\x1b[0m documents in")
+    assert on_terminal("check", box, code=1, colours=True)[4].startswith("\x1b[1;31m✗\x1b[0m documents in")
     run("learn", "d.bunrui", "docs.jsonl", "--keep", "digests")
     assert on_terminal("check", "d.bunrui", colours=True)[-1].startswith("\x1b[33m?\x1b[0m the counts and digests")
 

@@ -252,6 +252,33 @@ def test_set_nonsense(run, mail: Path) -> None:
     assert run("info", "mail.bunrui").out == before
 
 
+# --- copy
+
+
+def test_copy(run, mail: Path) -> None:
+    code, out, err = run("copy", "mail.bunrui", "backup.bunrui")
+    assert (code, out) == (0, "") and re.fullmatch(r"wrote backup.bunrui: [\d.]+ kB\n", err)
+    assert info(run, "backup.bunrui") == info(run, "mail.bunrui")
+    assert run("check", "backup.bunrui").code == 0
+    run("undo", "backup.bunrui")
+    assert info(run, "backup.bunrui")["documents"] == 0 and info(run, "mail.bunrui")["documents"] == 4
+
+
+def test_copy_to_where_it_cannot_be(run, mail: Path) -> None:
+    before = Path("mail.csv").read_bytes()
+    assert run("copy", "mail.bunrui", "mail.csv") == (
+        1,
+        "",
+        "error: mail.csv is there already: open it, or choose another name\n",
+    )
+    assert run("copy", "mail.bunrui", "no/b.bunrui") == (
+        1,
+        "",
+        "error: no/b.bunrui cannot be made: No such file or directory\n",
+    )
+    assert Path("mail.csv").read_bytes() == before and not list(Path().glob(".*"))
+
+
 # --- slim and compact
 
 

@@ -18,7 +18,7 @@ import bunrui
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.analysis import Analyzer, Token, analyzer_of
 from bunrui.errors import DataError, MissingExtraError, OptionError
-from tests.kernel.test_analyze import TEXTS, forced
+from tests.kernel.test_analyze import TEXTS
 
 SENTENCES = [
     "The quick brown fox's den, 42 km away: see http://x.org/a or ask @fox :)",
@@ -77,13 +77,11 @@ def counted(analyzer: Any, text: str) -> dict[str, int]:
     return {feature: terms for feature, _, terms, _ in counts.cells()}
 
 
-@pytest.mark.parametrize("mode", ["plain", "compiled"])
 @pytest.mark.parametrize("text", SENTENCES)
-def test_features_are_what_is_counted(given_analyzer: Any, analyzer: Analyzer, text: str, mode: str) -> None:
-    with forced(mode):
-        found = [token.text for token in analyzer.features(text)]
-        assert counted(given_analyzer, text) == Counter(found)
-        assert len(found) >= 3 or text != SENTENCES[0]
+def test_features_are_what_is_counted(given_analyzer: Any, analyzer: Analyzer, text: str) -> None:
+    found = [token.text for token in analyzer.features(text)]
+    assert counted(given_analyzer, text) == Counter(found)
+    assert len(found) >= 3 or text != SENTENCES[0]
 
 
 @given(text=TEXTS)

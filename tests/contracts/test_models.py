@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn.naive_bayes import MultinomialNB
 
 from bunrui import TextClassifier
 from bunrui.models import DEFAULT_MODEL, MODELS
-from tests.kernel.test_analyze import forced
 
 every = pytest.mark.parametrize("model", MODELS)
 estimators = pytest.mark.parametrize("smoothing", ["eap", "map", "mle"])
@@ -25,12 +23,6 @@ WITHOUT_PRIOR = {"complement", "wcnb", "binary-complement"}
 TEXTS = [["p", "p", "both"], ["q", "both"], ["q", "q", "r"], [], ["r"]]
 LABELS = ["P", "Q", "Q", "nothing", "R"]
 QUERIES = [["p"], ["q"], ["r"], ["both", "p", "p"], ["never"], [], ["p", "q", "r", "both", "never"]]
-
-
-@pytest.fixture(params=["plain", "compiled"], autouse=True)
-def mode(request: pytest.FixtureRequest) -> Iterator[None]:
-    with forced(request.param):
-        yield
 
 
 def learned(model: str, **options: Any) -> TextClassifier:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
+import struct
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -178,6 +182,71 @@ def test_damaged_files(tmp_path: Path, name: str) -> None:
         with pytest.raises(DataError) as caught:
             list(read(path))
         assert str(caught.value).startswith(f"{path} cannot be read as {kind}: ")
+
+
+STRINGS = ["hello", "wörld", "", "a longer text, not kept in a view"]
+DAMAGED = {
+    "strings.arrow": pa.array(STRINGS),
+    "large.arrows": pa.array(STRINGS, pa.large_string()),
+    "views.arrow": pa.array(STRINGS, pa.string_view()),
+    "dictionary.arrow": pa.array(STRINGS).dictionary_encode(),
+    "lists.arrow": pa.array([["a", "b"], ["c"], [], ["d"]]),
+    "maps.arrows": pa.array([[("a", 1)], [], [("b", 2)], [("c", 3)]], pa.map_(STRING, pa.int64())),
+    "strings.parquet": pa.array(STRINGS),
+    "lists.parquet": pa.array([["a", "b"], ["c"], [], ["d"]]),
+}
+SWEEP = """
+import io, sys
+from bunrui.documents import read
+from bunrui.errors import BunruiError
+
+data, format = open(sys.argv[1], "rb").read(), sys.argv[2]
+for at in range(len(data)):
+    for value in {data[at] ^ 0x80, 0x7F}:
+        damaged = data[:at] + bytes([value]) + data[at + 1 :]
+        for columns in (False, True):
+            try:
+                for batch in read(io.BytesIO(damaged), format=format, skip_bad=True, columns=columns):
+                    batch.to_pylist()
+            except BunruiError:
+                pass
+"""
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_no_byte_of_a_file_ends_the_process(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name, pa.table({"text": DAMAGED[name], "label": ["x", "y", "x", "y"]}))
+    kind = "parquet" if path.suffix == ".parquet" else "arrow"
+    done = subprocess.run([sys.executable, "-c", SWEEP, path, kind], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["b.arrow", "c.arrows"])
+def test_offsets_out_of_a_file(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name, pa.table({"text": ["ab", "cd"], "label": ["x", "y"]}))
+    path.write_bytes(path.read_bytes().replace(struct.pack("<3i", 0, 2, 4), struct.pack("<3i", 0, 2, 1 << 30)))
+    with pytest.raises(DataError, match=f"^{re.escape(str(path))} is damaged: .*: get or write it again$"):
+        list(read(path))
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "b.arrow"])
+def test_names_that_are_no_text(tmp_path: Path, name: str) -> None:
+    table = pa.table({"text": ["a"], "nämé": ["b"]})
+    path = tmp_path / name
+    if name == "a.parquet":
+        pq.write_table(table, path, store_schema=False)
+    else:
+        write(path, table)
+    path.write_bytes(path.read_bytes().replace("nämé".encode(), b"n\xff\xffm\xff\xff"))
+    with pytest.raises(DataError, match=r"cannot be read as .* can't decode byte 0xff"):
+        list(read(path, labelled=False))
+
+
+def test_columns_that_are_not_wanted_do_not_make_batches_short(tmp_path: Path) -> None:
+    texts = pa.table({"text": ["short"] * 2000, "image": [str(n) * 2000 for n in range(2000)]})
+    batches = list(read(write(tmp_path / "a.parquet", texts), labelled=False, batch_bytes=10_000))
+    assert sum(batch.num_rows for batch in batches) == 2000
+    assert len(batches) < 100
 
 
 def test_memory_does_not_grow_with_a_parquet_file(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import datetime as dt
 import io
 import json
 import mailbox
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -349,3 +351,19 @@ def test_batches_stay_small() -> None:
     assert sum(batch.num_rows for batch in batches) == 5000
     assert max(batch["text"].nbytes for batch in batches) < 1 << 18
     assert [line for batch in batches for line in batch["line"].to_pylist()] == list(range(2, 5002))
+
+
+MANY = """
+import io
+from bunrui.documents import read
+
+names = ",".join(f"c{k}" for k in range(100_000))
+row = 'a"b' + ",7" * 99_999  # a lone quote: record by record
+batches = list(read(io.BytesIO(f"{names}\\n{row}\\n".encode()), format="csv", columns=True, labelled=False))
+assert batches[0]["text"][0].as_py().endswith(',"c99999":7}')
+"""
+
+
+def test_the_time_of_a_table_grows_with_its_columns_not_with_their_square() -> None:
+    """These take 2 seconds; where each column is looked up among all, a quarter of an hour."""
+    subprocess.run([sys.executable, "-c", MANY], check=True, timeout=240)

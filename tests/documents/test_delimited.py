@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from typing import Any
@@ -180,7 +181,7 @@ def test_invalid_utf8() -> None:
 FIELD = st.text(st.sampled_from('ab,"\n\r\t é漢'), max_size=8) | st.text(max_size=5)
 
 
-@given(st.lists(st.tuples(FIELD, FIELD.filter(bool), FIELD)), st.sampled_from(["\n", "\r\n"]), st.integers(1, 99))
+@given(st.lists(st.tuples(FIELD, FIELD.filter(str.strip), FIELD)), st.sampled_from(["\n", "\r\n"]), st.integers(1, 99))
 def test_round_trip(records: list[tuple[str, str, str]], end: str, batch_bytes: int) -> None:
     records = [tuple(f.encode("utf-8", "replace").decode() for f in record) for record in records]  # type: ignore[misc]
     records = [record for record in records if "\0" not in record[1]]
@@ -218,3 +219,43 @@ def test_agrees_with_the_standard_library(text: str) -> None:
         return
     found = [[field.decode() for field in r.fields] for r in delimited.records(text.encode() + b"\n", b",")]
     assert [record for record in found if record != [""]] == [record for record in expected if record != [""]]
+
+
+# --- the first line
+
+
+HEADLESS = b"cheap pills,spam\nlunch at noon,ham\nwin money,spam\n"
+
+
+@pytest.mark.parametrize("batch_bytes", [1, 1 << 20])
+def test_without_a_header_no_row_is_lost(batch_bytes: int) -> None:
+    options = {"format": "csv", "text": "1", "label": "2", "header": False, "batch_bytes": batch_bytes}
+    found = rows(io.BytesIO(b"\n" + HEADLESS), "text", "label", "line", **options)
+    assert found == [("cheap pills", "spam", 2), ("lunch at noon", "ham", 3), ("win money", "spam", 4)]
+    assert "there is no column '3', only '1', '2'" in message(HEADLESS, header=False, text="1", label="3")
+
+
+@pytest.mark.parametrize(
+    ("data", "is_doubtful"),
+    [
+        (HEADLESS, True),
+        (b"spam\tcheap pills\nham\tlunch\nspam\twin\n", True),
+        (b"a,x\n" + b"b,y\n" * 200 + b"c,x\n", False),  # too far below
+        (b'"a text\nof two lines",x\nb,y\n', True),
+        (b"word " * 50 + b",x\nb,y\n", True),
+        (b"subject,folder\nlunch,ham\nnoon,ham\n", False),
+        (b"subject,folder\nlunch,ham\nsubject,folder\nnoon,ham\n", False),  # put together from two files
+        (b",folder\n,ham\n", False),
+    ],
+)
+def test_a_first_line_that_looks_like_a_row_is_told(data: bytes, is_doubtful: bool) -> None:
+    format = "tsv" if b"\t" in data else "csv"
+    reader = read(io.BytesIO(data), format=format, labelled=False, columns=True, skip_bad=True)
+    with contextlib.suppress(DataError):
+        list(reader)
+    assert reader.doubtful_headers == (["stream"] if is_doubtful else [])
+
+
+def test_the_error_says_that_the_names_look_like_a_row() -> None:
+    assert message(HEADLESS).endswith("looks like a row: put a line with the names of the columns above it")
+    assert "row" not in message(b"subject,folder\nlunch,ham\n")

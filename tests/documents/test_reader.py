@@ -170,6 +170,7 @@ class Stdin:
         ("label,text\nx,今日\n".encode("cp932"), {"encoding": "cp932"}, [("x", "今日")]),
         (b"label\ttext\nx\t\"t\n", {"format": "tab"}, [("x", '"t')]),
         (b"From a@b Mon Jan  1 00:00:00 2024\nSubject: t\n\n", {"labelled": False}, [(None, "t\n\n")]),
+        (b'__l\rabel__x "t\nmore', {"labelled": False}, [(None, '__l\rabel__x "t'), (None, "more")]),
         (b"just\nmore, text\n\nend", {"labelled": False}, [(None, t) for t in ("just", "more, text", "", "end")]),
     ],
 )  # fmt: skip
@@ -409,6 +410,10 @@ def test_damaged_compression(tmp_path: Path, compression: str, damage: str) -> N
         (
             {"encoding": "klingon"},
             "there is no text encoding 'klingon': try utf-8, cp932, euc-jp, gb18030, big5, cp949, cp1252 or auto",
+        ),
+        (
+            {"encoding": "idna"},
+            "there is no text encoding 'idna': try utf-8, cp932, euc-jp, gb18030, big5, cp949, cp1252 or auto",
         ),
         (
             {"encoding": "rot13"},

@@ -107,6 +107,32 @@ def test_kinds(n: int) -> None:
         assert unfolded(sets) == expected(labels), type(kind)
 
 
+@pytest.mark.parametrize("n", [1, 50])
+def test_kinds_of_integers_and_booleans(n: int) -> None:
+    """All of them come back as Python's own, sorted as numbers."""
+    for labels, names in (([10, -1, 9] * n, [-1, 9, 10]), ([True, False] * n, [False, True])):
+        kinds: list[Any] = [
+            *[labels, tuple(labels), np.array(labels), np.array(labels, object), list(np.array(labels)), iter(labels)],
+            *[pd.Series(labels), pd.Series(labels, dtype=object), pd.Series(labels).astype("category")],
+            *[pd.Series(labels).convert_dtypes(), pl.Series(labels), pa.array(labels), pa.chunked_array([labels])],
+            *[pa.array(labels).dictionary_encode(), [{label} for label in labels], pl.Series([[k] for k in labels])],
+        ]
+        if names == [-1, 9, 10]:
+            kinds += [np.array(labels, np.int8), pl.Series(labels, dtype=pl.Int16), pd.Series(labels, dtype="Int32")]
+        for kind in kinds:
+            sets = label_sets(kind, len(labels), {})
+            assert sets.labels == names and {type(label) for label in sets.labels} == {type(names[0])}, type(kind)
+            assert unfolded(sets) == [{label} for label in labels], type(kind)
+
+
+def test_a_label_of_another_type_than_those_that_are_known() -> None:
+    with pytest.raises(LabelError) as error:
+        label_sets([True], 1, {1: 0})
+    assert str(error.value) == (
+        "the label True is of type bool, and others are of type int, such as 1: convert labels to int"
+    )
+
+
 def test_a_dictionary_may_have_more_than_is_used() -> None:
     array = pa.array(["x", "a", "b"]).dictionary_encode().slice(1)
     assert unfolded(label_sets(array, 2, {})) == [{"a"}, {"b"}]
@@ -121,13 +147,22 @@ def test_none_at_all() -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([1] * 40, "a label of text 0 is 1, which is not a string: convert labels with str"),
-        (["x"] * 40 + [1.5], "a label of text 40 is 1.5, which is not a string: convert labels with str"),
-        ([b"x"] * 40, "a label of text 0 is b'x', which is not a string: convert labels with str"),
+        (
+            ["x"] * 40 + [1],
+            "a label of text 40 is 1, of type int, and others are of type str: convert all labels to one type, such "
+            "as str",
+        ),
+        (
+            [1] * 40 + [1 << 63],
+            f"a label of text 40 is {1 << 63}, which has more than 64 bits: convert labels with str",
+        ),
+        ([1] * 40 + [None], "the label of text 40 is missing (null)"),
+        (["x"] * 40 + [1.5], "a label of text 40 is 1.5, no string, integer or boolean: convert labels with str"),
+        ([b"x"] * 40, "a label of text 0 is b'x', no string, integer or boolean: convert labels with str"),
         (["x"] * 40 + [None], "the label of text 40 is missing (null)"),
         (["x"] * 40 + [""], "a label among the labels is empty: give it a name, or leave the text out"),
         ([["x"]] * 40 + [[]], "text 40 has no label: give at least one"),
-        (pa.array([["x"], None]), "a label of text 1 is None, which is not a string: convert labels with str"),
+        (pa.array([["x"], None]), "a label of text 1 is None, no string, integer or boolean: convert labels with str"),
     ],
 )
 def test_bad_labels_in_long_lists(labels: Any, message: str) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -112,7 +115,7 @@ def test_an_interrupted_writer_lets_readers_in(monkeypatch: pytest.MonkeyPatch) 
     def interrupt(timeout: float | None = None) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(lock._condition, "wait", interrupt)
+    monkeypatch.setattr("bunrui.engines.locks._condition.wait", interrupt)
     with pytest.raises(KeyboardInterrupt), lock.write():
         pass
     monkeypatch.undo()
@@ -155,3 +158,88 @@ def test_a_copy_is_a_lock_of_its_own() -> None:
             writer = Worker(other.write)
             assert gets_it(writer)
             writer.finish()
+
+
+FORKED = """
+import os, signal, sys, threading, warnings
+warnings.simplefilter("ignore")
+from bunrui.engines.locks import ReadWriteLock
+from bunrui.kernel.mutex import Mutex
+
+def hold(lock, work=lambda: None):
+    has, go = threading.Event(), threading.Event()
+    def run():
+        with lock:
+            work()
+            has.set()
+            go.wait()
+            work()
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    has.wait()
+    return go
+
+def child(use):
+    pid = os.fork()
+    if not pid:
+        signal.alarm(60)  # a child that waits for ever should not stay behind
+        use()
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+def run_forked(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", FORKED + program], stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_child_has_none_of_the_locks_of_other_threads() -> None:
+    program = """
+lock, mutex, mine = ReadWriteLock(), Mutex(), Mutex()
+reading, locking = hold(lock.read()), hold(mutex)
+waiting = threading.Thread(target=lambda: lock.write().__enter__(), daemon=True)
+waiting.start()
+while not lock._waiting:
+    pass
+
+def use():
+    with lock.read(), lock.read(), mutex, mutex:
+        pass
+    with lock.write():
+        pass
+
+with mine:
+    child(use)
+locking.set()
+with mutex:  # which the parent has as before
+    print("done")
+"""
+    assert run_forked(program) == "0\ndone\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_waits_for_those_who_write() -> None:
+    """The writer goes on when the fork has begun, and has done both steps in what the child gets."""
+    program = """
+lock, steps = ReadWriteLock(), []
+go = hold(lock.write(), lambda: steps.append(1))
+os.register_at_fork(before=go.set)
+child(lambda: len(steps) == 2 or os._exit(1))
+"""
+    assert run_forked(program) == "0\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_thread_keeps_its_locks_in_the_child() -> None:
+    program = """
+lock, mutex = ReadWriteLock(), Mutex()
+with lock.write(), mutex:
+    child(lambda: lock._writer == threading.get_ident() or os._exit(1))
+with lock.read():
+    child(lambda: lock._readers == [threading.get_ident()] or os._exit(1))
+with lock.write(), mutex:
+    print("done")
+"""
+    assert run_forked(program) == "0\n0\ndone\n"

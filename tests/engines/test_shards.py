@@ -24,6 +24,7 @@ from bunrui.engines.shards import reading_id, shard_ids
 from bunrui.errors import DataError, OptionError, StoreError
 from bunrui.stored.merging import merge
 from bunrui.stored.shards import Holding
+from tests.store.probing import reseal
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]
 LABELS = ["spam", "ham", "迷惑"]
@@ -203,6 +204,7 @@ def test_who_forgot_its_shards_takes_no_more(parts: list[str], tmp_path: Path, c
 def test_a_hostile_note(parts: list[str], tmp_path: Path) -> None:
     with bunrui.open(parts[0]) as file, closing(file._file.store.db.execute("SELECT 1")):
         file._file.store.db.execute("""UPDATE transactions SET note = '{"shards": [7], "n_shards": 1}'""")
+    reseal(parts[0])
     with pytest.raises(StoreError, match="damaged"):
         merged(str(tmp_path / "all.bunrui"), parts[:1])
 

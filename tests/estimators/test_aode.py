@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import log, prod
 from typing import Any
 
@@ -19,6 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from bunrui.errors import DataError
 from bunrui.estimators import pairs
 from bunrui.estimators.aode import AODE
+from bunrui.estimators.labels import encode
+from bunrui.models.aode import aode
 from tests.support.kernels import MODES, kernels
 
 NAN = float("nan")
@@ -57,7 +60,8 @@ def reference(X: Sequence[Sequence[Any]], y: Sequence[str], row: Sequence[Any], 
                 for j in columns:
                     if j != i and row[j] is not None:
                         both = rows(label, **parent, **{f"x{j}": row[j]})
-                        joint *= (both + 1) / (rows(label, **parent) + len(values[j]))
+                        told = sum(rows(label, **parent, **{f"x{j}": value}) for value in values[j])
+                        joint *= (both + 1) / (told + len(values[j]))
                 each.append(joint)
             scores.append(log(sum(each) / len(each)))
         else:
@@ -115,6 +119,28 @@ def test_by_hand() -> None:
     row = [["a", "p"]]
     for m, expected in [(1, (a + p) / 2), (2, a), (4, 3 / 6 * 3 / 4 * 2 / 4)]:
         np.testing.assert_allclose(np.exp(AODE(m=m).fit(X, y).predict_joint_log_proba(row))[0, 0], expected, rtol=1e-13)
+
+
+def test_by_hand_where_values_are_missing() -> None:
+    """A row whose x_j is missing tells nothing of P(x_j | y, x_i): of three rows with a, two tell p from q."""
+    X, y = [["a", "p"], ["a", "q"], ["a", None], ["b", "q"]], ["x", "x", "x", "y"]
+    a = 4 / (4 + 2 * 2) * 2 / (2 + 2)  # P(x, a) P(p | x, a)
+    p = 2 / (3 + 2 * 2) * 2 / (1 + 2)  # P(x, p) P(a | x, p)
+    found = AODE().fit(objects(X), y).predict_joint_log_proba(objects([["a", "p"]]))
+    np.testing.assert_allclose(np.exp(found[0, 0]), (a + p) / 2, rtol=1e-13)
+
+
+@given(data=tables())
+@settings(max_examples=80)
+def test_what_a_parent_says_of_a_column_is_a_distribution(data: Any) -> None:
+    X, y, _ = data
+    learned = pairs.count_values(objects(X), encode(np.array(y)), np.ones(len(y)), (None,) * len(X[0]))
+    n_values, n_classes = len(learned.cells), len(learned.classes)
+    table = aode(learned.cells, learned.sizes, np.zeros(n_classes))
+    shares = np.exp(table.weights.reshape(n_values, n_values + len(learned.sizes), n_classes))
+    for start, end in pairwise(learned.offsets.tolist()):
+        if end > start:
+            np.testing.assert_allclose(shares[:, start:end].sum(axis=1), 1.0, rtol=1e-12)
 
 
 # --- what rows may be

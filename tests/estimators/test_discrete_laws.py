@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn import naive_bayes as peers
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from bunrui.errors import LabelError, MismatchError, OptionError, UnlearnError
-from bunrui.estimators import TWCNB, BernoulliNB, BinaryNB, ComplementNB, MixedNB, MultinomialNB
+from bunrui.estimators import TWCNB, BernoulliNB, BinaryNB, CategoricalNB, ComplementNB, MixedNB, MultinomialNB
 
 ESTIMATORS = [
     MultinomialNB(),
@@ -345,7 +347,9 @@ def test_what_is_counted_cannot_change() -> None:
         ({"alpha": 1.0, "smoothing": "mle"}, "smoothing='mle' takes no alpha"),
         ({"smoothing": "laplace"}, "there is no smoothing 'laplace'"),
         ({"class_prior": [1.0]}, "class_prior should have one number for each of 2 classes"),
-        ({"class_prior": [1.0, 0.0]}, "the prior of 'b' should be above 0"),
+        ({"class_prior": [0.0, 0.0]}, r"class_prior should have numbers above 0, or 0 for some, not \[0.0, 0.0\]"),
+        ({"class_prior": [1.0, -1.0]}, "class_prior should have numbers above 0"),
+        ({"class_prior": [1.0, float("nan")]}, "class_prior should have numbers above 0"),
         ({"prior": "flat"}, "there is no prior 'flat'"),
         ({"prior": {"a": 1.0}}, "the prior of 'b' should be above 0"),
         ({"prior": "smoothed", "fit_prior": False}, "leave one of the two out"),
@@ -377,7 +381,17 @@ def test_an_alpha_by_name() -> None:
 
 def test_force_alpha() -> None:
     X, y = np.array([[1, 0], [0, 3]]), ["a", "b"]
-    least = MultinomialNB(alpha=0, force_alpha=False).fit(X, y)
+    for estimator in (MultinomialNB, BernoulliNB, ComplementNB, CategoricalNB):
+        for kind in (getattr(peers, estimator.__name__), estimator):
+            with pytest.warns(UserWarning, match=r"^alpha too small will result in numeric errors, setting alpha = 1"):
+                least = kind(alpha=0, force_alpha=False).fit(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            least.predict(X)
+            estimator(alpha=0).fit(X, y)
+            estimator(alpha=1e-9, force_alpha=False).fit(X, y)
+    with pytest.warns(UserWarning, match="alpha too small"):
+        least = MultinomialNB(alpha=0, force_alpha=False).fit(X, y)
     assert least.feature_log_prob_.tobytes() == MultinomialNB(alpha=1e-10).fit(X, y).feature_log_prob_.tobytes()
 
 

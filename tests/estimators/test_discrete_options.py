@@ -17,7 +17,9 @@ from bunrui.estimators import (
     TWCNB,
     BernoulliNB,
     BinaryNB,
+    CategoricalNB,
     ComplementNB,
+    GaussianNB,
     MixedNB,
     MultilabelNB,
     MultinomialNB,
@@ -216,3 +218,13 @@ def test_multilabel_with_class_norm() -> None:
     for c, label in enumerate(clf.classes_):
         pair = MultinomialNB(class_norm=True, alpha=0.01).fit(X, y == label).predict_joint_log_proba(Q)
         np.testing.assert_allclose(clf.predict_log_odds(Q)[:, c], pair[:, 1] - pair[:, 0], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("make", [MultinomialNB, GaussianNB, CategoricalNB])
+def test_lambda_of_the_prior(make: Any) -> None:
+    """(n + λ) / (N + λK)."""
+    X, y = np.array([[1, 0], [0, 1], [1, 1], [0, 2]]), np.array([0, 1, 1, 1])
+    found = clone(make(prior=("smoothed", 0.5))).fit(X, y).class_log_prior_
+    np.testing.assert_allclose(found, np.log([1.5 / 5, 3.5 / 5]), rtol=1e-12)
+    with pytest.raises(OptionError, match=r"^λ of prior=\('smoothed', λ\) should be above 0, not -1$"):
+        make(prior=("smoothed", -1)).fit(X, y)

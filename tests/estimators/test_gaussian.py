@@ -82,6 +82,12 @@ def test_weights(form: Any, whole: bool) -> None:
 def test_priors_and_floor() -> None:
     X, y, Q = data(4)
     compare(GaussianNB(priors=[0.2, 0.5, 0.3]).fit(X, y), peers.GaussianNB(priors=[0.2, 0.5, 0.3]).fit(X, y), Q, Q)
+    with np.errstate(divide="ignore"):  # theirs: the logarithm of 0
+        compare(GaussianNB(priors=[0.5, 0, 0.5]).fit(X, y), peers.GaussianNB(priors=[0.5, 0, 0.5]).fit(X, y), Q, Q)
+    for wrong in ([2, 1, 1], [0.5, 0.2, 0.2]):
+        for estimator in (GaussianNB, peers.GaussianNB):
+            with pytest.raises(ValueError, match="sum"):
+                estimator(priors=wrong).fit(X, y)
     by_label = GaussianNB(prior={"z": 0.3, "m": 0.5, "a": 0.2}).fit(X, y)
     compare(by_label, peers.GaussianNB(priors=[0.2, 0.5, 0.3]).fit(X, y), Q, Q)
     uniform = GaussianNB(prior="uniform").fit(X, y)

@@ -14,13 +14,16 @@ from scipy import sparse
 from scipy.optimize import brentq
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bunrui.errors import DataError, LabelError, OptionError
+from bunrui.estimators.arow import NBAROW
 from bunrui.estimators.arrange import arrange, cells_of
 from bunrui.estimators.nbsvm import NBSVM
 from bunrui.estimators.vectorizer import TextVectorizer
@@ -48,6 +51,19 @@ def mode(request: Any) -> Iterator[str]:
 )
 def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_why_presence_waives_the_accuracy_of_the_checks() -> None:
+    """By presence, the rows of `check_classifiers_train` are four; values as they are have no waiver."""
+    X, y = make_blobs(n_samples=300, random_state=0)
+    X = StandardScaler().fit_transform(X)
+    kinds, rows = np.unique(X > 0, axis=0, return_inverse=True)
+    assert len(kinds) == 4
+    best = sum(np.bincount(y[rows == kind]).max() for kind in range(4)) / 300
+    assert best == pytest.approx(0.8467, abs=1e-4)
+    assert NBSVM(max_iter=200).fit(X, y).score(X, y) == best
+    for given in (NBSVM(presence=False), NBAROW(presence=False)):
+        assert given.fit(X, y).score(X, y) > 0.83 and not given.__sklearn_tags__().classifier_tags.poor_score
 
 
 def data(seed: int, n_classes: int, n: int = 60, columns: int = 40) -> tuple[Any, Any, Any]:

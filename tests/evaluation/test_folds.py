@@ -17,7 +17,6 @@ from bunrui.errors import DataError, OptionError
 from bunrui.evaluation import CrossValidation, cross_validate, find_duplicates, folds
 from bunrui.evaluation.folding import Fold
 from bunrui.models import MODELS
-from tests.kernel.test_analyze import forced
 
 # --- which rows
 
@@ -169,11 +168,10 @@ def from_scratch(texts: list[Any], labels: list[Any], found: list[Fold], **optio
     return scores
 
 
-@pytest.mark.parametrize("mode", ["plain", "compiled"])
 @pytest.mark.parametrize("model", MODELS)
 @given(data=st.data())
 @settings(max_examples=12)
-def test_folds_by_subtraction_equal_folds_from_scratch(mode: str, model: str, data: st.DataObject) -> None:
+def test_folds_by_subtraction_equal_folds_from_scratch(model: str, data: st.DataObject) -> None:
     texts = data.draw(documents)
     label: st.SearchStrategy[Any] = st.sampled_from("xyz")
     if data.draw(st.booleans()):
@@ -188,9 +186,8 @@ def test_folds_by_subtraction_equal_folds_from_scratch(mode: str, model: str, da
         "min_df": data.draw(st.integers(1, 2)),
         "max_features": data.draw(st.sampled_from([None, 3])),
     }
-    with forced(mode):
-        crossed = cross_validate(TextClassifier(**options), texts, labels, found)
-        expected = from_scratch(texts, labels, found, **options)
+    crossed = cross_validate(TextClassifier(**options), texts, labels, found)
+    expected = from_scratch(texts, labels, found, **options)
     assert crossed.rows.tolist() == sorted(expected)
     assert crossed.scores.tolist() == [expected[row] for row in sorted(expected)]
     assert crossed.predictions.tolist() == crossed.classes[crossed.scores.argmax(axis=1)].tolist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
 from bunrui.models import MODELS
-from tests.kernel.test_analyze import forced
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,12 +24,6 @@ every = pytest.mark.parametrize("model", MODELS)
 
 TEXTS = [["p", "p", "both"], ["q", "both"], ["q", "q", "r"], [], ["r"], ["alone", "alone"], ["p", "q", "both", "p"]]
 LABELS = ["P", "Q", "Q", "P", "R", "P", "P"]
-
-
-@pytest.fixture(params=["plain", "compiled"], autouse=True)
-def mode(request: pytest.FixtureRequest) -> Iterator[None]:
-    with forced(request.param):
-        yield
 
 
 def names_of(labels: Sequence[Any]) -> list[str]:
@@ -96,7 +89,7 @@ def smoothings(model: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 priors = st.one_of(
-    st.sampled_from(["empirical", "uniform", "smoothed"]),
+    st.sampled_from(["empirical", "uniform", "smoothed", ("smoothed", 0.3)]),
     st.lists(st.floats(0.01, 1), min_size=20, max_size=20).map(lambda p: {f"c{k:02}": p[k] for k in range(20)}),
 )
 
@@ -244,20 +237,19 @@ def test_many_documents_on_many_threads(monkeypatch: pytest.MonkeyPatch) -> None
     texts = [" ".join(f"word{k}" for k in rng.zipf(1.2, 3000) % 5000) for _ in range(150)]
     labels = [f"c{k}" for k in rng.integers(0, 5, 150)]
     alone = {}
-    with forced("compiled"):
-        for n in ("1", "4"):
-            monkeypatch.setenv("BUNRUI_THREADS", n)
-            corpus = Corpus(TextClassifier(analyzer="words"), texts, labels)
-            for model in MODELS:
-                scores = corpus.scores(model)
-                assert np.array_equal(alone.setdefault(model, scores), scores)
-        # Unlearning and scoring a few of them gives the same.
-        clf = TextClassifier(analyzer="words").learn(texts, labels)
-        for d in (0, 75, 149):
-            clf.unlearn([texts[d]], [labels[d]])
-            for model, scores in alone.items():
-                np.testing.assert_array_equal(clf.with_model(model).scores([texts[d]])[0], scores[d])
-            clf.learn([texts[d]], [labels[d]])
+    for n in ("1", "4"):
+        monkeypatch.setenv("BUNRUI_THREADS", n)
+        corpus = Corpus(TextClassifier(analyzer="words"), texts, labels)
+        for model in MODELS:
+            scores = corpus.scores(model)
+            assert np.array_equal(alone.setdefault(model, scores), scores)
+    # Unlearning and scoring a few of them gives the same.
+    clf = TextClassifier(analyzer="words").learn(texts, labels)
+    for d in (0, 75, 149):
+        clf.unlearn([texts[d]], [labels[d]])
+        for model, scores in alone.items():
+            np.testing.assert_array_equal(clf.with_model(model).scores([texts[d]])[0], scores[d])
+        clf.learn([texts[d]], [labels[d]])
 
 
 # --- the corpus

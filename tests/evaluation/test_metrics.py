@@ -294,14 +294,19 @@ def test_json_of_the_worked_example() -> None:
             *(["a", "b"], ["a"], DataError),
             "there are 2 true labels and 1 predicted ones: give one of each for each document",
         ),
-        ([1], ["a"], LabelError, "true labels: a label of text 0 is 1, which is not a string: convert labels with str"),
+        (
+            *([1], ["a"], LabelError),
+            "predicted labels: the label 'a' is of type str, and others are of type int, such as 1: convert labels to "
+            "int",
+        ),
         (
             *(["a"], [None], LabelError),
-            "predicted labels: a label of text 0 is None, which is not a string: convert labels with str",
+            "predicted labels: a label of text 0 is None, no string, integer or boolean: convert labels with str",
         ),
         (
             *(["a", [1]], ["a", "a"], LabelError),
-            "true labels: a label of text 1 is 1, which is not a string: convert labels with str",
+            "true labels: a label of text 1 is 1, of type int, and others are of type str: convert all labels to one "
+            "type, such as str",
         ),
         (["a", []], ["a", "a"], LabelError, "true labels: text 1 has no label: give at least one"),
         ("a", ["a"], LabelError, "true labels: labels should be a list with one for each text, not one string"),

@@ -14,7 +14,8 @@ from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.kernel import workspace
 from bunrui.kernel.vocabulary import NARROW
 from bunrui.models import MODELS
-from tests.kernel.test_analyze import TEXTS, forced
+from tests.kernel.test_analyze import TEXTS
+from tests.support.kernels import MODES, kernels
 
 MASKS = {
     "8 bits, all in the first slot": 0xFF,
@@ -25,9 +26,9 @@ MASKS = {
 narrowed = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
 
 
-@pytest.fixture(params=["plain", "compiled"])
+@pytest.fixture(params=MODES)
 def mode(request: pytest.FixtureRequest) -> Iterator[str]:
-    with forced(request.param):
+    with kernels(request.param):
         yield request.param
 
 

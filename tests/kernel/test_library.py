@@ -48,7 +48,7 @@ clf = TextClassifier().learn(["good day " * 40_000, "bad night"], ["x", "y"])
 print(clf.predict(["good night"]), clf.counts.totals()["good"], "numba" in sys.modules)
 """
     done = python(FOLDER.parents[1], program)
-    assert (done.stdout, done.stderr) == ("['x'] (40000, 1) False\n", "")
+    assert (done.stdout, done.stderr) == ("['y'] (40000, 1) False\n", "")
 
 
 @needs_library

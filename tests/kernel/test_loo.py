@@ -20,7 +20,8 @@ from bunrui.evaluation.loo import Corpus
 from bunrui.evaluation.loorows import read_rows
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS
-from tests.kernel.test_analyze import MODES, both, forced
+from tests.kernel.test_analyze import both
+from tests.support.kernels import MODES, kernels
 
 
 def learned(spec: AnalyzerSpec, texts: list[Any]) -> TextClassifier:
@@ -51,7 +52,7 @@ def read(clf: TextClassifier, texts: list[Any]) -> dict[int, tuple[list[str], di
 @given(texts=st.lists(st.text("ab c無料한글é!", max_size=20), min_size=1, max_size=5))
 @settings(max_examples=25)
 def test_rows_have_the_features_in_the_order_of_the_text(mode: str, spec: AnalyzerSpec, texts: list[str]) -> None:
-    with forced(mode):
+    with kernels(mode):
         found = read(learned(spec, texts), texts)
     for d, text in enumerate(texts):
         tokens = [token.text for token in analyzer_of(spec).features(text)]
@@ -65,7 +66,7 @@ def test_rows_have_the_features_in_the_order_of_the_text(mode: str, spec: Analyz
 @both
 def test_rows_of_counts(mode: str) -> None:
     texts = [{"a": 3, "b": 1, "gone": 0}, ["b", "a", "b"], {}, {"c": 4_000_000_000}]
-    with forced(mode):
+    with kernels(mode):
         found = read(learned(AnalyzerSpec(), texts), texts)
     assert found == {
         0: (["a", "b"], {"a": 3, "b": 1}, [3, 1]),
@@ -78,7 +79,7 @@ def test_rows_of_counts(mode: str) -> None:
 @both
 def test_texts_that_only_python_folds_are_left_for_later(mode: str) -> None:
     texts = ["plain", "ΟΔΟΣ", "한글"]
-    with forced(mode):
+    with kernels(mode):
         found = read(learned(AnalyzerSpec(name="words"), texts), texts)
     assert sorted(found) == [-1, 0, 2]
     assert found[-1] == ([], {}, [])
@@ -90,7 +91,7 @@ def test_rows_grow(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loorows, "_MOST_ROOM", 0)
     spec = AnalyzerSpec(name="words")
     texts = [" ".join(f"w{k}" for k in range(ITEMS + 100)), "w1 w2 w1 " * ITEMS, "w3"]
-    with forced(mode):
+    with kernels(mode):
         found = read(learned(spec, texts), texts)
     assert [found[d][0] for d in range(3)] == [text.split() for text in texts]
     assert found[1][1] == {"w1": 2 * ITEMS, "w2": ITEMS}
@@ -98,7 +99,7 @@ def test_rows_grow(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @both
 def test_a_feature_that_was_never_counted(mode: str) -> None:
-    with forced(mode), pytest.raises(DataError, match="a feature that was never counted"):
+    with kernels(mode), pytest.raises(DataError, match="a feature that was never counted"):
         read(learned(AnalyzerSpec(), ["a"]), ["a", "b"])
 
 
@@ -111,7 +112,7 @@ def test_plain_and_compiled_scores_have_the_same_bits(data: st.DataObject) -> No
     options = {"unseen": data.draw(st.sampled_from(["ignore", "smooth"])), "min_df": data.draw(st.integers(1, 3))}
     found = []
     for mode in MODES:
-        with forced(mode):
+        with kernels(mode):
             corpus = Corpus(TextClassifier(**options), texts, labels)
             found.append([corpus.scores(model) for model in MODELS])
     for plain, compiled in zip(*found, strict=True):
@@ -124,7 +125,7 @@ def test_weights_that_are_computed_anew_find_room(mode: str, model: str) -> None
     """Every document needs more than those before it."""
     texts = [[f"w{k}" for k in range(n)] * 2 for n in (1, 30, 300, 301)]
     labels = ["x", "y", "x", "y"]
-    with forced(mode):
+    with kernels(mode):
         scores = Corpus(TextClassifier(model), texts, labels).scores()
         for d, (text, label) in enumerate(zip(texts, labels, strict=True)):
             clf = TextClassifier(model).learn(texts, labels).unlearn([text], [label])

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bunrui.kernel import unicode
-from bunrui.kernel.normal import aligned, lower, nfkc_casefold
+from bunrui.kernel.normal import aligned, folded, lower, nfkc_casefold
 
 # Characters that both the tables and the running Python know: their normalisation never changes between versions.
 SHARED = [
@@ -31,6 +31,7 @@ _ALPHABETS = (
     "aAeEiIoOuUsSßẞİıŉﬁÅ½…¨ ﷺ\n",
     SHARED,
 )
+SLICE = 1 << 14
 STRINGS = st.lists(st.one_of(*(st.sampled_from(alphabet) for alphabet in _ALPHABETS)), max_size=12).map("".join)
 
 
@@ -53,6 +54,27 @@ def test_every_code_point(around: str) -> None:
 def test_strings(text: str) -> None:
     assert nfkc_casefold(text) == reference(text)
     assert lower(text) == text.lower()
+
+
+@given(STRINGS, st.integers(-8, 1), st.sampled_from("aか\u0301\u1100😀"))
+@example("a\u0301\u0327\u0323", -2, "a")
+def test_where_slices_meet(text: str, shift: int, before: str) -> None:
+    for size in (SLICE + shift, 2 * SLICE + shift):
+        assert nfkc_casefold(before * size + text) == reference(before * size + text)
+        assert lower(before * size + text) == (before * size + text).lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    # Not more marks: `unicodedata` takes a time that grows with their square.
+    ["ﷺ" * 40_000, "\u0301\u0323\u0327\u0345" * 5_000, "a\u0301\u0323 " * 10_000, "Σ" * 40_000, "😀" * 40_000],
+)
+def test_long_texts_come_in_pieces(text: str) -> None:
+    """Other threads wait for a piece, and not for all of the text."""
+    for form, expected in (("nfkc", reference(text)), ("lower", text.lower())):
+        pieces = list(folded(text, form))
+        assert "".join(pieces) == expected
+        assert max(map(len, pieces)) <= SLICE * max(len(reference(c)) for c in set(text))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ HOSTILE: list[tuple[list[dict[str, int]], list[str]]] = [
 
 @every
 @pytest.mark.parametrize("smoothing", ["eap", "map", "mle", 1e-100, 1e100])
-@pytest.mark.parametrize("prior", ["empirical", "uniform", "smoothed", {"p": 1.0, "q": 5.0}])
+@pytest.mark.parametrize("prior", ["empirical", "uniform", ("smoothed", 1e-9), {"p": 1.0, "q": 5.0}])
 @pytest.mark.parametrize("case", range(len(HOSTILE)))
 def test_finite(model: str, options: dict[str, bool], smoothing: Any, prior: Any, case: int) -> None:
     counts = learned(*HOSTILE[case]).counts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 from bunrui import TextClassifier
 from bunrui.models import MODELS
-from tests.kernel.test_analyze import forced
 
 RELATIVE = 1e-12
 ALPHAS = [1.0, 0.1, 0.01, 2.5]
@@ -53,12 +51,6 @@ VECTORIZER = CountVectorizer(analyzer=lambda words: words)
 X = VECTORIZER.fit_transform(TEXTS)
 Q = VECTORIZER.transform(QUERIES)
 COLUMNS = VECTORIZER.get_feature_names_out().tolist()
-
-
-@pytest.fixture(params=["plain", "compiled"], autouse=True)
-def mode(request: pytest.FixtureRequest) -> Iterator[None]:
-    with forced(request.param):
-        yield
 
 
 def binarised(matrix: Any) -> Any:
@@ -137,8 +129,9 @@ def test_given_prior(model: str) -> None:
 @pytest.mark.parametrize("model", PRIORED)
 def test_smoothed_prior(model: str) -> None:
     sizes = np.array([LABELS.count(label) for label in CLASSES])
-    prior = (sizes + 1) / (sizes.sum() + 4)
-    check(model, {"prior": "smoothed", "alpha": 1.0}, {"alpha": 1.0, "class_prior": prior})
+    for given, lam in (("smoothed", 1), (("smoothed", 0.25), 0.25), (("smoothed", np.float64(7)), 7)):
+        prior = (sizes + lam) / (sizes.sum() + 4 * lam)
+        check(model, {"prior": given, "alpha": 1.0}, {"alpha": 1.0, "class_prior": prior})
 
 
 @pytest.mark.parametrize("model", ["complement", "wcnb", "binary-complement"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from bunrui.errors import NotLearnedError, OptionError
 from bunrui.selection import buckets
 from bunrui.selection.ratio import Ratio
 from tests.estimators.test_vectorizer import stable_hash
-from tests.kernel.test_analyze import forced
 
 TARGET = ["the film was good good", "a film of few words :)", "映画は良かった", "x" * 40 + " film", "영화 좋다"]
 HOSTILE = [
@@ -37,12 +35,6 @@ HOSTILE = [
     "天気が良い",
 ]
 SPECS = [AnalyzerSpec(), AnalyzerSpec(name="words", words=2), AnalyzerSpec(name="words", stop_words=["the", "x" * 40])]
-
-
-@pytest.fixture(params=["plain", "compiled"])
-def mode(request: pytest.FixtureRequest) -> Iterator[str]:
-    with forced(request.param):
-        yield request.param
 
 
 def brute(spec: AnalyzerSpec, bits: int, target: list[str], raw: list[str], texts: list[str]) -> list[float]:
@@ -67,7 +59,7 @@ def brute(spec: AnalyzerSpec, bits: int, target: list[str], raw: list[str], text
 
 @pytest.mark.parametrize("bits", [0, 8, 20])
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.describe())
-def test_ratios_are_those_of_the_formula(spec: AnalyzerSpec, bits: int, mode: str) -> None:
+def test_ratios_are_those_of_the_formula(spec: AnalyzerSpec, bits: int) -> None:
     ratio = Ratio(spec, hash_bits=bits).learn_target(TARGET[:2]).learn_raw(HOSTILE).learn_target(TARGET[2:])
     asked = [*HOSTILE, *TARGET, "never seen 未知"]
     assert ratio.scores(asked) == pytest.approx(brute(spec, bits, TARGET, HOSTILE, asked), abs=1e-12)
@@ -78,9 +70,7 @@ def test_ratios_are_those_of_the_formula(spec: AnalyzerSpec, bits: int, mode: st
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6))
 def test_any_text(texts: list[str]) -> None:
     found = []
-    for mode in ("plain", "compiled"):
-        with forced(mode):
-            found.append(Ratio(hash_bits=10).learn_target(TARGET).learn_raw(texts).read([*texts, *TARGET]))
+    found.append(Ratio(hash_bits=10).learn_target(TARGET).learn_raw(texts).read([*texts, *TARGET]))
     assert np.array_equal(found[0], found[1]), "to the last bit"
     assert found[0][0] == pytest.approx(brute(SPECS[0], 10, TARGET, texts, [*texts, *TARGET]), abs=1e-12)
 
@@ -90,14 +80,13 @@ def test_threads_and_batches_change_nothing(bits: int, monkeypatch: pytest.Monke
     texts = pa.array([f"{a} {b} {a * b}" for a in range(40) for b in range(40)] + HOSTILE)
     monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1)
     found = []
-    with forced("compiled"):
-        for n_threads, size in (("1", 10_000), ("2", 10_000), ("2", 37)):
-            monkeypatch.setenv("BUNRUI_THREADS", n_threads)
-            ratio = Ratio(hash_bits=bits).learn_target(TARGET)
-            for start in range(0, len(texts), size):
-                ratio.learn_raw(texts[start : start + size])
-            parts = [ratio.scores(texts[start : start + size]) for start in range(0, len(texts), size)]
-            found.append(np.concatenate(parts).tobytes())
+    for n_threads, size in (("1", 10_000), ("2", 10_000), ("2", 37)):
+        monkeypatch.setenv("BUNRUI_THREADS", n_threads)
+        ratio = Ratio(hash_bits=bits).learn_target(TARGET)
+        for start in range(0, len(texts), size):
+            ratio.learn_raw(texts[start : start + size])
+        parts = [ratio.scores(texts[start : start + size]) for start in range(0, len(texts), size)]
+        found.append(np.concatenate(parts).tobytes())
     assert found[0] == found[1] == found[2]
 
 
@@ -146,13 +135,12 @@ def test_bits_that_make_no_sense(bits: int) -> None:
 @pytest.mark.parametrize("bits", [10, 14, 18])
 def test_collisions(bits: int) -> None:
     words = [f"w{k}" for k in range(60_000)]
-    with forced("compiled"):
-        found = (
-            Ratio("words", hash_bits=bits)
-            .learn_target([" ".join(words[:40_000])])
-            .learn_raw([" ".join(words[20_000:])] * 2)
-            .collisions()
-        )
+    found = (
+        Ratio("words", hash_bits=bits)
+        .learn_target([" ".join(words[:40_000])])
+        .learn_raw([" ".join(words[20_000:])] * 2)
+        .collisions()
+    )
     assert found is not None
     in_bucket = Counter((stable_hash(word) & 0xFFFF_FFFF) >> (32 - bits) for word in words)
     share = sum(n for n in in_bucket.values() if n > 1) / len(words)
@@ -169,7 +157,7 @@ def test_an_error_loses_no_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> int:
         raise MemoryError
 
-    with forced("plain"), monkeypatch.context() as patched:
+    with monkeypatch.context() as patched:
         patched.setattr(buckets.kernel, "sum_buckets", fail)
         patched.setattr(buckets.kernel, "count_buckets", fail)
         with pytest.raises(MemoryError):

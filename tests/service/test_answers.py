@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import bunrui
 from bunrui import TextClassifier
 from bunrui.service import answers
-from bunrui.service.answers import predict, slices
+from bunrui.service.answers import explain, predict, slices
 from bunrui.service.problems import Problem
 
 MANY = TextClassifier().learn([f"word{k}" for k in range(1001)], [f"label{k:04}" for k in range(1001)])
@@ -32,6 +33,34 @@ def test_the_best_labels_are_those_of_the_classifier() -> None:
     for row, best in enumerate(found.top):
         order = np.argsort(-shares[row], kind="stable")[:3]
         assert best == [(f"label{k:04}", shares[row, k]) for k in order.tolist()]
+
+
+@pytest.mark.parametrize("model", ["multinomial", "binary-complement", "nbsvm"])
+def test_of_a_long_text_the_beginning_is_explained_and_the_rest_in_one_number(model: str) -> None:
+    texts = ["cheap pills", "pills now", "see you at noon", "lunch at noon"]
+    clf = TextClassifier(model).learn(texts, ["spam", "spam", "ham", "ham"])
+    text = "pills " + "x " * 9_997 + "see you at noon for lunch"
+    found = explain(clf, text, None, None)
+    assert (found["text"], found["left_out"]) == (text[:20_000], len(text) - 20_000)
+    assert [item["feature"] for item in found["contributions"] if "pills" in item["feature"].split()]
+    whole = clf.explain(text)
+    for name in ("label", "against", "score", "against_score", "probabilities"):
+        assert found[name] == getattr(whole, name), name
+    assert found["label"] == "ham" != clf.predict([found["text"]])[0]
+    total = found["bias"] + sum(item["value"] for item in found["contributions"]) + found["rest"]
+    np.testing.assert_allclose(total, found["score"] - found["against_score"], rtol=1e-9)
+    asked = explain(clf, text, "spam", None)
+    assert (asked["label"], asked["against"], asked["rest"]) == ("spam", "ham", pytest.approx(-found["rest"]))
+
+
+def test_explanations_are_bounded_by_what_a_text_becomes() -> None:
+    found = explain(MANY, "ﷺ" * 2000, None, None)
+    assert (len(found["text"]), found["left_out"]) == (1111, 889)
+    rows = TextClassifier(analyzer=bunrui.AnalyzerSpec(name="columns")).learn(['{"a": 1}', '{"a": 2}'], ["x", "y"])
+    assert explain(rows, '{"a": 1}', None, None)["label"] == "x"
+    with pytest.raises(Problem, match="20,000 characters") as caught:
+        explain(rows, '{"a": "' + "b" * 20_000 + '"}', None, None)
+    assert caught.value.status == 413
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])

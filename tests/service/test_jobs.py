@@ -16,9 +16,9 @@ from bunrui.service.jobs import Job, Jobs
 from bunrui.service.problems import Problem
 
 
-def run(scenario: Callable[[Jobs], Awaitable[None]]) -> None:
+def run(scenario: Callable[[Jobs], Awaitable[None]], **settings: float) -> None:
     async def main() -> None:
-        jobs = Jobs("/somewhere/mail.bunrui")
+        jobs = Jobs("/somewhere/mail.bunrui", **settings)
         try:
             await scenario(jobs)
         finally:
@@ -122,6 +122,39 @@ def test_cancelled_while_it_runs_and_while_it_waits() -> None:
     run(scenario)
 
 
+def test_cancelling_calls_what_ends_it() -> None:
+    job, called = Job("batch", 1), []
+    job.ends_by(lambda: called.append("before"))
+    job.cancel()
+    job.ends_by(lambda: called.append("after"))
+    assert called == ["before", "after"]
+
+
+def test_who_never_asks_has_gone_but_what_writes_goes_on() -> None:
+    async def scenario(jobs: Jobs) -> None:
+        work = Work()
+        reading, writing = Job("compare", 1), Job("train", 1, writes=True)
+        for job in (reading, writing):
+            jobs.start(job, work)
+        work.may_go_on.set()
+        assert await over(reading, writing) == ["cancelled", "done"]
+
+    run(scenario, patience=0)
+
+
+def test_who_asks_is_there() -> None:
+    async def scenario(jobs: Jobs) -> None:
+        work = Work()
+        job = Job("compare", 1)
+        jobs.start(job, work)
+        before = job.asked = job.asked - 1e6
+        assert jobs.find(job.id).asked > before
+        work.may_go_on.set()
+        assert await over(job) == ["done"]
+
+    run(scenario)
+
+
 def test_a_few_may_wait_and_the_last_are_remembered() -> None:
     async def scenario(jobs: Jobs) -> None:
         work = Work()
@@ -144,6 +177,32 @@ def test_a_few_may_wait_and_the_last_are_remembered() -> None:
     run(scenario)
 
 
+def test_jobs_of_strangers_keep_none_away_that_come_with_the_token() -> None:
+    async def scenario(jobs: Jobs) -> None:
+        strangers, owners = Work(), Work()
+        owners.may_go_on.set()
+        early = Job("audit", 1, is_owners=True)
+        jobs.start(early, owners)
+        await over(early)
+        theirs = [Job("compare", 1) for _ in range(5)]
+        for job in theirs:
+            jobs.start(job, strangers)
+        mine = Job("train", 1, is_owners=True)
+        jobs.start(mine, owners)
+        assert await over(mine) == ["done"]
+        assert [job.is_over for job in theirs] == [False] * 5
+        assert jobs.pending == 5
+        strangers.may_go_on.set()
+        await over(*theirs)
+        for _ in range(60):
+            job = Job("compare", 1)
+            jobs.start(job, strangers)
+            await over(job)
+        assert jobs.find(early.id) is early
+
+    run(scenario)
+
+
 def test_closing_cancels_what_is_left_but_not_what_writes(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "bunrui.service")
 
@@ -162,3 +221,15 @@ def test_closing_cancels_what_is_left_but_not_what_writes(caplog: pytest.LogCapt
         assert told == ["batch", "audit"]
 
     run(scenario)
+
+
+def test_what_writes_ends_with_the_service_if_it_takes_long() -> None:
+    async def scenario(jobs: Jobs) -> None:
+        work = Work()
+        job = Job("train", 1, writes=True)
+        job.ends_by(work.may_go_on.set)
+        jobs.start(job, work)
+        await asyncio.to_thread(jobs.close)
+        assert await over(job) == ["cancelled"]
+
+    run(scenario, grace=0)

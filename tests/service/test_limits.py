@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import signal
 import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
+import pytest
 
 import bunrui
+from bunrui.service.limits import BodyReader
+from bunrui.service.problems import Problem
 from tests.service.conftest import TOKEN, Serve, Server, problem
 
 JSON = {"Content-Type": "application/json"}
@@ -148,3 +154,154 @@ def test_overload_loses_nothing_that_was_acknowledged(serve: Serve) -> None:
     assert refused[503] > 0 and len(learned) + refused[503] == 250
     labels = {row["label"]: row["documents"] for row in server.client.get("/v1/labels").json()["labels"]}
     assert labels["x"] == len(learned)
+
+
+MB = 1 << 20
+
+
+def stalled(server: Server, size: int, sent: int) -> socket.socket:
+    """A request whose body stands still."""
+    host, _, port = server.host.partition(":")
+    connection = socket.create_connection((host, int(port)), timeout=60)
+    head = f"POST /v1/predict HTTP/1.1\r\nHost: {server.host}\r\nContent-Type: application/json\r\n"
+    connection.sendall(f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * sent)
+    return connection
+
+
+def held(server: Server) -> int:
+    """Bytes of bodies in memory."""
+    found = re.search(r"^bunrui_body_bytes (\d+)$", server.client.get("/metrics").text, re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+def test_bodies_that_stand_still_keep_out_neither_the_owner_nor_small_ones(serve: Serve) -> None:
+    server = serve("--max-body", "1")
+    connections = [stalled(server, MB, MB - 1) for _ in range(4)]
+    refused = 0
+    while held(server) // (MB - 1) + refused < 4:  # each is in memory, or was refused
+        refused = server.log.read_text().count('"status":503')
+    stranger = httpx.Client(base_url=server.url, timeout=60)
+    assert stranger.post("/v1/predict", json={"texts": ["pills"]}).json()["labels"] == ["spam"]
+    large = {"texts": ["pills", " " * (MB - 100)]}
+    assert server.client.post("/v1/predict", json=large).json()["labels"][0] == "spam"
+    assert server.client.post("/v1/learn", json={"texts": ["new"], "labels": ["ham"]}).status_code == 200
+    for connection in (*connections, stranger):
+        connection.close()
+
+
+class Hurried(asyncio.SelectorEventLoop):
+    """A loop whose clock jumps to what comes next when there is nothing to do."""
+
+    skipped = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.skipped
+
+    def _run_once(self) -> None:
+        coming = [timer.when() for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
+        if coming and not self._ready:  # type: ignore[attr-defined]
+            self.skipped += max(0.0, min(coming) - self.time())
+        super()._run_once()  # type: ignore[misc]
+
+
+def hurried(scenario: Coroutine[Any, Any, None]) -> None:
+    with asyncio.Runner(loop_factory=Hurried) as runner:
+        runner.run(scenario)
+
+
+class Pieces:
+    """A body that comes in pieces, so many seconds apart, and then stands still."""
+
+    def __init__(self, pieces: list[bytes], apart: float, *, ends: bool) -> None:
+        self._left, self._apart, self._ends = pieces, apart, ends
+
+    async def __call__(self) -> dict[str, Any]:
+        if not self._left:
+            await asyncio.Event().wait()
+        await asyncio.sleep(self._apart)
+        piece, *self._left = self._left
+        return {"type": "http.request", "body": piece, "more_body": bool(self._left) or not self._ends}
+
+
+def test_a_body_ends_that_comes_too_slowly() -> None:
+    async def seconds(pieces: Pieces, reader: BodyReader) -> tuple[float, int | str]:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            body = await reader.read({}, pieces)
+            reader.release(len(body))
+            outcome: int | str = len(body)
+        except Problem as problem:
+            outcome = problem.kind
+        assert reader.held == 0
+        return round(loop.time() - started), outcome
+
+    async def scenario() -> None:
+        reader = BodyReader(8 * MB)
+        piece = b" " * (MB // 16)
+        assert await seconds(Pieces([piece] * 10, 9, ends=True), reader) == (90, 10 * MB // 16)
+        assert await seconds(Pieces([piece] * 20, 9, ends=True), reader) == (120, "too-slow")
+        assert await seconds(Pieces([piece * 100], 0, ends=False), reader) == (10, "too-slow")
+        assert await seconds(Pieces([b" "] * 100, 1, ends=False), reader) == (10, "too-slow")
+        assert await seconds(Pieces([], 0, ends=False), reader) == (10, "too-slow")
+
+    hurried(scenario())
+
+
+def test_large_bodies_are_refused_and_small_ones_read_while_others_fill_the_memory() -> None:
+    async def scenario() -> None:
+        reader = BodyReader(MB)
+        for _ in range(2):
+            assert len(await reader.read({}, Pieces([b" " * MB], 0, ends=True))) == MB
+        with pytest.raises(Problem) as caught:
+            await reader.read({}, Pieces([b" " * 1000, b" " * MB], 0, ends=True))
+        assert (caught.value.kind, reader.held) == ("too-large", 2 * MB)
+        with pytest.raises(Problem) as caught:
+            await reader.read({}, Pieces([b" " * 1000, b" " * 100_000], 0, ends=True))
+        assert (caught.value.kind, reader.held) == ("busy", 2 * MB)
+        assert await reader.read({}, Pieces([b" " * 1000, b" " * 1000], 0, ends=True)) == b" " * 2000
+        assert reader.held == 2 * MB + 2000
+        reader.release(MB)
+        await reader.read({}, Pieces([b" " * 1000, b" " * 100_000], 0, ends=True))
+        for size in (MB, 2000, 101_000):
+            reader.release(size)
+        assert reader.held == 0
+
+    hurried(scenario())
+
+
+def test_a_body_that_stands_still_does_not_delay_the_stop(serve: Serve) -> None:
+    server = serve()
+    with stalled(server, MB, 1000) as connection:
+        while not held(server):
+            pass
+        server.process.send_signal(signal.SIGTERM)
+        assert b"503" in connection.recv(65536).partition(b"\r\n")[0]
+        assert server.process.wait(60) == 0
+
+
+def test_requests_of_strangers_keep_out_none_with_the_token(serve: Serve) -> None:
+    server = serve("--max-requests", "1")
+    statuses: Counter[int] = Counter()
+    is_over = threading.Event()
+
+    def ask() -> None:
+        with httpx.Client(base_url=server.url, timeout=60) as client:
+            while not is_over.is_set():
+                statuses[client.post("/v1/explain", json={"text": "pills at noon " * 500}).status_code] += 1
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    try:
+        n_asked = 0
+        while n_asked < 20 or statuses[503] < 20:
+            server.client.post("/v1/predict", json={"texts": ["pills"]}).raise_for_status()
+            server.client.get("/v1/labels").raise_for_status()
+            n_asked += 1
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+    assert set(statuses) == {200, 503}

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import resource
+import socket
 import time
 
-from tests.service.conftest import Server
+import pytest
+
+from tests.service.conftest import Serve, Server
 
 LINE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? (\d+(\.\d+)?)$')
 
@@ -83,6 +88,22 @@ def test_the_log_has_no_documents(server: Server) -> None:
     assert (told["route"], told["status"], told["problem"]) == ("/v1/relabel", 409, "conflict")
     assert secret not in server.log.read_text()
     assert "token" not in server.log.read_text()
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="sets the limits of another process")
+def test_out_of_file_descriptors_the_log_says_so_once(serve: Serve) -> None:
+    server = serve()
+    n_open = len(os.listdir(f"/proc/{server.process.pid}/fd"))
+    _, most = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (n_open + 5, most))
+    host, _, port = server.host.partition(":")
+    connections = [socket.create_connection((host, int(port))) for _ in range(20)]
+    while "out of system resource" not in server.log.read_text():
+        assert server.process.poll() is None
+    for connection in connections:
+        connection.close()
+    assert server.client.get("/healthz").status_code == 200  # asyncio tries again in a second
+    assert server.log.read_text().count("out of system resource") == 1
 
 
 def test_the_description_has_an_example_of_everything(server: Server) -> None:

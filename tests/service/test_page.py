@@ -32,6 +32,7 @@ HARM = (
     '<script>alert(1)</script><img src=x onerror="alert(2)"><style>*{display:none}</style>'
     "\u202eevil\u202c\0\x1b[2J</textarea>{{7*7}}${alert(3)} &lt;b&gt;"
 )
+TOPICS = [f"topic {letter}" for letter in "abcdefghijklmnopqrst"]
 VIEWS = ("predict", "train", "words", "evaluate", "compare", "audit")
 WATCH = "window.broken = []; addEventListener('securitypolicyviolation', (e) => broken.push(e.violatedDirective));"
 
@@ -47,6 +48,22 @@ def news(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with bunrui.create(folder / "news.bunrui") as clf:
         clf.learn([row["text"] for row in rows], labels)
     server = _start(folder / "news.bunrui", folder / "log")
+    yield server
+    server.process.kill()
+    server.process.wait()
+    server.client.close()
+
+
+@pytest.fixture(scope="module")
+def topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service on twenty labels: two documents have a wrong one, one has two that are wrong."""
+    folder = tmp_path_factory.mktemp("topics")
+    texts = [f"{name} {name}ish {name}er number {k}" for name in TOPICS for k in range(6)]
+    labels = [[name] for name in TOPICS for _ in range(6)]
+    labels[0], labels[20], labels[40] = ["topic t"], ["topic a"], ["topic a", "topic b"]
+    with bunrui.create(folder / "topics.bunrui") as clf:
+        clf.learn([text.replace("topic ", "word") for text in texts], labels)
+    server = _start(folder / "topics.bunrui", folder / "log")
     yield server
     server.process.kill()
     server.process.wait()
@@ -182,6 +199,93 @@ def test_train_from_a_file(tab: Tab, kind: str) -> None:
     assert n_documents(tab.server) == before
 
 
+def test_train_asks_where_the_labels_are(tab: Tab) -> None:
+    page = tab.open("train")
+    upload(tab, "titles.csv", b"title,text,kind\nlunch,at noon we eat,ham\nwin,a lot of money,spam\n")
+    EXPECTED(tab.view.locator(".inspected .warning")).to_contain_text("No column looks like labels")
+    EXPECTED(tab.view.get_by_role("button", name="Learn 2 documents")).to_be_disabled()
+    assert page.locator("#column-label").input_value() == ""
+    page.select_option("#column-label", "kind")
+    EXPECTED(tab.view.locator(".inspected .bars li")).to_have_count(2)
+    EXPECTED(tab.view.get_by_role("button", name="Learn 2 documents")).to_be_enabled()
+    # no column is both
+    page.select_option("#column-text", "kind")
+    EXPECTED(page.locator("#column-label")).to_have_value("")
+    EXPECTED(tab.view.get_by_role("button", name="Learn 2 documents")).to_be_disabled()
+
+
+def test_train_says_whether_the_first_line_is_a_document(tab: Tab) -> None:
+    page = tab.open("train")
+    upload(tab, "mails.csv", b"cheap pills,spam\nlunch at noon,ham\nwin money,spam\n")
+    EXPECTED(tab.view.get_by_role("button", name="Learn 3 documents")).to_be_enabled()
+    EXPECTED(page.locator(".inspected")).to_contain_text("The first line is read as a document")
+    named = page.get_by_label("The first line has the names of the columns")
+    assert not named.is_checked()
+    named.check()
+    EXPECTED(tab.view.locator(".rows thead th")).to_have_text(["cheap pills", "spam"])
+    page.get_by_label("The first line has the names of the columns").uncheck()
+    EXPECTED(tab.view.locator(".rows thead th")).to_have_text(["1", "2"])
+    before = n_documents(tab.server)
+    tab.view.get_by_role("button", name="Learn 3 documents").click()
+    EXPECTED(page.locator("#about")).to_contain_text(f"{before + 3} documents")
+    tab.server.client.post("/v1/undo").raise_for_status()
+
+
+def test_a_training_that_was_cancelled_too_late_is_told(tab: Tab) -> None:
+    before = n_documents(tab.server)
+    page = tab.open("train")
+    late = []
+
+    def be_late(route: Any) -> None:
+        if not late:
+            late.append(route)
+            page.get_by_role("button", name="Cancel").click()
+            while tab.server.client.get(route.request.url).json()["state"] != "done":
+                pass
+        route.continue_()
+
+    page.route("**/v1/jobs/*", be_late)
+    upload(tab, "mails.csv", table("csv", MAILS))
+    tab.view.get_by_role("button", name="Learn 12 documents").click()
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("Documents learned: 12.")
+    assert n_documents(tab.server) == before + 12
+    tab.view.get_by_role("button", name="Undo").click()
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("Documents taken back: 12.")
+
+
+def test_a_training_of_which_nothing_is_known_is_told(browser: Browser, news: Server) -> None:
+    tab = Tab(browser, news)
+    page = tab.open("train")
+    page.route("**/v1/train?*", lambda route: route.abort())
+    upload(tab, "mails.csv", table("csv", MAILS))
+    tab.view.get_by_role("button", name="Learn 12 documents").click()
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("It is not known whether the file was learned.")
+    assert tab.view.get_by_role("button", name="Learn 12 documents").count() == 0
+    tab.close("ERR_FAILED")
+
+
+DROP = """([place, names]) => {
+    const data = new DataTransfer();
+    for (const name of names) data.items.add(new File(["text,label\\nlunch,ham\\n"], name));
+    const drop = new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+    document.querySelector(place).dispatchEvent(drop);
+    return drop.defaultPrevented;
+}"""
+
+
+def test_no_file_is_left_out_silently(browser: Browser, news: Server) -> None:
+    """Several that are dropped are refused, and one beside its place does not replace the page."""
+    tab = Tab(browser, news)
+    page = tab.open("train")
+    assert page.evaluate(DROP, [".drop.large", ["a.csv", "b.csv"]])
+    EXPECTED(page.locator("#alert")).to_contain_text("Drop one file at a time.")
+    assert page.evaluate(DROP, ["header", ["a.csv"]])
+    page.evaluate(DROP, [".drop.large", ["b.csv"]])
+    EXPECTED(tab.view.locator(".inspected h3").first).to_have_text("b.csv")
+    EXPECTED(page.locator("#alert")).to_be_empty()
+    tab.close("Drop one file")
+
+
 def test_train_leaves_bad_rows_out_when_told_so(tab: Tab) -> None:
     tab.open("train")
     upload(tab, "mails.csv", table("csv", [*MAILS, {"date": "", "subject": "nobody knows", "folder": ""}]))
@@ -244,6 +348,7 @@ def test_correct_what_was_learned_before(tab: Tab) -> None:
     page.get_by_label("another label").fill("space")
     page.get_by_role("button", name="Learn").click()
     EXPECTED(page.locator(".change")).to_contain_text("now its label is space.")
+    EXPECTED(page.locator(".change")).to_contain_text("No other document has the label space")
     assert n_documents(tab.server) == before
     change = last_change(tab.server)
     assert (change["kind"], change["number"]) == ("relabel", number + 1)
@@ -263,6 +368,120 @@ def corrected(tab: Tab) -> Page:
     page.get_by_role("button", name="This is world").click()
     EXPECTED(page.locator(".change")).to_contain_text("Learned as world.")
     return page
+
+
+def learns(tab: Tab) -> list[str]:
+    """What is asked from now on that changes the classifier."""
+    asked: list[str] = []
+    verbs = ("learn", "relabel", "train", "undo", "unlearn")
+    tab.page.on("request", lambda one: (verb := one.url.split("/")[-1].split("?")[0]) in verbs and asked.append(verb))
+    return asked
+
+
+TWICE = "(button) => { button.click(); button.click(); }"
+
+
+def test_a_correction_is_about_the_text_that_is_there(tab: Tab) -> None:
+    """The text was edited, and what is shown is still about the one before."""
+    before, edited = n_documents(tab.server), f"{TEXT} Or was it another one?"
+    page = tab.open()
+    tab.predict(TEXT)
+    asked, waiting = learns(tab), []
+    page.route("**/v1/explain", lambda route: waiting.append(route))
+    with page.expect_request("**/v1/explain"):
+        page.fill("#text", edited)
+    chip = page.get_by_role("button", name="This is world")
+    EXPECTED(chip).to_be_disabled()
+    chip.evaluate("(button) => button.click()")
+    page.get_by_label("another label").evaluate("(input) => input.form.requestSubmit()")
+    EXPECTED(page.locator(".result")).to_have_attribute("aria-busy", "true")
+    assert asked == [] and n_documents(tab.server) == before
+    for route in waiting:
+        route.continue_()
+    page.unroute("**/v1/explain")
+    chip.click()
+    EXPECTED(page.locator(".change")).to_contain_text("Learned as world.")
+    assert n_documents(tab.server) == before + 1
+    gone = tab.server.client.post("/v1/unlearn", json={"texts": [edited], "labels": ["world"]})
+    assert gone.json()["documents"] == before
+
+
+def test_a_double_click_changes_something_once(tab: Tab) -> None:
+    before = n_documents(tab.server)
+    page = tab.open()
+    tab.predict(TEXT)
+    asked = learns(tab)
+    page.get_by_role("button", name="This is world").evaluate(TWICE)
+    EXPECTED(page.locator(".change")).to_contain_text("Learned as world.")
+    page.locator(".change button").evaluate(TWICE)
+    EXPECTED(page.locator(".change")).to_contain_text("Taken back.")
+    tab.go("train")
+    for n_times in (1, 2):  # the same again is no double click
+        upload(tab, "mails.csv", table("csv", MAILS))
+        tab.view.get_by_role("button", name="Learn 12 documents").evaluate(TWICE)
+        EXPECTED(page.locator("#about")).to_contain_text(f"{before + 12 * n_times} documents")
+        EXPECTED(tab.view.locator(".figures")).to_be_visible()
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("learned before, and now count once more: 12")
+    tab.view.get_by_role("button", name="Undo").evaluate(TWICE)
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("Documents taken back: 12.")
+    assert asked == ["relabel", "learn", "undo", "train", "train", "undo"]
+    tab.server.client.post("/v1/undo").raise_for_status()
+    assert n_documents(tab.server) == before
+
+
+def test_undo_belongs_to_what_it_stands_beside(tab: Tab) -> None:
+    """Training is not taken back by a correction's button, nor a correction by that of the training."""
+    before = n_documents(tab.server)
+    page = tab.open("train")
+    upload(tab, "mails.csv", table("csv", MAILS))
+    tab.view.get_by_role("button", name="Learn 12 documents").click()
+    EXPECTED(tab.view.locator(".figures")).to_be_visible()
+    tab.go("predict")
+    tab.predict(TEXT)
+    page.get_by_role("button", name="This is world").click()
+    EXPECTED(page.locator(".change")).to_contain_text("Learned as world.")
+    tab.go("train")
+    tab.view.get_by_role("button", name="Undo").click()
+    EXPECTED(page.locator("#alert")).to_contain_text("Something else was changed since: nothing was undone.")
+    assert n_documents(tab.server) == before + 13
+    tab.go("predict")
+    page.get_by_role("button", name="Undo").click()
+    EXPECTED(page.locator(".change")).to_contain_text("Taken back.")
+    tab.go("train")
+    tab.view.get_by_role("button", name="Undo").click()
+    EXPECTED(tab.view.locator(".outcome")).to_contain_text("Documents taken back: 12.")
+    assert n_documents(tab.server) == before
+
+
+def test_a_mistake_that_is_corrected_is_no_new_document(tab: Tab) -> None:
+    """It is shown cut, and with other line breaks: what gets another label is the document itself."""
+    long = "The striker scored.\r\n" * 400
+    tab.server.client.post("/v1/learn", json={"texts": [long], "labels": ["science"]}).raise_for_status()
+    before = counts(tab.server)
+    page = tab.open("evaluate")
+    tab.view.get_by_role("button", name="Evaluate").click()
+    tab.view.locator(".cell.wrong[aria-label^='science, predicted as sports']").click()
+    tab.view.locator(".mistakes li", has_text="The striker scored.").get_by_role("button", name="Why?").click()
+    page.get_by_role("button", name="This is sports").click()
+    EXPECTED(page.locator(".change")).to_contain_text("now its label is sports.")
+    assert changes(before, counts(tab.server)) == {"science": -1, "sports": 1}
+    for _ in range(2):
+        tab.server.client.post("/v1/undo").raise_for_status()
+
+
+def test_a_file_is_predicted_as_it_is(tab: Tab) -> None:
+    """Areas have line breaks of one character; a document of a file that was learned is still found."""
+    text = "lunch\r\nat noon"
+    tab.server.client.post("/v1/learn", json={"texts": [text], "labels": ["world"]}).raise_for_status()
+    before = n_documents(tab.server)
+    page = tab.open()
+    file = page.locator("section.view:visible input[type=file]")
+    file.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": text.encode()})
+    page.get_by_role("button", name="This is sports").click()
+    EXPECTED(page.locator(".change")).to_contain_text("now its label is sports.")
+    assert n_documents(tab.server) == before
+    for _ in range(2):
+        tab.server.client.post("/v1/undo").raise_for_status()
 
 
 def test_undo_takes_back_nothing_of_others(tab: Tab) -> None:
@@ -435,6 +654,96 @@ def test_audit_takes_back_what_it_did(tab: Tab) -> None:
     page.keyboard.press("u")
     EXPECTED(tab.view.locator(".card")).to_contain_text("1 of ")
     assert n_documents(tab.server) == before
+
+
+def audited(tab: Tab) -> Page:
+    page = tab.open("audit")
+    tab.view.get_by_role("button", name="Look for suspect labels").click()
+    EXPECTED(tab.view.locator(".card")).to_contain_text("1 of 3")
+    return page
+
+
+def keys(tab: Tab) -> dict[str, str]:
+    """What the keys with digits mean."""
+    chips = tab.view.locator(".card .chip[data-key]").all_text_contents()
+    return dict(text.split(" ", 1) for text in chips)
+
+
+def skip_to(tab: Tab, said: str) -> None:
+    """Keep labels up to the document of which this is said."""
+    while said not in str(tab.view.locator(".card").text_content()):
+        place = tab.view.locator(".card p").first
+        text = place.text_content()
+        tab.page.keyboard.press("k")
+        EXPECTED(place).not_to_have_text(text)
+
+
+def test_audit_keys_keep_their_meaning(browser: Browser, topics: Server) -> None:
+    tab = Tab(browser, topics)
+    before = counts(topics)
+    page = audited(tab)
+    meant = keys(tab)
+    assert list(meant) == list("123456789") and set(meant.values()) < set(TOPICS)
+    skip_to(tab, "Labelled topic t (")
+    assert keys(tab) == meant
+    digit, label = next((digit, label) for digit, label in meant.items() if label not in ("topic t", "topic a"))
+    place = tab.view.locator(".card p").first.text_content()
+    page.keyboard.press(digit)
+    EXPECTED(tab.view.locator(".card p").first).not_to_have_text(place)
+    assert changes(before, counts(topics)) == {"topic t": -1, label: 1}
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    tab.go("audit")
+    tab.view.get_by_role("button", name="Look for suspect labels").click()
+    EXPECTED(tab.view.locator(".card .chip").first).to_be_visible()
+    assert keys(tab) == meant
+    topics.client.post("/v1/undo").raise_for_status()
+    tab.close()
+
+
+def test_audit_reaches_all_labels(browser: Browser, topics: Server) -> None:
+    tab = Tab(browser, topics)
+    before = counts(topics)
+    page = audited(tab)
+    shown = {
+        text.split(" ", 1)[1] if text[0].isdigit() else text
+        for text in tab.view.locator(".card .chip:not(.for, .against)").all_text_contents()
+    }
+    assert shown == set(TOPICS)
+    skip_to(tab, "Labelled topic t (")
+    chosen = tab.view.locator(".card .chip:not([data-key], .for, .against)").last.text_content()
+    place = tab.view.locator(".card p").first.text_content()
+    page.keyboard.press("/")
+    page.keyboard.type("topic")
+    page.keyboard.press("Enter")  # several are meant
+    page.keyboard.type(chosen.removeprefix("topic").upper())
+    EXPECTED(tab.view.locator(".card .chips").last.locator("button")).to_have_text([chosen])
+    assert counts(topics) == before
+    page.keyboard.press("Enter")
+    EXPECTED(tab.view.locator(".card p").first).not_to_have_text(place)
+    assert changes(before, counts(topics)) == {"topic t": -1, chosen: 1}
+    topics.client.post("/v1/undo").raise_for_status()
+    tab.close()
+
+
+def test_several_labels_are_not_replaced_by_one(browser: Browser, topics: Server) -> None:
+    tab = Tab(browser, topics)
+    before = counts(topics)
+    page = audited(tab)
+    skip_to(tab, "Labelled topic a, topic b")
+    EXPECTED(tab.view.locator(".card .warning")).to_contain_text("several labels")
+    assert tab.view.locator(".card button").evaluate_all("all => all.map((e) => e.dataset.key)")[0] == "k"
+    place = tab.view.locator(".card p").first.text_content()
+    for key in "r1234":
+        page.keyboard.press(key)
+    EXPECTED(tab.view.locator(".card p").first).to_have_text(place)
+    text = str(tab.view.locator(".card .text").text_content())
+    tab.go("predict")
+    tab.predict(text)
+    page.get_by_role("button", name="This is topic g").click()
+    EXPECTED(page.locator("#alert")).to_contain_text("This document has several labels")
+    assert counts(topics) == before
+    tab.close()
 
 
 def test_compare(tab: Tab) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pyarrow as pa
@@ -105,7 +106,7 @@ def test_explain(server: Server) -> None:
     text = "Cheap PILLS 😀 zzz, pills"
     answer = server.client.post("/v1/explain", json={"text": text})
     with bunrui.open(server.path, read_only=True) as clf:
-        assert answer.json() == json.loads(clf.explain(text).to_json())
+        assert answer.json() == json.loads(clf.explain(text).to_json()) | {"left_out": 0, "rest": 0.0}
     found = {item["feature"]: item["spans"] for item in answer.json()["contributions"]}
     assert [text[a:b] for a, b in found["pills"]] == ["PILLS", "pills"]
 
@@ -143,6 +144,28 @@ def test_labels_words_info_log(server: Server) -> None:
         assert changes == [json.loads(json.dumps(entry._asdict())) for entry in reversed(clf.history())]
     assert ask("/v1/log", params={"limit": 1}).json()["changes"] == changes[:1]
     assert ask("/v1/log", params={"before": 2}).json()["changes"] == changes[-1:]
+
+
+def test_pages_of_the_log(server: Server) -> None:
+    for k in range(5):
+        server.client.post("/v1/learn", json={"texts": [f"text {k}"], "labels": ["ham"]})
+    everything = server.client.get("/v1/log").json()
+    assert everything["next"] is None
+    pages, before = [], {}
+    while True:
+        page = server.client.get("/v1/log", params={"limit": 2, **before}).json()
+        pages += page["changes"]
+        if page["next"] is None:
+            break
+        before = {"before": page["next"]}
+    assert pages == everything["changes"]
+    newest = everything["changes"][0]["number"]
+    assert [change["number"] for change in _log(server, after=newest - 2)] == [newest, newest - 1]
+    assert _log(server, after=newest) == []
+
+
+def _log(server: Server, **params: int) -> list[dict[str, Any]]:
+    return list(server.client.get("/v1/log", params=params).json()["changes"])
 
 
 def test_words_refuse(server: Server) -> None:

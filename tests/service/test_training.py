@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -62,6 +65,7 @@ def test_columns_are_guessed(own: Server) -> None:
             {"subject": "無料の薬", "folder": "spam"},
             {"subject": "会議は正午", "folder": "ham"},
         ],
+        "header": True,
         "text": "subject",
         "label": "folder",
         "documents": 3,
@@ -101,6 +105,49 @@ def test_formats(own: Server, name: str, body: bytes, columns: Any, text: Any, l
     found = inspect(own, name, body).json()
     assert (found["columns"], found["text"], found["label"], found["labels"]) == (columns, text, label, labels)
     assert len(found["rows"]) == found["documents"]
+
+
+HEADLESS = b"cheap pills,spam\nlunch at noon,ham\nwin money,spam\n"
+
+
+def test_a_file_without_a_header_loses_no_row(own: Server) -> None:
+    found = inspect(own, "mails.csv", HEADLESS).json()
+    assert (found["header"], found["columns"], found["text"], found["label"]) == (False, ["1", "2"], "1", "2")
+    assert (found["documents"], found["labels"]) == (3, {"spam": 2, "ham": 1})
+    assert found["rows"][0] == {"1": "cheap pills", "2": "spam"}
+    named = inspect(own, "mails.csv", HEADLESS, header="true").json()
+    assert (named["header"], named["columns"], named["documents"]) == (True, ["cheap pills", "spam"], 2)
+    assert inspect(own, "mails.csv", CSV, header="false").json()["documents"] == 4
+    assert "no column '1'" in train(own, "mails.csv", HEADLESS, text="1", label="2")["problem"]["detail"]
+    job = train(own, "mails.csv", HEADLESS, text="1", label="2", header="false")
+    assert job["result"]["changed"] == 3
+    own.client.post("/v1/undo").raise_for_status()
+    assert inspect(own, "a.jsonl", JSONL).json()["header"] is None
+
+
+SORTED = [{"id": k, "title": f"title {k}", "body": f"words of number {k}", "kind": "ab"[k > 150]} for k in range(300)]
+TITLES = [{"topic": f"what nobody has ever said about {k}", "body": f"a text of several words {k}"} for k in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "label"),
+    [
+        ([{"text": "lunch"}, {"text": "noon"}], None),
+        ([{"title": "lunch", "text": "at noon"}, {"title": "win", "text": "a lot of money"}], None),
+        (SORTED, "kind"),
+        ([row | {"lang": "en"} for row in SORTED], None),
+        (TITLES, None),
+        ([row | {"topic": "ab"[k % 2]} for k, row in enumerate(TITLES)], "topic"),
+        ([row | {"class": row["topic"], "x": "ab"[k % 2]} for k, row in enumerate(TITLES)], "x"),
+    ],
+    ids=["one column", "two texts", "sorted", "two of one value", "sentences", "usual", "usual, but sentences"],
+)
+def test_texts_are_not_taken_for_labels(own: Server, rows: list[dict[str, Any]], label: str | None) -> None:
+    body = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    found = inspect(own, "a.jsonl", body).json()
+    assert (found["label"], found["documents"]) == (label, len(rows))
+    assert found["n_labels"] == (2 if label else 0)
+    assert inspect(own, "a.jsonl", body, label=found["columns"][0]).json()["label"] == found["columns"][0]
 
 
 def test_columns_that_are_given(own: Server) -> None:
@@ -162,6 +209,55 @@ def test_one_long_cell_that_grows_too_much(serve: Serve) -> None:
     assert memory(server) - before < size // 2
 
 
+def packed(table: pa.Table, **options: Any) -> bytes:
+    out = io.BytesIO()
+    with pa.ipc.new_file(out, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return out.getvalue()
+
+
+def test_columns_that_grow_too_much(own: Server) -> None:
+    """Packed cells, nulls that take no bytes, one long text that is named many times."""
+    cell = pa.table({"text": ["a" * 300_000_000], "label": ["x"]})
+    nulls = pa.table({"text": pa.nulls(200_000_000), "label": pa.nulls(200_000_000)})
+    twice = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, np.int8)), pa.array(["b" * 100_000]))
+    parquet = io.BytesIO()
+    pq.write_table(cell, parquet, compression="zstd", use_dictionary=False, write_statistics=False)
+    before = memory(own)
+    for name, body in [
+        ("cell.parquet", parquet.getvalue()),
+        ("cell.arrow", packed(cell, compression="zstd")),
+        ("nulls.arrow", packed(nulls)),
+        ("twice.arrow", packed(pa.table({"text": twice, "label": twice}))),
+    ]:
+        assert len(body) < 1_000_000
+        problem(inspect(own, name, body), 413, "too-large")
+        assert train(own, name, body)["problem"]["status"] == 413
+    assert memory(own) - before < 50_000_000
+
+
+def ask_and_leave(server: Server, path: str, body: bytes) -> None:
+    """Send a request, and close the connection before the answer."""
+    head = f"POST {path} HTTP/1.1\r\nHost: {server.host}\r\nAuthorization: Bearer {TOKEN}\r\n"
+    head += f"Content-Type: application/octet-stream\r\nContent-Length: {len(body)}\r\n\r\n"
+    host, port = server.host.split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(head.encode() + body)
+
+
+def test_looking_into_a_file_ends_when_its_client_has_gone(serve: Serve) -> None:
+    server = serve()
+    nulls = pa.nulls(4_000_000, pa.string())  # each of them is a row that cannot be read
+    ask_and_leave(server, "/v1/inspect?name=a.parquet", parquet(text=nulls, label=nulls))
+    until = time.monotonic() + 60
+    while not (found := re.search(r'"route":"/v1/inspect","status":(\d+)', server.log.read_text())):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert found[1] == "499"
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    assert not children.exists() or not children.read_text()
+
+
 def memory(server: Server) -> int:
     """The most bytes that a service has had in memory."""
     status = Path(f"/proc/{server.process.pid}/status")
@@ -172,12 +268,12 @@ def memory(server: Server) -> int:
 
 def test_what_has_begun_is_learned_before_the_end(serve: Serve) -> None:
     server = serve()
-    body = "text,label\n" + "".join(f"words of number {k},{'xyz'[k % 3]}\n" for k in range(60_000))
+    body = "text,label\n" + "".join(f"words of number {k},{'xyz'[k % 3]}\n" for k in range(5_000))
     asked = server.client.post("/v1/train", params={"name": "many.csv"}, content=body.encode(), headers=BYTES)
     assert asked.status_code == 202
     assert server.stop() == 0
     with bunrui.open(server.path, read_only=True) as clf:
-        assert clf.counts.n_docs == 60_004 and clf.check().is_right
+        assert clf.counts.n_docs == 5_004 and clf.check().is_right
 
 
 def test_the_columns_of_a_file_that_is_learned_have_their_names(own: Server) -> None:
@@ -226,3 +322,15 @@ def test_who_knows_the_token(own: Server) -> None:
     assert own.client.get("/v1/token").json() == {"right": True}
     with httpx.Client(base_url=own.url, headers={"Authorization": f"Bearer {TOKEN}x"}) as client:
         problem(client.get("/v1/token"), 401, "no-token")
+
+
+def test_strangers_who_compare_keep_no_training_away(serve: Serve, tmp_path: Path) -> None:
+    texts = [f"word{k % 997} word{k % 89} word{k % 7} pills" for k in range(500)]
+    with bunrui.create(tmp_path / "many.bunrui") as clf:
+        clf.learn(texts, [f"label{k % 7}" for k in range(500)])
+    server = serve(path=tmp_path / "many.bunrui")
+    with httpx.Client(base_url=server.url, timeout=60) as stranger:
+        started = [stranger.post("/v1/compare", json={"trained": True}) for _ in range(5)]
+        problem(stranger.post("/v1/curve"), 503, "busy")
+        assert train(server, "mails.csv", CSV, text="subject", label="folder")["state"] == "done"
+        assert stranger.get(started[-1].headers["location"]).json()["state"] == "waiting"

@@ -50,6 +50,19 @@ def test_learn_unlearn_relabel_undo(serve: Serve) -> None:
         assert clf.check().is_right
 
 
+def test_one_label_does_not_replace_several(serve: Serve) -> None:
+    server = serve()
+    post(server, "learn", texts=["cheap oil", "oil"], labels=[["oil", "trade"], ["oil"]], ids=["two", "one"])
+    before = documents(server.path)
+    for which in ({"ids": ["two"]}, {"texts": ["cheap oil"]}, {"ids": ["one", "two"]}):
+        refused = problem(post(server, "relabel", to="grain", **which), 409, "several-labels")
+        assert "a document has 2 labels" in refused["detail"] and documents(server.path) == before
+    # what is learned in one batch with it may get another one, and a list says what is meant
+    assert post(server, "relabel", to="grain", ids=["one"]).json()["changed"] == 1
+    assert post(server, "relabel", to=["grain"], ids=["two"]).json()["changed"] == 1
+    assert [labels for _, labels, _ in documents(server.path)[-2:]] == [["grain"], ["grain"]]
+
+
 def test_undo_only_what_is_meant(serve: Serve) -> None:
     server = serve()
     mine = post(server, "learn", texts=["mine"], labels=["x"]).json()["transaction"]
@@ -113,6 +126,9 @@ def test_what_cannot_be_done_changes_nothing(server: Server) -> None:
         ("learn", {"texts": ["a"]}),
         ("learn", {"texts": ["a", "b"], "labels": ["x"]}),
         ("learn", {"texts": ["a"], "labels": [""]}),
+        ("learn", {"texts": ["a"], "labels": [" "]}),
+        ("learn", {"texts": ["a"], "labels": ["x" * 1_000_000]}),
+        ("relabel", {"to": "\t", "texts": ["cheap pills now"]}),
         ("learn", {"texts": ["a"], "labels": [[]]}),
         ("learn", {"texts": ["a"], "labels": ["x\0"]}),
         ("learn", {"texts": ["a"], "labels": [1]}),

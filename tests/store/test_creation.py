@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import bunrui
+from bunrui.cli import main
 from bunrui.errors import StoreError
 from bunrui.store import creation, unpublished
 
@@ -18,7 +19,7 @@ KILLED = """
 import os, sys
 from bunrui.store import unpublished
 with unpublished(sys.argv[1]) as temporary:
-    for suffix in ("", "-wal", "-shm"):
+    for suffix in ("", "-journal", "-wal", "-shm"):
         open(temporary + suffix, "w").close()
     os._exit(9)
 """
@@ -32,13 +33,38 @@ def names(folder: Path) -> list[str]:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="elsewhere they are left")
-def test_files_of_the_killed_are_deleted(tmp_path: Path) -> None:
-    for name in ("a.bunrui", "a.bunrui.b"):
-        subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / name)], check=False)
-    others = [name for name in names(tmp_path) if name.startswith(".a.bunrui.b.")]
-    assert len(names(tmp_path)) == 6 and len(others) == 3
+@pytest.mark.parametrize("how", ["create", "open", "export"])
+def test_files_of_the_killed_are_deleted(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "here.bunrui"
+    bunrui.create(path).learn(["a"], ["x"]).close()
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "other.bunrui")], check=False)
+    bunrui.open(path, read_only=True).close()  # who only reads leaves them
+    assert len(names(tmp_path)) == 5
+    if how == "create":
+        bunrui.create(tmp_path / "new.bunrui").close()
+    elif how == "open":
+        bunrui.open(path).close()
+    else:
+        main(["export", str(path), str(tmp_path / "new.csv")])
+    assert names(tmp_path) == ["here.bunrui", *{"create": ["new.bunrui"], "open": [], "export": ["new.csv"]}[how]]
+
+
+EXPORTING = """
+import os, sys
+from bunrui.cli.output import finished
+with finished(sys.argv[1]) as temporary:
+    open(temporary, "w").close()
+    os._exit(9)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere they are left")
+def test_tables_of_the_killed_are_deleted(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", EXPORTING, str(tmp_path / "counts.csv")], check=False)
+    (left,) = names(tmp_path)
+    assert left.startswith(".counts.csv.") and left.endswith(".unfinished")
     bunrui.create(tmp_path / "a.bunrui").close()
-    assert names(tmp_path) == [*others, "a.bunrui"]
+    assert names(tmp_path) == ["a.bunrui"]
 
 
 def test_files_of_the_living_stay(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import bunrui
 from bunrui.store.codec import pack
-from tests.store.probing import Outcome, Prober
+from tests.store.probing import Outcome, Prober, reseal
 
 # Each file is used in a forked process, whose memory is known from /proc.
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
@@ -207,6 +207,7 @@ def changed(good: Path, path: Path, *statements: Any) -> Path:
                 db.executescript(statement)
     finally:
         db.close()
+    reseal(path)
     return path
 
 

@@ -24,6 +24,7 @@ from bunrui.engines import spill as spilling
 from bunrui.errors import BunruiError, DamagedError, DuplicateError, OptionError, StoreError
 from bunrui.stored import bounded as bounding
 from bunrui.stored.bounded import bounded, bytes_of, creating_bounded, least_memory, open_bounded, slim_bounded
+from tests.store.probing import reseal
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]
 LABELS = ["spam", "ham", "迷惑"]
@@ -222,6 +223,7 @@ def test_a_piece_that_was_changed(tmp_path: Path) -> None:
     with bunrui.create(path, keep="nothing") as clf:
         clf.learn(["a b", "c"], ["x", "y"])
         clf._file.store.db.execute("UPDATE deltas SET n_terms = n_terms + 1")
+    reseal(path)
     with pytest.raises(DamagedError, match="the totals are not those of the features"):
         slim_bounded(path, str(tmp_path / "copy.bunrui"), least_memory())
     assert os.listdir(tmp_path) == ["mail.bunrui"]

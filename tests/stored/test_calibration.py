@@ -14,7 +14,7 @@ import bunrui
 from bunrui import StoredClassifier
 from bunrui.errors import DamagedError, LabelError, OptionError, StoreError, UnlearnError
 from bunrui.selection import calibrate
-from bunrui.store.history import history
+from tests.store.probing import reseal
 
 TEXTS = ["cheap pills", "pills now", "meeting at noon", "lunch at noon", "see you"] * 8
 LABELS = ["spam", "spam", "ham", "ham", "ham"] * 8
@@ -181,6 +181,7 @@ def change(path: str, **fields: Any) -> None:
     db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (json.dumps(settings),))
     db.commit()
     db.close()
+    reseal(path)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +217,7 @@ def test_something_else_in_its_place(path: str, clf: StoredClassifier, value: An
     db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (json.dumps(settings | {"calibration": value}),))
     db.commit()
     db.close()
+    reseal(path)
     with pytest.raises(DamagedError):
         bunrui.open(path)
 
@@ -229,6 +231,7 @@ def test_a_note_that_was_changed_restores_nothing_that_is_not_checked(path: str,
     db.execute("UPDATE transactions SET note = ? WHERE kind = 'calibrate'", (json.dumps(before),))
     db.commit()
     db.close()
+    reseal(path)
     with pytest.raises(DamagedError):
         clf.undo()
 
@@ -255,7 +258,7 @@ def test_each_gets_its_own_label_in_one_change(four: StoredClassifier) -> None:
     assert labels_of(four) == {"a": ["y"], "b": ["z"], "c": ["y"], "d": ["y"]}
     fresh = bunrui.TextClassifier().learn(["a", "b", "c", "d"], ["y", "z", "y", "y"])
     assert four.counts == fresh.counts and four.check().is_right
-    assert [entry.kind for entry in history(four._file.store)] == ["learn", "relabel"]
+    assert [entry.kind for entry in four.history()] == ["learn", "relabel"]
     assert four.undo() == ("relabel", 3)
     assert labels_of(four)["b"] == ["x"]
 

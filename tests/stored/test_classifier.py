@@ -32,6 +32,7 @@ from bunrui.errors import (
     UnlearnError,
 )
 from bunrui.models import MODELS
+from tests.store.probing import reseal
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "🙂 free pills"]
 LABELS = ["spam", "ham", "spam", "ham", "spam"]
@@ -85,12 +86,26 @@ def test_options_are_kept(path: str) -> None:
         "max_features": ("chi2", 7),
         "class_norm": True,
         "against_rest": False,
+        "m": 1,
     }
     with learned(path, **options):
         pass
     with bunrui.open(path) as clf:
         assert clf.get_params() == options
         assert np.array_equal(clf.scores(QUERIES), in_memory(**options).scores(QUERIES))
+
+
+def test_m_is_kept(path: str) -> None:
+    with learned(path) as clf:
+        clf.configure(model="aode", m=3)
+    with bunrui.open(path) as clf:
+        assert (clf.model, clf.m) == ("aode", 3)
+        assert clf.with_model("binary").m == 1
+        clf.configure(model="binary")
+    with bunrui.open(path) as clf:
+        assert (clf.model, clf.m) == ("binary", 1)
+        with pytest.raises(OptionError, match="m is for aode, and binary has none"):
+            clf.configure(m=3)
 
 
 def test_configure_changes_the_file(path: str) -> None:
@@ -184,7 +199,7 @@ def test_info(path: str) -> None:
     assert info["documents"] == 5
     assert info["labels"] == {"ham": 2, "spam": 3}
     assert info["features"] == in_memory().counts.n_features
-    assert (info["model"], info["alpha"], info["keep"], info["format"]) == ("binary-complement", 0.3, "text", 1)
+    assert (info["model"], info["alpha"], info["keep"], info["format"]) == ("binary-complement", 0.3, "text", 2)
     assert info["analyzer"]["name"] == "universal"
     assert info["size"] > 4096
     assert info["created"] < info["changed"]
@@ -622,7 +637,7 @@ def test_a_newer_format(path: str) -> None:
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(StoreError, match="has format 99, this bunrui knows 1 to 1: install a newer bunrui"):
+    with pytest.raises(StoreError, match="has format 99, this bunrui knows 1 to 2: install a newer bunrui"):
         bunrui.open(path)
 
 
@@ -632,6 +647,7 @@ def test_another_fingerprint(path: str) -> None:
     db.execute("UPDATE meta SET value = '\"other\"' WHERE key = 'fingerprint'")
     db.commit()
     db.close()
+    reseal(path)
     with pytest.raises(MismatchError, match="was made where the analyzer gave other features"):
         bunrui.open(path)
 

@@ -18,7 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import bunrui
 from bunrui import StoredClassifier, TextClassifier
-from bunrui.errors import LabelError, OptionError, StoreError, UnlearnError
+from bunrui.errors import LabelError, LabelSetError, OptionError, StoreError, UnlearnError
+from bunrui.evaluation import leave_one_out
 from bunrui.store.codec import Unpacker
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?"]
@@ -107,12 +108,22 @@ def test_relabel(path: str) -> None:
         assert len(clf.history()) == 3
         document = next(document for document in clf.documents() if document.text == TEXTS[0])
         assert (document.id, document.source) == ("a", "one.csv")
-        for nothing, what in (("", "is empty"), ([], "has no label"), ([3], "is not a string")):
+        for nothing, what in (("", "is empty"), ([], "has no label"), ([3], "a file keeps labels as strings")):
             with pytest.raises(LabelError, match=what):
                 clf.relabel(nothing, ids=["a"])
         clf.undo()
         clf.undo()
         expect(clf, ALL)
+
+
+def test_one_label_does_not_replace_several(path: str) -> None:
+    with learned(path) as clf:
+        clf.relabel(["new", "ad"], ids=["a"])
+        with pytest.raises(LabelSetError, match="a document has 2 labels, and one would replace them all"):
+            clf.relabel("ham", ids=["a"])
+        expect(clf, ALL | {TEXTS[0]: ["new", "ad"]})
+        clf.relabel(["ham"], ids=["a"])
+        expect(clf, ALL | {TEXTS[0]: "ham"})
 
 
 def test_relabel_by_text_where_only_digests_are_kept(path: str) -> None:
@@ -217,6 +228,38 @@ def test_wrong_labels(path: str) -> None:
         expect(clf, {TEXTS[0]: "spam", TEXTS[1]: "ad", TEXTS[2]: "spam", TEXTS[3]: "ad"})
 
 
+@pytest.mark.parametrize("name", ["\u3000 ", "x" * 1001])
+def test_names_that_no_label_should_get(path: str, name: str) -> None:
+    with learned(path) as clf:
+        for change in (
+            lambda: clf.learn(["new"], [name]),
+            lambda: clf.learn(["new"], [["ham", name]]),
+            lambda: clf.relabel(name, ids=["a"]),
+            lambda: clf.relabel_each([(next(iter(clf.documents())).digest, ["spam"], [name])]),
+            lambda: clf.rename_label("ham", name),
+        ):
+            with pytest.raises(
+                LabelError, match=r"a label (is blank|has 1,001 characters).*: give it a (shorter )?name"
+            ):
+                change()
+        expect(clf, ALL)
+        clf.learn(["new"], ["x" * 1000])
+
+
+@pytest.mark.parametrize("name", ["\u3000 ", "x" * 1001])
+def test_files_from_before_may_have_such_names(path: str, name: str) -> None:
+    with learned(path, ["old", "ham", "old", "ham"]) as clf:
+        clf._file.store.db.execute("UPDATE labels SET name = ? WHERE name = 'old'", [name])
+    with bunrui.open(path) as clf:
+        clf.learn(["one more"], [name])
+        clf.unlearn([TEXTS[0]], [name])
+        now = {TEXTS[1]: "ham", TEXTS[2]: name, TEXTS[3]: "ham", "one more": name}
+        expect(clf, now)
+        assert leave_one_out(clf).metrics.n == 4
+        clf.rename_label(name, "new")
+        expect(clf, {text: label.replace(name, "new") for text, label in now.items()})
+
+
 # --- no trace
 
 
@@ -281,23 +324,26 @@ def test_check_says_what_it_could_not_check(path: str, tmp_path: Path) -> None:
     ("damage", "what"),
     [
         ("DELETE FROM documents", "documents in the log"),
-        ("UPDATE labels SET name = CASE label WHEN 0 THEN 'b' WHEN 1 THEN 'c' ELSE 'a' END", None),
+        ("UPDATE labels SET name = CASE label WHEN 0 THEN 'b' WHEN 1 THEN 'c' ELSE 'a' END", "checksum"),
+        ("UPDATE labels SET name = 'c' WHERE label = 0", "checksum"),
+        ("UPDATE transactions SET note = '{}'", "checksum"),
+        ("UPDATE transactions SET checksum = NULL", "checksum"),
+        ("UPDATE removals SET tx = 1", "checksum"),
+        ("UPDATE deltas SET tx = 1", "checksum"),
         ("UPDATE documents SET digests = (SELECT digests FROM documents ORDER BY block DESC LIMIT 1)", "digests"),
-        ("DELETE FROM deltas WHERE delta = 2", "documents in the log"),
+        ("DELETE FROM deltas WHERE delta = 3", "documents in the log"),
         ("UPDATE cells SET docs = labels", "is damaged"),
         ("UPDATE documents SET codes = zeroblob(13)", "is damaged|documents of each label"),
     ],
 )
-def test_check_finds_what_is_wrong(path: str, damage: str, what: str | None) -> None:
+def test_check_finds_what_is_wrong(path: str, damage: str, what: str) -> None:
     with learned(path, ["spam", "ham", "spam", "ham"]) as clf:
         clf.learn(["one more of the four"] * 4, ["ham", "spam", "ham", "spam"])
+        clf.unlearn(["one more of the four"], ["ham"])
         clf._file.store.db.execute(damage)
         report = clf.check()
-        if what is None:
-            assert report.is_right  # names are only names
-        else:
-            assert not report.is_right
-            assert any(part in problem for problem in report.wrong for part in what.split("|"))
+        assert not report.is_right
+        assert any(part in problem for problem in report.wrong for part in what.split("|"))
 
 
 def test_documents_need_a_log(path: str) -> None:

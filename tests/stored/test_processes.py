@@ -299,3 +299,51 @@ def test_reading_documents_keeps_the_locks_of_the_process(tmp_path: Path) -> Non
     subprocess.run([sys.executable, "-c", LOSING, path], check=False, capture_output=True)
     with bunrui.open(path) as clf:
         assert clf.counts.n_docs == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_answers_from_memory_and_leaves_the_file_alone(path: str) -> None:
+    """Forked in the middle of a session of another thread, which the parent goes on with."""
+    program = """if True:
+        import os, signal, sys, threading, warnings
+        warnings.simplefilter("ignore")
+        import bunrui
+        from bunrui.errors import StoreError
+
+        clf = bunrui.create(sys.argv[1]).learn(["cheap pills", "lunch at noon"], ["spam", "ham"])
+        begun, go = threading.Event(), threading.Event()
+
+        def work():
+            with clf.learning() as session:
+                session.add(["pills now"], ["spam"])
+                begun.set()
+                go.wait()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        begun.wait()
+        child = os.fork()
+        if not child:
+            signal.alarm(60)  # a child that waits for ever should not stay behind
+            print(clf.predict(["pills", "noon"]).tolist())
+            for change in (lambda: clf.learn(["x"], ["y"]), clf.refresh, clf.history):
+                try:
+                    change()
+                except StoreError as error:
+                    print(str(error).removeprefix(sys.argv[1]))
+            clf.close()
+            sys.stdout.flush()
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        go.set()
+        thread.join()
+        print(clf.counts.n_docs, len(clf.history()), clf.check().is_right)
+    """
+    done = subprocess.run([sys.executable, "-c", program, path], stdout=subprocess.PIPE, text=True, check=True)
+    refused = " was open when this process was forked: open it in a process that is started anew, such as "
+    assert done.stdout.splitlines() == [
+        "['spam', 'ham']",
+        *[f"{refused}multiprocessing's 'spawn' does"] * 3,
+        "0",
+        "3 2 True",
+    ]

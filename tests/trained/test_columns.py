@@ -1,4 +1,4 @@
-"""The model `columns`: the scores of `ColumnsNB`, what columns hold, explanations, and rows that do not fit."""
+"""The models `columns` and `aode` of tables: the scores of `ColumnsNB` and `AODE`, what columns hold, explanations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bunrui
-from bunrui import AnalyzerSpec, ColumnsNB, TextClassifier
+from bunrui import AODE, AnalyzerSpec, ColumnsNB, TextClassifier
 from bunrui.analysis.columns import cells_of
 from bunrui.errors import DataError, LabelError, NotLearnedError, OptionError, TableError, UnlearnError
 from bunrui.trained.cells import shape_of
@@ -51,8 +52,11 @@ def texts(table: list[Row]) -> list[str]:
     return [json.dumps(row, ensure_ascii=False) for row in table]
 
 
-def classifier(kinds: dict[str, str] | None = None, **options: Any) -> TextClassifier:
-    return TextClassifier("columns", analyzer=AnalyzerSpec(name="columns", kinds=kinds or {}), **options)
+def classifier(kinds: dict[str, str] | None = None, model: str = "columns", **options: Any) -> TextClassifier:
+    return TextClassifier(model, analyzer=AnalyzerSpec(name="columns", kinds=kinds or {}), **options)
+
+
+both = pytest.mark.parametrize("model", ["columns", "aode"])
 
 
 def learned(table: list[Row], y: list[str], **options: Any) -> TextClassifier:
@@ -75,7 +79,14 @@ KINDS: list[dict[str, str]] = [
 
 @pytest.mark.parametrize("kinds", KINDS)
 @pytest.mark.parametrize(
-    "options", [{}, {"alpha": 0.5, "prior": "uniform"}, {"prior": {"no": 0.2, "yes": 0.5, "maybe": 0.3}}]
+    "options",
+    [
+        {},
+        {"alpha": 0.5, "prior": "uniform"},
+        {"prior": {"no": 0.2, "yes": 0.5, "maybe": 0.3}},
+        {"smoothing": "mle"},
+        {"smoothing": "map", "alpha": 1.5},
+    ],
 )
 def test_scores_are_those_of_the_estimator(weather, kinds: dict[str, str], options: dict[str, Any]) -> None:
     table, y = weather
@@ -89,6 +100,50 @@ def test_scores_are_those_of_the_estimator(weather, kinds: dict[str, str], optio
     assert clf.to_sklearn().predict(dated(queries)).tolist() == clf.predict(texts(queries)).tolist()
 
 
+def days(when: str | None) -> float:
+    """Since 1970."""
+    return math.nan if when is None else (dt.datetime.fromisoformat(when) - dt.datetime(1970, 1, 1)) / dt.timedelta(1)
+
+
+@pytest.mark.parametrize("kinds", [{}, {"visitors": "categorical", "open": "numeric", "場所": "skip"}])
+@pytest.mark.parametrize("m", [1, 5, 30])
+def test_aode_is_that_of_the_columns(weather, kinds: dict[str, str], m: float) -> None:
+    """Numbers and dates are cut; values that are missing are skipped; all else is categories."""
+    table, y = weather
+    names, queries = list(table[0]), rows(1)[0]
+
+    def array(some: list[Row]) -> Any:
+        changed = {"場所": None} if kinds else {}
+        as_written = {"visitors": lambda n: n if n is None else str(n)} if kinds else {}
+        cells = [row | changed | {"when": days(row["when"])} for row in some]
+        return np.array([[as_written.get(name, lambda n: n)(row[name]) for name in names] for row in cells], object)
+
+    to_cut = ["open", "degrees", "when"] if kinds else ["degrees", "visitors", "when"]
+    estimator = AODE(m=m, discretise=[names.index(name) for name in to_cut]).fit(array(table), y)
+    assert len(estimator.cuts_[names.index("degrees")]) == 2
+    clf = learned(table, y, model="aode", kinds=kinds, m=m)
+    assert np.array_equal(clf.scores(texts(queries)), estimator.predict_joint_log_proba(array(queries)))
+    assert clf.score(texts(queries), rows(1)[1]) > 0.75
+    other = learned(table, y, kinds=kinds).with_model("aode", m=m)
+    assert np.array_equal(other.scores(texts(queries)), clf.scores(texts(queries)))
+    if not kinds:
+        for given in (dated(queries), pd.DataFrame(dated(queries))):
+            assert clf.to_sklearn().predict(given).tolist() == clf.predict(texts(queries)).tolist()
+
+
+def test_aode_reads_no_text(weather) -> None:
+    table, y = weather
+    with pytest.raises(OptionError, match="aode reads categories and numbers, and the column 'note' is text"):
+        learned(table, y, model="aode", kinds={"note": "text"}).predict(texts(table))
+
+
+def test_columns_with_too_many_values_for_pairs(weather, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bunrui.estimators.pairs.MOST_CELLS", 1000)
+    table, y = weather
+    with pytest.raises(DataError, match=r"leave out those with many values \(column 'note' has 5\d\)"):
+        learned(table, y, model="aode").predict(texts(table))
+
+
 def test_the_rule_for_columns(weather) -> None:
     assert learned(*weather).to_sklearn()[-1].columns_ == {
         "note": "text",
@@ -100,17 +155,18 @@ def test_the_rule_for_columns(weather) -> None:
     }
 
 
-def test_what_is_learned_in_steps_is_what_is_learned_at_once(weather, tmp_path: Path) -> None:
+@both
+def test_what_is_learned_in_steps_is_what_is_learned_at_once(weather, tmp_path: Path, model: str) -> None:
     table, y = weather
-    once = learned(table, y)
+    once = learned(table, y, model=model)
     queries = texts(rows(1)[0])
-    steps = learned(table[:20], y[:20])
+    steps = learned(table[:20], y[:20], model=model)
     steps.predict(queries)
-    steps.learn(texts(table[20:50]), y[20:50]).merge(learned(table[50:], y[50:]))
+    steps.learn(texts(table[20:50]), y[20:50]).merge(learned(table[50:], y[50:], model=model))
     assert np.array_equal(steps.scores(queries), once.scores(queries))
     steps.learn(texts(rows(2)[0]), rows(2)[1]).unlearn(texts(rows(2)[0]), rows(2)[1])
     assert np.array_equal(steps.scores(queries), once.scores(queries))
-    with bunrui.create(tmp_path / "t.bunrui", "columns", analyzer="columns") as stored:
+    with bunrui.create(tmp_path / "t.bunrui", model, analyzer="columns") as stored:
         stored.learn(texts(table[:30]), y[:30])
         stored.learn(texts(table[30:]), y[30:])
         assert np.array_equal(stored.scores(queries), once.scores(queries)) and stored.check().is_right
@@ -138,8 +194,9 @@ def test_a_row_with_several_labels_is_one_for_each(weather) -> None:
     assert np.array_equal(clf.scores(texts(table)), estimator.predict_joint_log_proba(dated(table)))
 
 
-def test_one_label_and_no_rows(weather) -> None:
-    clf = classifier()
+@both
+def test_one_label_and_no_rows(weather, model: str) -> None:
+    clf = classifier(model=model)
     with pytest.raises(NotLearnedError):
         clf.predict(["{}"])
     clf.learn(texts(weather[0]), ["x"] * 60)
@@ -153,9 +210,10 @@ def test_one_label_and_no_rows(weather) -> None:
 # --- explanations
 
 
-def test_explanations_add_up(weather) -> None:
+@pytest.mark.parametrize(("model", "m"), [("columns", 1), ("aode", 1), ("aode", 12), ("aode", 1000)])
+def test_explanations_add_up(weather, model: str, m: float) -> None:
     table, y = weather
-    clf = learned(table, y, kinds={"visitors": "skip"})
+    clf = learned(table, y, kinds={"visitors": "skip"}, model=model, m=m)
     for row in rows(3)[0]:
         text = texts([row | {"new": 7}])[0]
         for label, against in ((None, None), ("no", "yes"), ("maybe", None)):
@@ -203,11 +261,12 @@ def test_explanations_of_what_is_not_there(weather) -> None:
         clf.explain(weather[0][0])
 
 
-def test_there_are_no_words(weather) -> None:
+@both
+def test_there_are_no_words(weather, model: str) -> None:
     with pytest.raises(
-        OptionError, match="'columns' has no weights of words: explain shows what the columns of a row add"
+        OptionError, match=f"'{model}' has no weights of words: explain shows what the columns of a row add"
     ):
-        learned(*weather).words("yes")
+        learned(*weather, model=model).words("yes")
 
 
 # --- what columns hold
@@ -372,7 +431,11 @@ def test_only_what_was_learned_is_unlearned() -> None:
         ({"analyzer": str.split}, "the model 'columns' reads tables, not text"),
         ({"min_df": 2}, "min_df should be left out: the model 'columns' reads all columns"),
         ({"max_features": 9}, "max_features should be left out: the model 'columns' reads all columns"),
-        ({"smoothing": "mle"}, "columns has no smoothing 'mle': leave it out"),
+        ({"model": "aode", "min_df": 2}, "min_df should be left out: the model 'aode' reads all columns"),
+        ({"model": "aode", "m": 0}, "m should be a number of rows, above 0, not 0"),
+        ({"m": 2}, "m is for aode, and columns has none: leave it out, or set it to 1"),
+        ({"model": "multinomial", "m": 2}, "m is for aode, and multinomial has none"),
+        ({"smoothing": "mle", "alpha": 1.0}, "smoothing='mle' takes no alpha"),
         ({"unseen": "smooth"}, "columns knows nothing of words that it never saw"),
         ({"alpha": {"a": 1.0}}, "alpha of columns should be a number"),
         ({"alpha": -1.0}, "alpha"),

@@ -245,6 +245,25 @@ def test_documents_may_be_tokens_or_counts_and_have_several_labels(model):
     assert clf.classes_.tolist() == ["x", "y"]
 
 
+def test_aode_explains_words_that_all_documents_have():
+    clf = TextClassifier("aode", analyzer="words")
+    clf.learn(["the cat", "the dog", "the bird", "the cat"], ["x", "y", "x", "x"])
+    found = clf.explain("the cat")
+    assert found.bias + sum(c.value for c in found.contributions) == pytest.approx(found.difference, abs=1e-9)
+    assert {word.text for word in clf.words("x")} == {"the", "cat", "dog", "bird"}
+
+
+def test_m_of_aode_on_text():
+    texts, labels = ["a b", "a c", "b c", "c d"] * 3, ["x", "y", "x", "y"] * 3
+    vectorizer = TextVectorizer(analyzer="words")
+    X = vectorizer.fit_transform(texts)
+    for m in (1, 7, 30):
+        found = TextClassifier("aode", analyzer="words", m=m).learn(texts, labels).scores(["a d"])
+        np.testing.assert_allclose(
+            found, AODE(m=m).fit(X, labels).predict_joint_log_proba(vectorizer.transform(["a d"])), rtol=1e-12
+        )
+
+
 def test_what_was_not_kept_cannot_be_trained():
     clf = TextClassifier().learn(["a", "b"], ["x", "y"])
     with pytest.raises(NotLearnedError, match=r"TextClassifier\('nbsvm'\)"):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -121,8 +121,9 @@ class KernelAnalyzer(Plain):
 
     def refold(self, texts: Sequence[str]) -> tuple[Documents, Recipe]:
         rewritten = [self._rewriter.apply(text) for text in texts] if self._rewriter else texts
-        fold = normal.lower if self.spec.name == "words" else normal.nfkc_casefold
-        return inputs.of_bytes([fold(text).encode() for text in rewritten]), self._folded_recipe
+        form: Literal["lower", "nfkc"] = "lower" if self.spec.name == "words" else "nfkc"
+        encoded = [b"".join([piece.encode() for piece in normal.folded(text, form)]) for text in rewritten]
+        return inputs.of_bytes(encoded), self._folded_recipe
 
     def features(self, text: str) -> list[Token]:
         if self._rewriter is None:

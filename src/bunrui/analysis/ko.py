@@ -13,12 +13,12 @@ letters they are kept when `pos` is None, and normalised: ＡＢＣ is abc.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bunrui.analysis.dictionary import DictionaryAnalyzer, Morpheme, load
+from bunrui.kernel.mutex import Mutex
 
 __all__ = ["Korean"]
 
@@ -48,7 +48,7 @@ class Korean(DictionaryAnalyzer):
             yield found.lemma if self.base_forms else found.form, found.tag, start, end
 
 
-_lock = threading.Lock()
+_lock = Mutex()
 _shared: list[Any] = []
 
 

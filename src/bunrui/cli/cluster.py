@@ -69,18 +69,20 @@ class Engine:
 
 
 class _Progress:
-    """What a bar and the messages about bad rows and encodings want to know of a reader."""
+    """What a bar and the messages about bad rows, encodings and headers want to know of a reader."""
 
     def __init__(self, bytes_total: int | None) -> None:
         self.bytes_total = bytes_total
         self.bytes_read = self.n_skipped = 0
         self.skipped: list[str] = []
+        self.doubtful_headers: list[str] = []
         self.encodings: Counter[str] = Counter()
 
     def add(self, done: Done) -> None:
         self.bytes_read += done.n_bytes
         self.n_skipped += done.n_skipped
         self.skipped += done.skipped
+        self.doubtful_headers += done.doubtful_headers
         self.encodings.update(done.encodings)
 
 

@@ -47,6 +47,7 @@ COMMANDS = {
     "log": _Home("log", "Look after"),
     "check": _Home("log", "Look after"),
     "compact": _Home("manage", "Look after"),
+    "copy": _Home("manage", "Look after"),
     "slim": _Home("manage", "Look after"),
     "export": _Home("manage", "Look after"),
     "demo": _Home("demo", "Look around"),

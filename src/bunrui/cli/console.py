@@ -108,8 +108,16 @@ def counted(n: int, noun: str) -> str:
 
 
 def say_reading(reader: Reader) -> None:
-    """How many rows were left out, and why the first of them; how many files were found to have other encodings."""
+    """How many rows were left out, and why the first of them; how many files were found to have other encodings.
+
+    And which files have a first line that looks like a row: it was not read as one.
+    """
     _say_encodings(reader.encodings)
+    for name in reader.doubtful_headers[:3]:
+        say(
+            f"warning: the first line of {name} was taken for the names of its columns, but looks like a row: if it is "
+            "one, put a line with the names above it"
+        )
     if reader.n_skipped:
         from bunrui.cli.wording import in_options
 

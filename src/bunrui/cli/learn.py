@@ -89,6 +89,8 @@ def learn(
     column has a likelihood of its own. Numbers are normal (gaussian) or cut
     into bins (binned); strings are categories where they repeat, else text;
     2026-01-31 is a date. A column with numbers and strings has strings.
+    With --model aode columns may depend on each other: numbers and dates
+    are cut where labels change, and strings are categories.
 
     [bold]Examples[/]
 

@@ -61,7 +61,7 @@ _LABEL_CHANGES = {
 
 def _settings_again(classifier: StoredClassifier) -> str:
     """The settings that the last undo has brought back."""
-    undone = max((entry for entry in classifier.history() if entry.undone), key=lambda entry: entry.undone or "")
+    undone = max(classifier.history(), key=lambda entry: entry.undone or "")
     names = [name for name in undone.note if name in classifier.get_params()]
     return ", ".join(f"{name.replace('_', '-')} {written(name, getattr(classifier, name))}" for name in names)
 

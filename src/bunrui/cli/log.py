@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bunrui.cli.console import plain, say, show, stdout_console, to_json
-from bunrui.cli.options import Classifier, written
+from bunrui.cli.options import Classifier, UsageError, written
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,6 +32,17 @@ _MOST_NAMES = 8  # of a list in a note
 def log(
     file: Classifier,
     documents: Annotated[bool, typer.Option("--documents", help="All documents, not the changes.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, show_default=False, help="Only the last N changes.")
+    ] = None,
+    before: Annotated[
+        int | None,
+        typer.Option("--before", metavar="NUMBER", min=1, show_default=False, help="Only changes before this number."),
+    ] = None,
+    after: Annotated[
+        int | None,
+        typer.Option("--after", metavar="NUMBER", min=0, show_default=False, help="Only changes after this number."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Show everything that was done to a classifier, or the documents that it has learned.
@@ -40,26 +51,35 @@ def log(
     labels, id, source and the beginning of the text. Few of them are a table
     on a terminal; into a pipe they are lines with tabs.
 
+    Of many changes, --limit shows the last ones; to see those before them,
+    give the number of the first one that you see as --before.
+
     The changes are in every FILE. --documents needs one that keeps texts or
     digests; with digests there are no texts to show.
 
     [bold]Examples[/]
 
       bunrui log mail.bunrui
+      bunrui log mail.bunrui --limit 20
       bunrui log mail.bunrui --documents | grep customer-17.csv
       bunrui log mail.bunrui --documents --json | jq -r .id
     """
     from bunrui import stored
 
+    is_page = (limit, before, after) != (None, None, None)
+    if documents and is_page:
+        raise UsageError("--limit, --before and --after choose changes: leave --documents out.")
     with closing(stored.open(file, read_only=True)) as classifier:
         if documents:
             # Closed before the file, should nobody read to the end.
             with closing(classifier.documents()) as found:  # type: ignore[type-var]
                 n = _list(found, json, _document_line, _document_table)
         else:
-            n = _list(iter(classifier.history()), json, _change_line, _change_table)
+            changes = classifier.history(before=before, after=after, limit=limit)
+            n = _list(iter(changes), json, _change_line, _change_table)
     if not n and not json:
-        say(f"{file} has learned no documents" if documents else f"nothing was done to {file} yet")
+        nothing = "there are no such changes" if is_page else f"nothing was done to {file} yet"
+        say(f"{file} has learned no documents" if documents else nothing)
 
 
 def _list(

@@ -6,6 +6,7 @@ None, or an empty list, is an option that was not given.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -249,6 +250,24 @@ def _max_features(given: str | None) -> str | None:
     return given
 
 
+def _prior(given: str | None) -> str | None:
+    name, colon, number = (given or "empirical").partition(":")
+    if name not in ("empirical", "uniform", "smoothed") or (
+        colon and not (name == "smoothed" and _is_positive(number))
+    ):
+        raise typer.BadParameter(
+            f"choose one of empirical, uniform, smoothed, or smoothed: and a number above 0, not {given!r}."
+        )
+    return given
+
+
+def _is_positive(text: str) -> bool:
+    try:
+        return 0 < float(text) < math.inf
+    except ValueError:
+        return False
+
+
 def _modelling(*names: str, help: str, **settings: Any) -> Any:
     return typer.Option(*names, help=help, rich_help_panel="Model", show_default=False, **settings)
 
@@ -263,7 +282,7 @@ class Model:
             "--model",
             metavar="NAME",
             help="binary-complement (the default), complement, wcnb, multinomial, binary, mixed or bernoulli; "
-            "twcnb, nbsvm, arow and aode are trained from the texts that FILE keeps; columns is for tables.",
+            "twcnb, nbsvm, arow and aode are trained from the texts that FILE keeps; columns and aode are for tables.",
         ),
     ] = None
     smoothing: Annotated[
@@ -277,8 +296,14 @@ class Model:
         ),
     ] = None
     prior: Annotated[
-        Literal["empirical", "uniform", "smoothed"] | None,
-        _modelling("--prior", metavar="NAME", help="Of the classes: empirical (the default), uniform or smoothed."),
+        str | None,
+        _modelling(
+            "--prior",
+            metavar="NAME",
+            callback=_prior,
+            help="Of the classes: empirical (the default), uniform, smoothed, or smoothed:λ, which is "
+            "(n + λ) / (N + λK).",
+        ),
     ] = None
     unseen: Annotated[
         Literal["ignore", "smooth"] | None,
@@ -312,18 +337,27 @@ class Model:
             help="Score a class against all that is not of it, for multinomial, binary, mixed and bernoulli.",
         ),
     ] = None
+    m: Annotated[
+        float | None,
+        _modelling("--m", metavar="NUMBER", help="For aode: a value that so many documents have can be a parent (1)."),
+    ] = None
 
     def given(self) -> dict[str, Any]:
         """What was given, as options of `TextClassifier`.
 
         >>> Model(model="complement", alpha="0.5", max_features="chi2:99").given()
         {'model': 'complement', 'alpha': 0.5, 'max_features': ('chi2', 99)}
+        >>> Model(prior="smoothed:0.5").given()
+        {'prior': ('smoothed', 0.5)}
         >>> Model(alpha="default").given()
         {'alpha': None}
         """
         options = {name: value for name, value in vars(self).items() if value is not None}
         if "alpha" in options:
             options["alpha"] = None if self.alpha == "default" else float(self.alpha or 0)
+        if self.prior is not None and ":" in self.prior:
+            name, number = self.prior.split(":")
+            options["prior"] = name, float(number)
         if self.max_features is not None:
             number = self.max_features.removeprefix("chi2:")
             if number == "all":

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -94,18 +94,16 @@ def finished(path: str) -> Iterator[str]:
     """The name of a file beside the path, which gets that name when the block has written all of it."""
     if os.path.isdir(path):
         raise IsADirectoryError(21, "is a folder: name a file in it", path)
-    folder, name = os.path.split(path)
-    unfinished = os.path.join(folder, f".{name}.{os.getpid()}.unfinished")
-    try:
-        yield unfinished
-        os.replace(unfinished, path)
-    except FileNotFoundError as error:
-        if error.filename != unfinished:
-            raise
-        raise FileNotFoundError(error.errno, "cannot be written: there is no such folder", path) from None
-    finally:
-        with suppress(FileNotFoundError):
-            os.remove(unfinished)
+    from bunrui.store import unfinished
+
+    with unfinished(path) as temporary:
+        try:
+            yield temporary
+            os.replace(temporary, path)
+        except FileNotFoundError as error:
+            if error.filename != temporary:
+                raise
+            raise FileNotFoundError(error.errno, "cannot be written: there is no such folder", path) from None
 
 
 @contextmanager

@@ -90,8 +90,8 @@ def serve(
     learn is in FILE. It listens to this machine alone; --host 0.0.0.0 lets
     others in, without encryption: put a proxy before it. /openapi.json
     describes the requests; the log on stderr never holds a document.
-    Ctrl-C stops it when all requests and trainings that it has begun are
-    done; evaluations and other jobs that only read are cancelled.
+    Ctrl-C stops it within ten seconds: requests and trainings that it has
+    begun have that long to end; jobs that only read are cancelled.
 
     [bold]Examples[/]
 

@@ -32,7 +32,7 @@ _TOKEN = re.compile(
     rf"(?<![\w=])(?:{_STRING})"  # a value of the user, which stays as it is
     rf"|(?<!\w)as \{{(?P<label>{_STRING}): (?:{_STRING})\}}"  # one label for a source
     rf"|(?<![\w.-])(?P<argument>{_ARGUMENTS})=(?:(?P<value>{_STRING})|(?=$|[\s,;:.]))"
-    r"|(?<![\w-])(?P<name>alpha|min_df|max_features)(?= should be | of smoothing=)"
+    r"|(?<![\w-])(?P<name>alpha|min_df|max_features|m)(?= should be | of smoothing=)"
 )
 
 

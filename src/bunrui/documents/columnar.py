@@ -18,9 +18,14 @@ from bunrui.documents.streams import Stream
 from bunrui.documents.tables import cell_column, joined, row_text, take_columns
 from bunrui.errors import DataError, EncodingError
 
-__all__ = ["check_columns", "read_arrow", "read_batches", "read_parquet"]
+__all__ = ["ERRORS", "check_columns", "read_arrow", "read_batches", "read_parquet"]
 
-_ERRORS = (pa.ArrowException, OSError)
+_BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+_MOST_ROWS = 1 << 20
+_FEWER = 64  # how many times as many rows are a batch without the other columns: the first rows may be short
+_ROW_BYTES = 16  # of a row, whatever it holds: millions of nulls have no bytes of their own
+ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What pyarrow raises about files; the last one where the name of a column is no text."""
 
 
 def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -30,22 +35,24 @@ def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
         file = pq.ParquetFile(stream.seekable(), pre_buffer=isinstance(stream.source, FarSource))
         check_columns(file.schema_arrow.names, reading)
         n_rows = file.metadata.num_rows
-        batches = file.iter_batches(_n_rows(file.metadata, reading), columns=reading.columns, use_threads=False)
+        batches = file.iter_batches(_n_rows(file, reading), columns=reading.columns, use_threads=False)
         yield from read_batches(batches, reading, n_rows)
-    except _ERRORS as error:
+    except ERRORS as error:
         raise DataError(f"{reading.source.name} cannot be read as Parquet: {error}") from error
 
 
-def _n_rows(metadata: Any, reading: Reading) -> int:
-    """How many rows are about a batch."""
-    n_bytes = 0
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for column in range(row_group.num_columns):
-            chunk = row_group.column(column)
-            if chunk.path_in_schema.split(".")[0] in reading.columns:
-                n_bytes += chunk.total_uncompressed_size
-    return int(max(1, min(1 << 20, reading.options.batch_bytes * metadata.num_rows // max(1, n_bytes))))
+def _n_rows(file: Any, reading: Reading) -> int:
+    """How many rows are about a batch.
+
+    The sizes of single columns would tell, but pyarrow ends the process where they are damaged.
+    """
+    metadata, size = file.metadata, reading.options.batch_bytes
+    n_bytes = sum(metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups))
+    n_rows = max(1, min(_MOST_ROWS, size * metadata.num_rows // max(1, n_bytes)))
+    if not set(file.schema_arrow.names) <= set(reading.columns):  # what is not wanted may be most of it
+        first = next(file.iter_batches(n_rows, columns=reading.columns, use_threads=False), None)
+        n_rows *= 1 if first is None else max(1, min(_FEWER, size // max(1, first.nbytes)))
+    return int(min(_MOST_ROWS, n_rows))
 
 
 def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -61,7 +68,7 @@ def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
             batches = iter(file)
         check_columns(names, reading)
         yield from read_batches((batch.select(reading.columns) for batch in batches), reading, None)
-    except _ERRORS as error:
+    except ERRORS as error:
         raise DataError(f"{reading.source.name} cannot be read as Arrow IPC: {error}") from error
 
 
@@ -82,18 +89,20 @@ def check_columns(names: list[str], reading: Reading) -> None:
         take_columns(reading, names)
     if lacks := reading.lacks(names):
         raise DataError(f"{reading.source.name}: {lacks}")
-    for column in reading.columns:
-        if names.count(column) > 1:
-            raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
+    reading.check_once(names)
 
 
 def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -> Iterator[pa.RecordBatch]:
     """The documents of batches that have the wanted columns, and may have more; `n_rows` in all, if that is known."""
     reading.unit = "row"
-    options, done = reading.options, 0
+    options, texts, done = reading.options, frozenset(reading.options.text), 0
     for batch in batches:
-        columns = {name: _normal(batch.column(name), name, reading) for name in reading.columns}
-        whole = pa.record_batch(columns)
+        for at in range(batch.num_columns):
+            _check_places(batch, at, reading)
+        reading.progress.unpacked(batch.nbytes + _ROW_BYTES * batch.num_rows)
+        whole = pa.record_batch(
+            {name: _normal(batch.column(name), name, reading, is_text=name in texts) for name in reading.columns}
+        )
         for part in _parts(whole, options.batch_bytes):
             narrow = {name: _narrow(part.column(name)) for name in part.schema.names}
             out = _quick(narrow, reading, done)
@@ -104,6 +113,39 @@ def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -
                 reading.progress.bytes_read = reading.bytes_before + reading.source.size * done // n_rows
             if out is not None and out.num_rows:
                 yield out
+
+
+def _check_places(batch: pa.RecordBatch, at: int, reading: Reading) -> None:
+    """Refuse a column whose offsets or indices point out of it, before anything follows them.
+
+    Whether strings are UTF-8 is not looked at: that is asked of each row later.
+    """
+    try:
+        column = batch.column(at)
+        column.view(_as_bytes(column.type)).validate(full=True)
+    except KeyError as error:
+        field = batch.schema.field(at)
+        raise DataError(f"{reading.source.name}: the column {field.name!r} holds {field.type}: leave it out") from error
+    except ValueError as error:
+        raise DataError(f"{reading.source.name} is damaged: {error}: get or write it again") from error
+
+
+def _as_bytes(kind: pa.DataType) -> pa.DataType:
+    """The same type with bytes in place of strings."""
+    match kind:
+        case pa.DictionaryType():
+            return pa.dictionary(kind.index_type, _as_bytes(kind.value_type), kind.ordered)
+        case pa.MapType():
+            return pa.map_(_as_bytes(kind.key_type), _as_bytes(kind.item_type))
+        case pa.ListType():
+            return pa.list_(_as_bytes(kind.value_type))
+        case pa.LargeListType():
+            return pa.large_list(_as_bytes(kind.value_type))
+        case pa.FixedSizeListType():
+            return pa.list_(_as_bytes(kind.value_type), kind.list_size)
+        case pa.StructType():
+            return pa.struct([(field.name, _as_bytes(field.type)) for field in kind])
+    return _BYTES.get(kind, kind)
 
 
 def _parts(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
@@ -172,16 +214,15 @@ def _value(scalar: Any) -> Any:
 # --- types
 
 
-def _normal(array: pa.Array, name: str, reading: Reading) -> pa.Array:
+def _normal(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -> pa.Array:
     """A column as large strings, lists of strings or maps from string to int64."""
-    is_text = name in reading.options.text
     if is_text and reading.options.columns:
         return cell_column(array, name, reading.source.name)
     kind = array.type
     try:
         if pa.types.is_dictionary(kind):
             # Not dictionary_decode: it knows no string_view.
-            return _normal(array.dictionary.cast(pa.large_string()).take(array.indices), name, reading)
+            return _normal(array.dictionary.cast(pa.large_string()).take(array.indices), name, reading, is_text=is_text)
         if _is_string(kind) or pa.types.is_null(kind):
             return array.cast(pa.large_string())
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,8 @@ Integers = npt.NDArray[np.int64]
 
 _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')
 _PART = 1 << 20
+_LONGEST_NAME = 200  # bytes of the name of a column
+_COMPARED = 100
 _UNCLOSED = 'a field begins with a quote that is never closed: close it, or write quotes inside text twice ("")'
 _GOES_ON = 'a field goes on after its closing quote: write quotes inside it twice ("")'
 
@@ -86,26 +89,46 @@ def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> t
     if first.problem:
         line = block.line + block.data.count(b"\n", 0, first.start)
         raise DataError(f"{reading.where(line)}: {first.problem}")
-    names = [name.decode("utf-8", "replace") for name in first.fields]
+    names, end = [name.decode("utf-8", "replace") for name in first.fields], first.end
+    is_row = False
+    if not reading.options.header:
+        names, end = [str(number) for number in range(1, len(names) + 1)], first.start
+    elif is_row := _is_row(first.fields, records(block.data[end:], delimiter, quotes)):
+        reading.progress.doubtful_headers.append(reading.source.name)
     if reading.options.columns:
         names = [name.strip() for name in names]
         take_columns(reading, names)
     if lacks := reading.lacks(names):
-        raise DataError(f"{reading.source.name}: {lacks}{_hint(names, delimiter)}")
-    for column in reading.columns:
-        if names.count(column) > 1:
-            raise DataError(f"{reading.source.name} has {names.count(column)} columns {column!r}: keep one")
-    line = block.line + block.data.count(b"\n", 0, first.end)
-    return _Table(reading, names, delimiter, quotes), Block(block.data[first.end :], line, block.valid)
+        raise DataError(f"{reading.source.name}: {lacks}{_hint(names, delimiter, is_row)}")
+    reading.check_once(names)
+    line = block.line + block.data.count(b"\n", 0, end)
+    return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
 
 
-def _hint(names: list[str], delimiter: bytes) -> str:
+def _is_row(names: list[bytes], below: Iterator[Record]) -> bool:
+    """Whether what should be names looks like a row: a text, or a value that comes again below, such as a label.
+
+    >>> _is_row([b"lunch?", b"ham"], records(b"win money,spam\\nnoon?,ham\\n", b","))
+    True
+    >>> _is_row([b"text", b"label"], records(b"lunch?,ham\\n", b","))
+    False
+    """
+    if any(len(name) > _LONGEST_NAME or b"\n" in name for name in names):
+        return True
+    rows = (record.fields for record in islice(below, _COMPARED))
+    # Files that were put together have the whole header again.
+    return any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows)
+
+
+def _hint(names: list[str], delimiter: bytes, is_row: bool) -> str:
     if len(names) == 1 and "\t" in names[0]:
         return ". The header has tabs: is it format='tsv'?"
     if len(names) == 1 and delimiter != b"," and "," in names[0]:
         return ". The header has commas: is it format='csv'?"
     if len(names) == 1 and ";" in names[0]:
         return ". The header has semicolons: write the file with commas"
+    if is_row:
+        return ". The first line looks like a row: put a line with the names of the columns above it"
     return ""
 
 
@@ -118,7 +141,9 @@ class _Table:
             delimiter=delimiter.decode(), quote_char='"' if quotes else False, newlines_in_values=quotes
         )
         self._keys = [str(at) for at in range(len(names))]  # Arrow wants names that differ
-        wanted = [self._keys[names.index(name)] for name in reading.columns]
+        places = {name: at for at, name in enumerate(names)}
+        self._at = {name: places[name] for name in reading.columns}
+        wanted = [self._keys[at] for at in self._at.values()]
         self._convert = pa.csv.ConvertOptions(
             check_utf8=False, column_types=dict.fromkeys(wanted, STRING), include_columns=wanted
         )
@@ -158,7 +183,6 @@ class _Table:
     def slow(self, block: Block) -> pa.RecordBatch | None:
         """A block record by record."""
         reading, options = self._reading, self._reading.options
-        at = {name: self._names.index(name) for name in reading.columns}
         rows, line, seen = Rows(reading), block.line, 0
         for record in records(block.data, self._delimiter, self._quotes):
             line += block.data.count(b"\n", seen, record.start)
@@ -171,7 +195,7 @@ class _Table:
                 reading.bad(self._miscounted(len(record.fields)), line)
             else:
                 try:
-                    values = {name: record.fields[index].decode() for name, index in at.items()}
+                    values = {name: record.fields[index].decode() for name, index in self._at.items()}
                 except UnicodeDecodeError as error:
                     reading.fail(undecodable(reading, line, error.object, error.start))
                     continue

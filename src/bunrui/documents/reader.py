@@ -43,6 +43,7 @@ def read(
     exclude: str | Iterable[str] | None = None,
     separator: str | None = None,
     columns: bool = False,
+    header: bool = True,
 ) -> Reader:
     """Read documents from files, folders and streams.
 
@@ -78,6 +79,9 @@ def read(
     columns : bool
         Read tables: the text of a document is the JSON object of all columns of a row but the label and the id.  Cells
         of CSV and TSV are numbers, strings, or null (nothing, `?`, `NA`, `N/A`, `null`, `None`, `NaN`).
+    header : bool
+        Whether CSV and TSV begin with a line of the names of the columns.  Without, they are called `"1"`, `"2"` and so
+        on.  `Reader.doubtful_headers` has the files where that line looks like a row.
 
     Returns
     -------
@@ -103,6 +107,9 @@ def read(
     [['one', 'two']]
     >>> [batch["text"].to_pylist() for batch in read(io.BytesIO(b"age,job,label\\n39,?,a\\n"), columns=True)]
     [['{"age":39,"job":null}']]
+    >>> rows = io.BytesIO(b"win money,spam\\nlunch?,ham\\n")
+    >>> [batch["text"].to_pylist() for batch in read(rows, format="csv", text="1", label="2", header=False)]
+    [['win money', 'lunch?']]
     """
     names = _names(text)
     if columns and names != ("text",):
@@ -114,7 +121,8 @@ def read(
     if batch_bytes < 1:
         raise OptionError(f"batch_bytes is {batch_bytes}: give at least 1")
     try:
-        "a".encode("utf-8" if encoding == AUTO else encoding)
+        # Not of text: idna and punycode, which are for names of hosts, know no bytes that cannot be decoded.
+        b"a\xff".decode("utf-8" if encoding == AUTO else encoding, "replace")
     except (LookupError, ValueError) as error:
         known = "utf-8, cp932, euc-jp, gb18030, big5, cp949, cp1252 or auto"
         raise OptionError(f"there is no text encoding {encoding!r}: try {known}") from error
@@ -135,6 +143,7 @@ def read(
         _names(exclude or ()),
         separator,
         columns,
+        header,
     )
     return Reader(found, options)
 
@@ -216,6 +225,11 @@ class Reader:
     def skipped(self) -> list[str]:
         """What was wrong with the first 20 of them."""
         return list(self._progress.skipped)
+
+    @property
+    def doubtful_headers(self) -> list[str]:
+        """Files whose first line was taken for the names of the columns so far in this pass, but looks like a row."""
+        return list(self._progress.doubtful_headers)
 
     @property
     def encodings(self) -> dict[str, int]:

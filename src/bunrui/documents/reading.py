@@ -34,6 +34,7 @@ class Options:
     exclude: tuple[str, ...] = ()
     separator: str | None = None
     columns: bool = False  # then `text` is empty, until the columns of a table are known
+    header: bool = True  # whether CSV and TSV begin with the names of the columns
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,10 @@ class Progress:
     skipped: list[str] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
     encodings: Counter[str] = field(default_factory=Counter)  # files that were found not to be UTF-8
+    doubtful_headers: list[str] = field(default_factory=list)  # files whose names of columns look like a row
+
+    def unpacked(self, n_bytes: int) -> None:
+        """Columns of Parquet or Arrow have so many more bytes in memory; whoever keeps the progress may refuse them."""
 
 
 @dataclass
@@ -136,13 +141,21 @@ class Reading:
 
     def lacks(self, there: list[str]) -> str:
         """What to say of all columns that are not there; nothing if none is missing."""
-        missing = [name for name in self.columns if name not in there]
+        known = set(there)
+        missing = [name for name in self.columns if name not in known]
         if not missing:
             return ""
         say = f"there is {' and '.join(f'no column {name!r}' for name in missing)}"
         only = f", only {listing(there)}" if there else ""
         options = dict.fromkeys(f"{self._option(name)}=" for name in missing)
         return f"{say}{only}: choose {'others' if missing[1:] else 'another'} with {' and '.join(options)}"
+
+    def check_once(self, there: list[str]) -> None:
+        """Refuse a file that has a column twice that is wanted."""
+        times = Counter(there)
+        for column in self.columns:
+            if times[column] > 1:
+                raise DataError(f"{self.source.name} has {times[column]} columns {column!r}: keep one")
 
     def _option(self, column: str) -> str:
         return "text" if column in self.options.text else "label" if column == self.options.label else "id"

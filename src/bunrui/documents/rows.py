@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bunrui.documents.labelsets import LONGEST_LABEL, unfit
 from bunrui.documents.reading import Reading, RowError
 
 __all__ = ["COUNTS", "LABELS", "STRING", "TOKENS", "Object", "Rows", "Written", "assemble", "shown", "tidy"]
@@ -76,7 +77,7 @@ class Rows:
                 kind, text = _text(parts, reading.options.text)
             if reading.kind and kind != reading.kind:
                 raise RowError(f"the text is {_SAID[kind]}, and {_SAID[reading.kind]} before: keep to one in a file")
-            label = _label(label) if reading.wants_label or label is not None else None
+            label = _label(label, _longest(reading)) if reading.wants_label or label is not None else None
             id = _id(id) if reading.options.id or id is not None else None
         except RowError as bad:
             reading.bad(str(bad), line, source)
@@ -152,7 +153,7 @@ def tidy(reading: Reading, texts: list[pa.Array], label: pa.Array, id: pa.Array,
         return None
     if kind != "string" and len(texts) > 1:
         return None
-    if reading.wants_label and not _are_labels(label):
+    if reading.wants_label and not _are_labels(label, _longest(reading)):
         return None
     if id is not None and (id.null_count or pc.any(pc.equal(id, "")).as_py()):
         return None
@@ -161,14 +162,22 @@ def tidy(reading: Reading, texts: list[pa.Array], label: pa.Array, id: pa.Array,
     return assemble(reading, text, label, id, lines)
 
 
-def _are_labels(label: pa.Array) -> bool:
+def _longest(reading: Reading) -> int | None:
+    """Characters of a label; any number where it will be cut at a separator."""
+    return None if reading.options.separator else LONGEST_LABEL
+
+
+def _are_labels(label: pa.Array, longest: int | None) -> bool:
     if label.null_count:
         return False
     if label.type == LABELS:
         if len(label) and not pc.min(pc.list_value_length(label)).as_py():
             return False
         label = label.flatten()
-    wrong = pc.or_(pc.equal(label, ""), pc.match_substring(label, "\0"))
+    blank = pc.or_(pc.equal(label, ""), pc.utf8_is_space(label))
+    wrong = pc.or_(blank, pc.match_substring(label, "\0"))
+    if longest is not None:
+        wrong = pc.or_(wrong, pc.greater(pc.utf8_length(label), longest))
     return not label.null_count and not pc.any(wrong).as_py()
 
 
@@ -213,22 +222,22 @@ def _counts(text: dict[str, Any], name: str) -> dict[str, int]:
     return text
 
 
-def _label(label: Any) -> str | list[str]:
+def _label(label: Any, longest: int | None) -> str | list[str]:
     if isinstance(label, list):
         if not label:
             raise RowError("the list of labels is empty: give at least one, or leave the row out")
-        return [_one_label(name) for name in label]
-    return _one_label(label)
+        return [_one_label(name, longest) for name in label]
+    return _one_label(label, longest)
 
 
-def _one_label(label: Any) -> str:
+def _one_label(label: Any, longest: int | None) -> str:
     if label is None:
         raise RowError("the label is missing (null): give one, or leave the row out")
     name = _scalar(label)
     if name is None:
         raise RowError(f"the label is {_said(label)}: give a string, a number, or a list of them")
-    if not name:
-        raise RowError("the label is empty: give it a name, or leave the row out")
+    if why := unfit(name, longest):
+        raise RowError(f"the label {why}, or leave the row out")
     if "\0" in name:
         raise RowError(f"the label {_short(name)} has a NUL: give it another name")
     return _whole(name, "the label")

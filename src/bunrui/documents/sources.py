@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import glob
 import os
 import re
@@ -11,6 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from bunrui.documents.addresses import FarSource, find_files, is_address
+from bunrui.documents.delimited import records
 from bunrui.documents.encodings import AUTO, detected
 from bunrui.documents.mailboxes import is_maildir
 from bunrui.documents.reading import Reading, Source
@@ -180,7 +180,8 @@ def guess(head: bytes, reading: Reading) -> str:
     header = text.split("\n", 1)[0].rstrip("\r")[:10_000]
     if reading.options.columns:
         return "tsv" if header.count("\t") > header.count(",") else "csv"
-    for name, delimiter in (("csv", ","), ("tsv", "\t")):
-        if set(reading.columns) <= set(next(csv.reader([header], delimiter=delimiter), [])):
+    wanted, row = {name.encode() for name in reading.columns}, header.encode(errors="replace") + b"\n"
+    for name, delimiter in (("csv", b","), ("tsv", b"\t")):
+        if wanted <= set(next(records(row, delimiter)).fields):
             return name
     return "lines"

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from bunrui.counts import Label, check_types
+from bunrui.documents.labelsets import unfit
 from bunrui.errors import DataError, LabelError
 
-__all__ = ["LabelSets", "label_sets"]
+__all__ = ["LabelSets", "check_new", "label_sets"]
 
 Integers = npt.NDArray[np.int64]
 
+_KINDS = (
+    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    *(pa.types.is_integer, pa.types.is_boolean),
+)
 _UNFIT = re.compile("[\0\ud800-\udfff]").search
 
 
 class LabelSets(NamedTuple):
     """Which labels each document has: group g has labels[indices[k]] for members[g] <= k < members[g + 1]."""
 
-    labels: list[str]
+    labels: list[Label]
     groups: Integers  # (n_docs,)
     members: Integers  # (n_groups + 1,)
     indices: Integers
@@ -45,8 +51,10 @@ class LabelSets(NamedTuple):
         return self._replace(groups=self.groups[rows])
 
 
-def label_sets(labels: Any, n_docs: int, known: Mapping[str, int]) -> LabelSets:
-    """Labels of documents: strings, or collections of strings.
+def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSets:
+    """Labels of documents: strings, integers or booleans, all of one type, or collections of them.
+
+    They come back as Python's own, whatever they were: `np.int64(3)` is 3.
 
     Labels that are known come first, in the order of their ids, so that counts join without sorting.
     """
@@ -56,10 +64,14 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[str, int]) -> LabelSets:
         hasattr(labels, name) for name in ("__iter__", "__arrow_c_array__")
     ):
         raise LabelError(f"labels should be a list with one for each text, not {type(labels).__name__}")
+    if isinstance(labels, np.ndarray) and labels.ndim > 1 and labels.dtype.kind in "biuf":
+        # A matrix of 0 and 1 says which labels a document has: read as sets, they would all be 0 and 1.
+        raise LabelError(f"labels have the shape {labels.shape}: give one for each text, or a list of its labels")
     values, codes, sets = _encode(labels)
+    check_types(values, known)
     for value in values:
         # NumPy's strings drop NUL at the end, and nothing encodes a lone surrogate: another label would come back.
-        if _UNFIT(value):
+        if isinstance(value, str) and _UNFIT(value):
             raise LabelError(f"a label is {value!r}, with a NUL or a lone surrogate: give it another name")
     if len(codes) != n_docs:
         raise DataError(f"there are {n_docs} texts and {len(codes)} labels: give one label for each text")
@@ -75,15 +87,29 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[str, int]) -> LabelSets:
     return LabelSets(names, codes, members, indices)
 
 
-def _encode(labels: Any) -> tuple[list[str], Integers, list[list[int]] | None]:
+def check_new(labels: Iterable[Label], known: Callable[[], Collection[Label]] = tuple) -> None:
+    """Refuse names that no label should get; those that a file has from before, which are `known`, may stay.
+
+    >>> check_new(["spam", " "])
+    Traceback (most recent call last):
+    ...
+    bunrui.errors.LabelError: a label is blank: give it a name
+    """
+    for label in labels:
+        why = unfit(label) if isinstance(label, str) else None
+        if why and label not in known():
+            raise LabelError(f"a label {why}")
+
+
+def _encode(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | None]:
     """Distinct labels, the code of each document, and what a code stands for where documents have several labels."""
     if isinstance(labels, Sequence) and len(labels) <= 32:
         return _encode_few(labels)
     try:
         array = labels if isinstance(labels, (pa.Array, pa.ChunkedArray)) else pa.array(labels)
-    except (pa.ArrowException, UnicodeEncodeError):
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError):
         return _encode_few(labels)
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
+    if any(is_it(array.type) for is_it in _KINDS):
         array = array.dictionary_encode()
     if not pa.types.is_dictionary(array.type):
         return _encode_few(array.to_pylist())
@@ -104,19 +130,28 @@ def _encode(labels: Any) -> tuple[list[str], Integers, list[list[int]] | None]:
     return [_checked(values[v], "among the labels") for v in np.flatnonzero(used).tolist()], codes, None
 
 
-def _encode_few(labels: Any) -> tuple[list[str], Integers, list[list[int]] | None]:
-    values: dict[str, int] = {}
-    sets: dict[tuple[str, ...], int] = {}
+def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | None]:
+    values: dict[Label, int] = {}
+    sets: dict[tuple[Label, ...], int] = {}
+    kind: type | None = None
     codes = []
     several = False
     for row, label in enumerate(labels):
         if isinstance(label, Collection) and not isinstance(label, (str, bytes)):
             several = True
-            names = tuple(sorted({_checked(name, f"of text {row}") for name in label}))
-            if not names:
+            listed = [_checked(name, f"of text {row}") for name in label]
+            if not listed:
                 raise LabelError(f"text {row} has no label: give at least one")
         else:
-            names = (_checked(label, f"of text {row}"),)
+            listed = [_checked(label, f"of text {row}")]
+        for name in listed:
+            kind = kind or type(name)
+            if type(name) is not kind:
+                raise LabelError(
+                    f"a label of text {row} is {name!r}, of type {type(name).__name__}, and others are of type "
+                    f"{kind.__name__}: convert all labels to one type, such as str"
+                )
+        names = tuple(sorted(set(listed))) if several else tuple(listed)
         for name in names:
             values.setdefault(name, len(values))
         codes.append(sets.setdefault(names, len(sets)))
@@ -125,9 +160,15 @@ def _encode_few(labels: Any) -> tuple[list[str], Integers, list[list[int]] | Non
     return list(values), np.array(codes, np.int64), [[values[name] for name in names] for names in sets]
 
 
-def _checked(label: Any, where: str) -> str:
+def _checked(label: Any, where: str) -> Label:
+    if isinstance(label, (bool, np.bool_)):
+        return bool(label)
+    if isinstance(label, (int, np.integer)):
+        if not -(1 << 63) <= label < 1 << 63:  # an array of such would be of floats
+            raise LabelError(f"a label {where} is {label}, which has more than 64 bits: convert labels with str")
+        return int(label)
     if not isinstance(label, str):
-        raise LabelError(f"a label {where} is {label!r}, which is not a string: convert labels with str")
+        raise LabelError(f"a label {where} is {label!r}, no string, integer or boolean: convert labels with str")
     if not label:
         raise LabelError(f"a label {where} is empty: give it a name, or leave the text out")
     return str(label)

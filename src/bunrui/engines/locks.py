@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from weakref import WeakSet
 
 __all__ = ["ReadWriteLock"]
 
+# One for all locks, held for a few instructions: a fork takes it, and waits until nobody writes, so that the child gets
+# nothing that is half changed.
+_condition = threading.Condition()
+
 
 class ReadWriteLock:
-    """Readers share it, a writer has it alone; a writer who waits keeps new readers out."""
+    """Readers share it, a writer has it alone; a writer who waits keeps new readers out.
+
+    In a forked child only the thread that forked holds what it held.
+    """
 
     def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._readers = 0
-        self._writing = False
+        self._readers: list[int] = []  # threads, once for each time that they read
+        self._writer: int | None = None
         self._waiting = 0
+        with _condition:
+            _locks.add(self)
 
     def __reduce__(self) -> tuple[type[ReadWriteLock], tuple[()]]:
         # A copy, also one in another process, has a lock of its own.
@@ -24,32 +34,58 @@ class ReadWriteLock:
 
     @contextmanager
     def read(self) -> Iterator[None]:
-        with self._condition:
-            while self._writing or self._waiting:
-                self._condition.wait()
-            self._readers += 1
+        me = threading.get_ident()
+        with _condition:
+            while self._writer is not None or self._waiting:
+                _condition.wait()
+            self._readers.append(me)
         try:
             yield
         finally:
-            with self._condition:
-                self._readers -= 1
+            with _condition:
+                self._readers.remove(me)
                 if not self._readers:
-                    self._condition.notify_all()
+                    _condition.notify_all()
 
     @contextmanager
     def write(self) -> Iterator[None]:
-        with self._condition:
+        with _condition:
             self._waiting += 1
             try:
-                while self._writing or self._readers:
-                    self._condition.wait()
+                while self._writer is not None or self._readers:
+                    _condition.wait()
             finally:
                 # Also when the wait is interrupted: readers would stay out for ever.
                 self._waiting -= 1
-            self._writing = True
+            self._writer = threading.get_ident()
         try:
             yield
         finally:
-            with self._condition:
-                self._writing = False
-                self._condition.notify_all()
+            with _condition:
+                self._writer = None
+                _condition.notify_all()
+
+
+_locks: WeakSet[ReadWriteLock] = WeakSet()
+
+
+def _before_fork() -> None:
+    me = threading.get_ident()
+    _condition.acquire()
+    while any(lock._writer not in (None, me) for lock in _locks):
+        _condition.wait()
+
+
+def _after_fork_in_child() -> None:
+    global _condition
+    _condition = threading.Condition()
+    me = threading.get_ident()
+    for lock in _locks:
+        lock._readers = [thread for thread in lock._readers if thread == me]
+        lock._waiting = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=lambda: _condition.release(), after_in_child=_after_fork_in_child
+    )

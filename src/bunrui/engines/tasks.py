@@ -9,9 +9,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bunrui.counts import Counts
+from bunrui.documents import Reader
 from bunrui.engines.batches import texts_of
 from bunrui.engines.blocks import Block
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labels import check_new, label_sets
 from bunrui.engines.outputs import Folder
 from bunrui.engines.partitions import Part, added, parts_of
 from bunrui.errors import BunruiError, DataError
@@ -32,6 +33,7 @@ class Done(NamedTuple):
     n_skipped: int
     skipped: list[str]
     encodings: dict[str, int]
+    doubtful_headers: list[str]
 
 
 class Answers(Protocol):
@@ -89,6 +91,10 @@ def _sendable(error: BunruiError) -> BunruiError:
 # Errors in the data are results, too: Ray shows those that are raised to everybody, once for each part.
 
 
+def _done(n_docs: int, block: Block, reader: Reader) -> Done:
+    return Done(n_docs, block.n_bytes, reader.n_skipped, reader.skipped, reader.encodings, reader.doubtful_headers)
+
+
 def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
     """What is done, or an error, and the counts of a block in parts."""
     try:
@@ -97,7 +103,7 @@ def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
     except BunruiError as error:
         return [_sendable(error), *[None] * n_parts]
     return [
-        Done(total.n_docs, block.n_bytes, reader.n_skipped, reader.skipped, reader.encodings),
+        _done(total.n_docs, block, reader),
         *parts_of(total, n_parts),
     ]
 
@@ -108,7 +114,7 @@ def count_table(shared: list[Any], table: Any, n_parts: int) -> list[Any]:
         total = _counts(shared, _arrow(table, "text", "label").to_batches())
     except BunruiError as error:
         return [_sendable(error), *[None] * n_parts]
-    return [Done(total.n_docs, _n_bytes(table), 0, [], {}), *parts_of(total, n_parts)]
+    return [Done(total.n_docs, _n_bytes(table), 0, [], {}, []), *parts_of(total, n_parts)]
 
 
 def _counts(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
@@ -116,6 +122,7 @@ def _counts(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
     total = Counts(classifier.counts.fingerprint)
     for batch in batches:
         sets = label_sets(batch["label"], batch.num_rows, total.label_ids)
+        check_new(sets.labels)
         total.add(classifier.count_sets(texts_of(batch), sets))
     return total
 
@@ -179,7 +186,7 @@ def predict_block(shared: list[Any], block: Block, folder: Folder, number: int) 
                 folder.publish(path)
     except BunruiError as error:
         return _sendable(error)
-    return Done(n_docs, block.n_bytes, reader.n_skipped, reader.skipped, reader.encodings)
+    return _done(n_docs, block, reader)
 
 
 def predict_table(table: pa.Table, shared: list[Any]) -> pa.Table:

@@ -16,7 +16,7 @@ from bunrui.estimators.mdl import as_floats, cut, float_columns, mdl_cuts
 from bunrui.estimators.pairs import PairCounts, count_presence, count_values, encode_values, presence_of
 from bunrui.kernel.aode import PairScratch, PairTable, RowValues, score_rows
 from bunrui.kernel.library import run
-from bunrui.models.aode import aode, beyond
+from bunrui.models.aode import aode, beyond, check_rows
 
 __all__ = ["AODE"]
 
@@ -44,7 +44,7 @@ class AODE(CountingClassifier):
     ----------
     m : float
         A value is a parent if at least so many rows have it; where none is, naive Bayes answers.  30 in the article, 1
-        in Weka.  On 67 tables they are alike (m=1 better on 25, m=30 on 19: benchmarks/aode.py); 1, since with 30 a
+        in Weka.  On 67 tables they are alike (m=1 better on 23, m=30 on 17: benchmarks/aode.py); 1, since with 30 a
         small table has naive Bayes throughout.
     discretise : bool or list of columns
         Which columns are cut by Fayyad and Irani's minimum description length (`bunrui.estimators.mdl`): True, those
@@ -64,15 +64,15 @@ class AODE(CountingClassifier):
 
     Notes
     -----
-    A missing value (None, NaN, and what pandas has for them) is skipped as parent and as child.  A value that was never
-    seen is no parent, and as a child has the smoothed probability of 0 rows, 1 / (F(y, x_i) + v_j); in a column that
-    never had a value it says nothing.  Values are equal where Python has them equal: 1, 1.0 and True are one value, "1"
-    is another.
+    A missing value (None, NaN, and what pandas has for them) is skipped as parent and as child, and its row counts in
+    no probability of that column.  A value that was never seen is no parent, and as a child has the smoothed
+    probability of 0 rows, 1 / (K_j(y, x_i) + v_j); in a column that never had a value it says nothing.  Values are
+    equal where Python has them equal: 1, 1.0 and True are one value, "1" is another.
 
     Presence of words: a sparse matrix is read as 0 and 1, be its counts what they may.  Absence is a value like any
     other, so that absent words are children and parents: P(x_j | y, x_i) is a distribution over both, and what a class
     does not say counts as much as what it says.  With None in place of 0, which leaves them out, accuracy on SMS spam
-    falls from .978 to .796 (benchmarks/aode.py).  Training takes the time of the pairs of present words in each row,
+    falls from .978 to .948 (benchmarks/aode.py).  Training takes the time of the pairs of present words in each row,
     prediction that of present words × columns × classes.
 
     Counts take (values of all columns)² × classes × 8 bytes; more than 2 ** 26 (512 MB: with 2 classes 2,896 columns of
@@ -210,8 +210,7 @@ class AODE(CountingClassifier):
         return columns
 
     def _check_parameters(self, learned: PairCounts) -> None:
-        if isinstance(self.m, bool) or not isinstance(self.m, (int, float, np.number)) or not 0 < self.m < np.inf:
-            raise OptionError(f"m should be a number of rows, above 0, not {self.m!r}")
+        check_rows(self.m)
 
     # Predicting
 
@@ -224,7 +223,7 @@ class AODE(CountingClassifier):
         if ones is not None and not self._is_cut():
             rows, table = self._present(ones)
         else:
-            rows, table = self._listed(cut(X, learned.cuts))
+            rows, table = self._listed(X)
         n_rows, n_classes, n_columns = X.shape[0], len(learned.classes), X.shape[1]
         out = np.empty((n_rows, n_classes))
         scratch = PairScratch(table.defaults.copy(), np.empty(n_columns * n_classes))
@@ -234,6 +233,7 @@ class AODE(CountingClassifier):
     def _listed(self, X: npt.NDArray[Any]) -> tuple[RowValues, PairTable]:
         """Rows of values, each with all that are known."""
         learned: PairCounts = self._learned
+        X = cut(X, learned.cuts)
         n_values = len(learned.cells)
         places = np.empty(X.shape, np.int32)
         for j, column in enumerate(learned.places):

@@ -250,7 +250,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         return self._learned
 
     def _log_prior(self, learned: Any) -> Floats:
-        """log P(c); -inf for a class that was declared and has no rows, where priors are empirical."""
+        """log P(c); -inf where it was given as 0, or is empirical and the class was declared, and has no rows."""
         docs, prior = learned.doc_count, self.prior
         if self.class_prior is not None:
             given = np.asarray(self.class_prior, np.float64)
@@ -258,12 +258,14 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
                 raise OptionError(
                     f"class_prior should have one number for each of {len(docs)} classes, not {given.shape}"
                 )
-            prior = dict(zip(learned.classes.tolist(), given.tolist(), strict=True))
-        elif not self.fit_prior:
-            if prior == "smoothed":
+            if not (np.isfinite(given) & (given >= 0)).all() or not given.any():
+                raise OptionError(f"class_prior should have numbers above 0, or 0 for some, not {given.tolist()}")
+            shares = given
+        else:
+            if not self.fit_prior and (prior == "smoothed" or isinstance(prior, tuple)):
                 raise OptionError("fit_prior=False is prior='uniform': leave one of the two out")
-            prior = "uniform"
-        shares = prior_shares(docs, learned.classes.tolist() if isinstance(prior, Mapping) else (), prior)
+            prior = prior if self.fit_prior else "uniform"
+            shares = prior_shares(docs, learned.classes.tolist() if isinstance(prior, Mapping) else (), prior)
         out = np.full(len(shares), -np.inf)
         out[shares > 0] = log(shares[shares > 0])
         return out

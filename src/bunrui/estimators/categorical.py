@@ -39,7 +39,7 @@ class CategoricalNB(CountingClassifier):
         How many values a column can take, at least.  By default as many as were seen.
     smoothing : {"eap", "map", "mle"}
         The estimator of P(value | class): (n + λ) / (N + λS), (n + α - 1) / (N + (α - 1)S), or n / N.
-    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
         P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
 
     Attributes
@@ -49,7 +49,9 @@ class CategoricalNB(CountingClassifier):
     categories_ : list of list
         The values of every column, sorted if they can be.
     category_count_, feature_log_prob_ : list of (n_classes, n_values)
-        Rows by class and value, and log P(value | class), in the order of `categories_`.
+        Rows by class and value, and log P(value | class), in the order of `categories_`: of values that were seen.
+        scikit-learn, where values are codes, has columns of zeros for those below the largest, and for
+        `min_categories`.
     n_categories_ : (n_features,)
         S of every column.
 
@@ -99,12 +101,12 @@ class CategoricalNB(CountingClassifier):
         return count_categories(np.asarray(X), labels, weights)
 
     def _check_parameters(self, learned: CategoryCounts) -> None:
-        self._smoothing(learned)
+        self._smoothing(learned, warn=True)
         self._sizes(learned)
         self._log_prior(learned)
 
-    def _smoothing(self, learned: CategoryCounts) -> Smoothing:
-        smoothing = smoothing_on(learned.n_features, None, self.smoothing, self.alpha, self.force_alpha)
+    def _smoothing(self, learned: CategoryCounts, warn: bool = False) -> Smoothing:
+        smoothing = smoothing_on(learned.n_features, None, self.smoothing, self.alpha, self.force_alpha, warn)
         if not smoothing.is_single:
             raise OptionError("CategoricalNB takes one alpha for all values")
         return smoothing

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.estimators.categories import CategoryCounts, count_categories, encode_column
-from bunrui.estimators.frames import Given, as_dates, as_numbers, as_texts
+from bunrui.estimators.frames import Given, as_dates, as_days, as_numbers, as_texts
 from bunrui.estimators.labels import Labels, union
 from bunrui.estimators.mdl import intervals
 from bunrui.estimators.moments import ClassMoments, dense_moments
@@ -36,8 +36,6 @@ __all__ = ["ColumnCounts", "Plan", "Rules", "count_part", "part_scores", "read_p
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Part = TextCounts | CategoryCounts | ClassMoments
-
-_DAY = np.timedelta64(1, "D")
 
 
 @dataclass(frozen=True)
@@ -125,7 +123,7 @@ def read_parts(plan: Plan, column: Given) -> Iterator[tuple[str, Any]]:
         # The first of January 1970 was a Thursday.
         yield "weekday", np.where(gone, np.nan, (days + 3) % 7)
         yield "month", np.where(gone, np.nan, months % 12 + 1)
-        yield "number", np.where(gone, np.nan, (moments - np.datetime64(0, "us")) / _DAY)
+        yield "number", as_days(name, moments)
 
 
 def count_part(part: str, values: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any], rules: Rules) -> Part:

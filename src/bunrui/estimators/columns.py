@@ -24,6 +24,8 @@ __all__ = ["ColumnsNB"]
 
 Floats = npt.NDArray[np.float64]
 
+_TEXT_ALPHA = 0.1
+
 
 class ColumnsNB(CountingClassifier):
     """Naive Bayes over a table: every column has a likelihood of its own, and their logarithms add up.
@@ -43,11 +45,13 @@ class ColumnsNB(CountingClassifier):
         How many values a column of strings can have at most and still be categorical.
     analyzer : str or AnalyzerSpec
         How texts become features, as in `TextVectorizer`.
-    text_alpha, alpha : float
-        λ of texts, and of categories and bins.
+    smoothing : {"eap", "map", "mle"}
+        The estimator of P(word | class) and of P(value | class).
+    text_alpha, alpha : float, optional
+        λ of texts, by default 0.1, and of categories and bins, by default 1; α of `"map"`, by default 1.0001.
     var_smoothing : float
         This share of the variance of a column is added to its variance in every class.
-    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
     class_prior : (n_classes,) array, optional
         P(class) in the order of `classes_`; goes before `prior`.
 
@@ -99,8 +103,9 @@ class ColumnsNB(CountingClassifier):
         n_bins: int = 10,
         max_categories: int = 64,
         analyzer: Any = "universal",
-        text_alpha: float = 0.1,
-        alpha: float = 1.0,
+        smoothing: str = "eap",
+        text_alpha: float | None = None,
+        alpha: float | None = None,
         var_smoothing: float = 1e-9,
         prior: Any = "empirical",
         class_prior: Any = None,
@@ -110,6 +115,7 @@ class ColumnsNB(CountingClassifier):
         self.n_bins = n_bins
         self.max_categories = max_categories
         self.analyzer = analyzer
+        self.smoothing = smoothing
         self.text_alpha = text_alpha
         self.alpha = alpha
         self.var_smoothing = var_smoothing
@@ -216,7 +222,8 @@ class ColumnsNB(CountingClassifier):
             raise OptionError(f"columns should be a mapping from name to kind, not {self.columns!r}")
 
     def _rules(self) -> Rules:
-        text, categories = (smoothing_on(1, None, "eap", value) for value in (self.text_alpha, self.alpha))
+        usual = _TEXT_ALPHA if self.text_alpha is None and self.smoothing == "eap" else self.text_alpha
+        text, categories = (smoothing_on(1, None, self.smoothing, value) for value in (usual, self.alpha))
         if not (text.is_single and categories.is_single):
             raise OptionError("alpha and text_alpha should be numbers")
         share = self.var_smoothing

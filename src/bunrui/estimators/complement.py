@@ -46,6 +46,8 @@ class ComplementNB(DiscreteNB):
     ----------
     classes_, class_count_, feature_count_, class_log_prior_, n_features_in_, feature_names_in_
         As those of `MultinomialNB`; `feature_count_` is of the rows after their steps.
+    feature_all_ : (n_features,)
+        `feature_count_` of all classes together.
     feature_log_prob_ : (n_classes, n_features)
         What one occurrence adds to a score, as in scikit-learn: the weights with their sign turned.
     weights_ : (n_classes, n_features)
@@ -123,6 +125,11 @@ class ComplementNB(DiscreteNB):
         if not isinstance(learned, Rows):
             return super()._counts(learned)
         return learned.counts(self._steps)
+
+    @property
+    def feature_all_(self) -> Floats:
+        """What was counted in all classes together, (n_features,)."""
+        return np.asarray(self._counts(self._known("feature_all_")).cells.sum(axis=1), np.float64)
 
     def _scorer(self, view: MatrixView, prior: Floats) -> Scorer:
         formula = complement if self.complement else multinomial

@@ -95,12 +95,12 @@ class DiscreteNB(CountingClassifier):
         options = {name: True for name in ("class_norm", "against_rest") if getattr(self, name)}
         return type(self)._formula(view, self._smoothing(view.n_features), prior, **options)
 
-    def _smoothing(self, n_features: int) -> Smoothing:
+    def _smoothing(self, n_features: int, warn: bool = False) -> Smoothing:
         names = getattr(self, "feature_names_in_", None)
-        return smoothing_on(n_features, names, self.smoothing, self.alpha, self.force_alpha)
+        return smoothing_on(n_features, names, self.smoothing, self.alpha, self.force_alpha, warn)
 
     def _check_parameters(self, learned: Any) -> None:
-        self._smoothing(learned.n_features)
+        self._smoothing(learned.n_features, warn=True)
         self._log_prior(learned)
         if self.against_rest and not isinstance(learned, MatrixCounts):
             # The two sides of a label would be held against each other twice.

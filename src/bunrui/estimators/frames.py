@@ -15,6 +15,7 @@ from bunrui.errors import DataError
 __all__ = [
     "Given",
     "as_dates",
+    "as_days",
     "as_numbers",
     "as_texts",
     "is_frame",
@@ -153,6 +154,12 @@ def as_dates(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.datetime64]:
         return np.array([_moment(value) for value in values.tolist()], "datetime64[us]")
     except (TypeError, ValueError) as error:
         raise _wrong(name, "dates", values, (date, np.datetime64)) from error
+
+
+def as_days(name: str, values: npt.NDArray[Any]) -> Floats:
+    """Dates as days since 1970, with NaN where they are missing."""
+    moments = as_dates(name, values)
+    return np.where(np.isnat(moments), np.nan, (moments - np.datetime64(0, "us")) / _DAY)
 
 
 def _moment(value: Any) -> Any:

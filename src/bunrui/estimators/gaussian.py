@@ -35,7 +35,7 @@ class GaussianNB(CountingClassifier):
         P(class) in the order of `classes_`; goes before `prior`.
     var_smoothing : float
         This share of the largest variance of a column is added to all variances.
-    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
         P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
 
     Attributes
@@ -96,6 +96,11 @@ class GaussianNB(CountingClassifier):
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
             raise OptionError(f"var_smoothing should be a number, 0 or more, not {value!r}")
         self._log_prior(learned)
+
+    def _log_prior(self, learned: ClassMoments) -> Floats:
+        if self.priors is not None and not np.isclose(np.sum(self.priors), 1.0):
+            raise OptionError(f"priors should sum to 1, not to {np.sum(self.priors):g}: divide them by their sum")
+        return super()._log_prior(learned)
 
     def _normals(self) -> tuple[Normals, float]:
         memo, share = self._learned.memo, float(self.var_smoothing)

@@ -202,7 +202,9 @@ class LinearHead(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        # Presence says nothing about the numbers of scikit-learn's checks, nearly all of which are above 0.
+        # By presence, the 300 rows of scikit-learn's check are of four kinds: nobody has more than .847 of them right.
+        # NBSVM has that after many epochs, and .75 after two; NBAROW, in one pass over equal rows together, .633.  The
+        # check wants .83.
         tags.classifier_tags.poor_score = bool(self.presence)
         return tags
 

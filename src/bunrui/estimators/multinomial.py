@@ -26,7 +26,7 @@ class MultinomialNB(DiscreteNB):
         P(class) in the order of `classes_`; goes before `fit_prior` and `prior`.
     smoothing : {"eap", "map", "mle"}
         The estimator of P(feature | class): (n + λ) / (N + λV), (n + α - 1) / (N + (α - 1)V), or n / N.
-    prior : {"empirical", "uniform", "smoothed"} or mapping from label to probability
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
         P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
     class_norm : bool
         Whether the counts of every class are divided by their sum before they are smoothed, so that alpha weighs the

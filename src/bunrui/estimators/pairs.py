@@ -24,7 +24,7 @@ from bunrui.estimators.labels import Labels, union
 from bunrui.kernel.aode import count_pairs, weigh_pairs
 from bunrui.kernel.library import run
 
-__all__ = ["MOST_CELLS", "PairCounts", "count_presence", "count_values", "encode_values", "presence_of"]
+__all__ = ["MOST_CELLS", "PairCounts", "check_size", "count_presence", "count_values", "encode_values", "presence_of"]
 
 Integers = npt.NDArray[np.int64]
 Numbers = npt.NDArray[Any]
@@ -92,7 +92,7 @@ class PairCounts:
         """The same among more classes."""
         if len(classes) == len(self.classes):
             return self
-        _check_size(self.places, len(classes))
+        check_size(self.sizes.tolist(), len(classes))
         at = np.searchsorted(classes, self.classes.astype(classes.dtype))
         doc_count = np.zeros(len(classes), self.doc_count.dtype)
         doc_count[at] = self.doc_count
@@ -118,7 +118,7 @@ class PairCounts:
     def plus(self, other: PairCounts) -> PairCounts:
         """The counts of both."""
         classes, places = union(self.classes, other.classes), _joined(self.places, other.places)
-        _check_size(places, len(classes))
+        check_size([len(column) for column in places], len(classes))
         mine, theirs = self.over(classes), other.over(classes)
         cells = mine._onto(places).astype(np.result_type(mine.cells, theirs.cells), copy=False)
         cells += theirs._onto(places)
@@ -203,7 +203,7 @@ def count_values(
         found = encode_values(np.ascontiguousarray(X[:, j]), column, grow=True)
         values[:, j] = np.where(found < 0, -1, found + n_values)
         n_values += len(column)
-    _check_size(places, len(classes))
+    check_size([len(column) for column in places], len(classes))
     cells = np.zeros((n_values, n_values, len(classes)), weights.dtype)
     known = np.empty(X.shape[1], np.int32)
     args = (values.reshape(-1), X.shape[1], codes, weights, n_values, len(classes), known, cells.reshape(-1))
@@ -222,7 +222,8 @@ def presence_of(X: Any) -> Any:
         X = canonical(X)
         if X.dtype.kind == "f" and np.isnan(X.data).any():
             raise DataError("a sparse matrix is read as presence and should have no NaN: give an array")
-        ones = sparse.csr_array(((X.data != 0).astype(np.int64), X.indices, X.indptr), shape=X.shape)
+        # A copy: the places may be the caller's.
+        ones = sparse.csr_array(((X.data != 0).astype(np.int64), X.indices, X.indptr), shape=X.shape, copy=True)
         ones.eliminate_zeros()
         return ones
     if X.shape[1] < _MANY or X.dtype.kind not in "biu" or not len(X) or X.min() < 0 or X.max() > 1:
@@ -237,7 +238,7 @@ def count_presence(X: Any, labels: tuple[Labels, Integers], weights: Numbers) ->
     """
     classes, codes = labels
     n = X.shape[1]
-    _check_size(tuple({0: 0, 1: 1} for _ in range(n)), len(classes))
+    check_size([2] * n, len(classes))
     doc_count = np.zeros(len(classes), weights.dtype)
     np.add.at(doc_count, codes, weights)
     cells = np.empty((n, 2, n, 2, len(classes)), weights.dtype)
@@ -271,13 +272,15 @@ def _joined(these: Places, those: Places) -> Places:
     return joined
 
 
-def _check_size(places: Sequence[Any], n_classes: int) -> None:
-    sizes = [len(column) for column in places]
+def check_size(sizes: Sequence[int], n_classes: int, names: Sequence[str] | None = None) -> None:
+    """Refuse columns with so many values that their pairs cannot be kept."""
     if sum(sizes) ** 2 * n_classes > MOST_CELLS:
+        widest = int(np.argmax(sizes))
         raise DataError(
             f"{len(sizes):,} columns with {sum(sizes):,} values in all and {n_classes:,} classes have "
             f"{sum(sizes) ** 2 * n_classes:,} pair counts, and at most {MOST_CELLS:,} are kept: choose fewer columns, "
-            f"or cut or leave out those with many values (column {int(np.argmax(sizes))} has {max(sizes):,})"
+            "or cut or leave out those with many values "
+            f"(column {repr(names[widest]) if names else widest} has {sizes[widest]:,})"
         )
 
 

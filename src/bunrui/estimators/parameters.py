@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,11 +18,17 @@ _LEAST = 1e-10
 
 
 def smoothing_on(
-    n_features: int, names: Sequence[str] | None, smoothing: str, alpha: Any, force_alpha: bool = True
+    n_features: int,
+    names: Sequence[str] | None,
+    smoothing: str,
+    alpha: Any,
+    force_alpha: bool = True,
+    warn: bool = False,
 ) -> Smoothing:
     """λ for so many columns, which may have names.
 
-    As in scikit-learn `alpha` may be 0: no smoothing, as `smoothing="mle"` has it.
+    As in scikit-learn `alpha` may be 0: no smoothing, as `smoothing="mle"` has it; and as there, with `warn` a user is
+    told where `force_alpha=False` raises it.
 
     Examples
     --------
@@ -38,6 +45,12 @@ def smoothing_on(
     if not ((values > 0) if smoothing == "map" else (values >= 0)).all() or not np.isfinite(values).all():
         rule = "above 1 with smoothing='map'" if smoothing == "map" else "0 or more"
         raise OptionError(f"alpha should be {rule}, not {alpha!r}")
+    if warn and not force_alpha and (values < _LEAST).any():
+        warnings.warn(
+            f"alpha too small will result in numeric errors, setting alpha = {_LEAST:.1e}. Use `force_alpha=True` to "
+            "keep alpha unchanged.",
+            stacklevel=2,
+        )
     values = np.maximum(values, MLE_LAMBDA if force_alpha else _LEAST)
     vanishing = bool((values == MLE_LAMBDA).all())
     if values.ndim == 0:

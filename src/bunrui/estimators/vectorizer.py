@@ -7,6 +7,7 @@ column, on every text that can be encoded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.errors import DataError, OptionError
+from bunrui.estimators.discrete import canonical
 from bunrui.estimators.features import Features, sorted_ids
 from bunrui.estimators.matrix import Counted, count, hashed, look_up
 from bunrui.estimators.options import Reading, check_limit, check_size, given_words, is_whole, reading
@@ -213,11 +215,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def inverse_transform(self, X: Any) -> list[npt.NDArray[np.object_]]:
         """The features of every row that are not zero, in the order of their columns."""
         names = self.get_feature_names_out()
-        matrix = sparse.csr_array(check_array(X, accept_sparse="csr"))
+        matrix = canonical(sparse.csr_array(check_array(X, accept_sparse="csr")))
         if matrix.shape[1] != len(names):
             raise DataError(f"X should have a column for each of the {len(names)} features, not {matrix.shape[1]}")
-        matrix.eliminate_zeros()
-        return [names[matrix.indices[a:b]] for a, b in zip(matrix.indptr, matrix.indptr[1:], strict=False)]
+        found = matrix.data != 0
+        return [names[matrix.indices[a:b][found[a:b]]] for a, b in pairwise(matrix.indptr)]
 
     def build_analyzer(self) -> Callable[[str], list[str]]:
         """A function from a text to its features, as often as they occur.

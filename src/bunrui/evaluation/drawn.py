@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bunrui.counts import Label
 from bunrui.drawing import Axis, Column, Markup, Plane, element, figures, fragment, matrix, table
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def confused(metrics: Metrics, most: int = MOST_IN_MATRIX) -> list[str]:
 
 
 def confusion_matrix(
-    metrics: Metrics, labels: Sequence[str], links: Mapping[tuple[str, str], str] | None = None
+    metrics: Metrics, labels: Sequence[Label], links: Mapping[tuple[Label, Label], str] | None = None
 ) -> Markup:
     """The confusion among some labels; `links` are by true and predicted label."""
     place = {name: k for k, name in enumerate(labels)}
@@ -98,8 +99,9 @@ def confusion_matrix(
         if row in place and column in place
     }
     of = f"{len(labels)} labels" if len(labels) != 1 else "1 label"
+    names = [str(name) for name in labels]
     return matrix(
-        labels, counts.tolist(), label=f"Confusion matrix of {of}: rows true, columns predicted", links=by_place
+        names, counts.tolist(), label=f"Confusion matrix of {of}: rows true, columns predicted", links=by_place
     )
 
 

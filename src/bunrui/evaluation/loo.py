@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
-from bunrui.classifier import TextClassifier, without_alpha
-from bunrui.counts import Counts
+from bunrui.classifier import TextClassifier, changes
+from bunrui.counts import Counts, Label
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.loopairs import Pairs
@@ -52,7 +52,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 # Options that the pass knows; any other that is on needs a model fitted anew.
-_KNOWN = {"model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df"}
+_KNOWN = {"model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df", "m"}
 
 _MOST_PRIORS = 1 << 22  # label sets × classes: those of more are made block by block, and 6,000 labels have 36 million
 
@@ -69,7 +69,7 @@ class Corpus:
 
     Attributes
     ----------
-    classes : (n_classes,) array of str
+    classes : (n_classes,) array of labels
         Sorted; the columns of all scores.
     true : list
         The label of every document, or the set of its labels where some have several.
@@ -170,7 +170,7 @@ class Corpus:
         if "analyzer" in options:
             raise OptionError("another analyzer has other features: make a new corpus of the texts")
         named = {"model": model} if model else {}
-        clf = TextClassifier(**(self._options | without_alpha(options) | named))
+        clf = TextClassifier(**(self._options | changes(options | named)))
         if clf.model not in MODELS:
             raise OptionError(
                 f"{clf.model} is trained from documents, and would be trained {self.counts.n_docs:,} times: use "
@@ -231,7 +231,7 @@ def is_exact(clf: TextClassifier) -> bool:
 
 
 def _priors_without(
-    doc_count: Integers, names: Sequence[str], starts: Integers, classes: Integers, prior: Any
+    doc_count: Integers, names: Sequence[Label], starts: Integers, classes: Integers, prior: Any
 ) -> Floats:
     """log P(c) without a document of each group, (n_groups × n_classes,); 0 for a class that has no other."""
     shares = np.ones((len(starts) - 1, len(doc_count)))

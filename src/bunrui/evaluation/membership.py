@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.counts import Label
 from bunrui.evaluation.metrics import encoded
 
 __all__ = ["membership"]
 
 
-def membership(true: Any, classes: Sequence[str]) -> npt.NDArray[np.bool_]:
+def membership(true: Any, classes: Sequence[Label]) -> npt.NDArray[np.bool_]:
     """Whether a document has a class, (n_docs, n_classes); a label that is no class is left out.
 
     Parameters
     ----------
-    true : sequence of (str or collection of str)
-    classes : sequence of str
+    true : sequence of (label or collection of labels)
+    classes : sequence of labels
         The columns.
 
     Examples

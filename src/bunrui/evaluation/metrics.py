@@ -40,6 +40,7 @@ import numpy.typing as npt
 from bunrui.errors import DataError, LabelError
 
 if TYPE_CHECKING:
+    from bunrui.counts import Label
     from bunrui.engines.labels import LabelSets
 
 __all__ = ["ClassMetrics", "Macro", "Metrics", "Micro", "Pair", "Tally", "measure"]
@@ -53,15 +54,15 @@ _MOST_IN_MATRIX = 1000  # the matrix of more would have millions of cells, nearl
 class Pair(NamedTuple):
     """How many documents have one label and are predicted to have another, or the same."""
 
-    true: str
-    predicted: str
+    true: Label
+    predicted: Label
     doc_count: int
 
 
 class ClassMetrics(NamedTuple):
     """How well one class is told from all the others; `support` is the number of its documents."""
 
-    label: str
+    label: Label
     precision: float
     recall: float
     f1: float
@@ -92,11 +93,11 @@ class Metrics:
 
     Attributes
     ----------
-    labels : tuple of str
+    labels : tuple of str, int or bool
         All labels that are true, predicted or known, sorted.
     pairs : tuple of Pair
         The cells of `confusion` that are not zero, in the order of its rows.
-    occurring : frozenset of str
+    occurring : frozenset of label
         The labels that some document has or is predicted to have.
     n : int
         Documents.
@@ -124,7 +125,7 @@ class Metrics:
     ClassMetrics(label='spam', precision=1.0, recall=0.5, f1=0.6666666666666666, accuracy=0.75, support=2)
     """
 
-    labels: tuple[str, ...]
+    labels: tuple[Label, ...]
     pairs: tuple[Pair, ...]
 
     def __repr__(self) -> str:
@@ -185,7 +186,7 @@ class Metrics:
         return {"pairs": [list(pair) for pair in self.pairs]}
 
     @cached_property
-    def occurring(self) -> frozenset[str]:
+    def occurring(self) -> frozenset[Label]:
         return frozenset(name for pair in self.pairs for name in pair[:2])
 
     @cached_property
@@ -235,7 +236,7 @@ class Tally:
 
     Parameters
     ----------
-    labels : iterable of str
+    labels : iterable of labels
         Labels that are known, such as `TextClassifier.classes_`: they are listed even if no document has them.
 
     Examples
@@ -247,22 +248,22 @@ class Tally:
     0.667
     """
 
-    def __init__(self, labels: Iterable[str] = ()) -> None:
+    def __init__(self, labels: Iterable[Label] = ()) -> None:
         self._known = encoded(labels if isinstance(labels, str) else list(labels), "known").labels
-        self._doc_counts: Counter[tuple[str, str]] = Counter()
+        self._doc_counts: Counter[tuple[Label, Label]] = Counter()
 
     def add(self, true: Any, predicted: Any) -> None:
         """Count a batch, all of it or nothing.
 
         Parameters
         ----------
-        true : sequence of (str or collection of str)
+        true : sequence of (label or collection of labels)
             The labels that documents have: lists, NumPy, pandas, polars and Arrow arrays.
-        predicted : sequence of str
+        predicted : sequence of labels
             The label that each of them is predicted to have.
         """
-        own = encoded(true, "true")
-        answers, columns = single(predicted, "predicted")
+        own = encoded(true, "true", self._known)
+        answers, columns = single(predicted, "predicted", self._known or own.labels)
         check_lengths(len(own.groups), len(columns))
         names = [[own.labels[k] for k in own.indices[a:b].tolist()] for a, b in pairwise(own.members.tolist())]
         width = len(answers)
@@ -280,21 +281,27 @@ class Tally:
         return Metrics(tuple(labels), tuple(Pair(*pair, n) for pair, n in sorted(self._doc_counts.items())))
 
 
-def encoded(labels: Any, which: str) -> LabelSets:
-    """Labels of documents by their sets; `which` of them ("true", "predicted") is told in errors."""
+def encoded(labels: Any, which: str, known: Iterable[Label] = ()) -> LabelSets:
+    """Labels of documents by their sets, of the type of those that are known.
+
+    `which` of them ("true", "predicted") is told in errors.
+    """
+    from bunrui.counts import check_types
     from bunrui.engines.labels import label_sets  # imports pyarrow, which those who only read metrics do without
 
     if isinstance(labels, Iterator):
         labels = list(labels)
     try:
-        return label_sets(labels, len(labels) if hasattr(labels, "__len__") else 0, {})
+        sets = label_sets(labels, len(labels) if hasattr(labels, "__len__") else 0, {})
+        check_types(sets.labels, known)
     except LabelError as error:
         raise LabelError(f"{which} labels: {error}") from error
+    return sets
 
 
-def single(labels: Any, which: str) -> tuple[list[str], Integers]:
+def single(labels: Any, which: str, known: Iterable[Label] = ()) -> tuple[list[Label], Integers]:
     """Labels where documents have one each: the distinct ones, and which of them each document has."""
-    sets = encoded(labels, which)
+    sets = encoded(labels, which, known)
     several = np.diff(sets.members)[sets.groups] > 1
     if several.any():
         raise LabelError(f"{which} labels: text {int(several.argmax())} has several labels: give the best one")
@@ -309,7 +316,7 @@ def check_lengths(n_true: int, n_predicted: int) -> None:
         )
 
 
-def measure(true: Any, predicted: Any, *, labels: Iterable[str] = ()) -> Metrics:
+def measure(true: Any, predicted: Any, *, labels: Iterable[Label] = ()) -> Metrics:
     """Metrics of predicted labels against true ones: `Tally` for labels that are all here.
 
     >>> measure(["a", "b", "b"], ["a", "b", "a"]).macro.recall

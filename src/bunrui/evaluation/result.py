@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.counts import Label
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.evaluation import probabilistic, ranking
 from bunrui.evaluation.membership import membership
@@ -38,15 +39,15 @@ class Evaluation:
 
     Parameters
     ----------
-    true : sequence of (str or collection of str)
+    true : sequence of (label or collection of labels)
         The labels that documents have.
-    predictions : (n_docs,) sequence of str
+    predictions : (n_docs,) sequence of labels
         The label that each is predicted to have, one of `classes`.
     probabilities : (n_docs, n_classes)
         P(class | document); rows add up to 1.
-    classes : (n_classes,) sequence of str
+    classes : (n_classes,) sequence of labels
         The columns of `probabilities`.
-    positive : str, optional
+    positive : label, optional
         The label that is looked for, such as spam: rankings are then of this label against the rest, else means over
         all labels that occur.  `dataclasses.replace(evaluation, positive="spam")` names one later.
     scores : (n_docs, n_classes), optional
@@ -83,7 +84,7 @@ class Evaluation:
     predictions: Any
     probabilities: Any
     classes: Any
-    positive: str | None = None
+    positive: Label | None = None
     scores: Any = None
 
     def __post_init__(self) -> None:
@@ -165,14 +166,14 @@ class Evaluation:
         """Recall of the positive label where at most `fpr` of the other documents are taken for it."""
         return ranking.recall_at_fpr(*self._against_rest(None), fpr)
 
-    def roc_curve(self, label: str | None = None) -> ranking.Roc:
+    def roc_curve(self, label: Label | None = None) -> ranking.Roc:
         """The ROC curve of a label (by default the positive one); thresholds are log-odds where there are `scores`.
 
         Else they are probabilities, or above 1 odds: see `sharpened`.
         """
         return ranking.roc_curve(*self._against_rest(label))
 
-    def precision_recall_curve(self, label: str | None = None) -> ranking.PrecisionRecall:
+    def precision_recall_curve(self, label: Label | None = None) -> ranking.PrecisionRecall:
         """Precision over recall of a label (by default the positive one); thresholds as for `roc_curve`."""
         return ranking.precision_recall_curve(*self._against_rest(label))
 
@@ -209,7 +210,7 @@ class Evaluation:
         return evaluation_html(self)
 
     @cached_property
-    def _labels(self) -> list[str]:
+    def _labels(self) -> list[Label]:
         """The classes, then the true labels that are none."""
         known = self.classes.tolist()
         return [*known, *sorted(set(encoded(self.true, "true").labels) - set(known))]
@@ -244,22 +245,22 @@ class Evaluation:
         order = np.argsort(self.classes)
         return np.asarray(order[np.searchsorted(self.classes, self.predictions, sorter=order)])
 
-    def _against_rest(self, label: str | None) -> tuple[Booleans, Floats]:
+    def _against_rest(self, label: Label | None) -> tuple[Booleans, Floats]:
         label = self.positive if label is None else label
         if label is None:
             raise OptionError('name the label that is looked for: Evaluation(..., positive="spam")')
         column = self._column(label)
         return self._own[:, column], self._ranked_by(column)
 
-    def _column(self, label: str) -> int:
+    def _column(self, label: Label) -> int:
         if label not in self._labels:
-            raise LabelError(f"there is no label {label!r}: the labels are {', '.join(self._labels[:20])}")
+            raise LabelError(f"there is no label {label!r}: the labels are {', '.join(map(str, self._labels[:20]))}")
         return self._labels.index(label)
 
 
 def _array(labels: Any, which: str) -> npt.NDArray[Any]:
     names, codes = single(labels, which)
-    return np.array(names, str)[codes]
+    return np.array(names)[codes] if names else np.array([], str)
 
 
 def _checked(probabilities: Any, n_docs: int, classes: npt.NDArray[Any]) -> Floats:

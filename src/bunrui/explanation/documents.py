@@ -11,6 +11,7 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import distinct
+from bunrui.counts import Label
 from bunrui.errors import LabelError
 from bunrui.explanation.reading import Reading, check_label, find, read
 from bunrui.explanation.words import Weights
@@ -24,7 +25,9 @@ __all__ = ["Duel", "explain", "hold", "placed"]
 Floats = npt.NDArray[np.float64]
 
 
-def explain(reader: Reader, analyzer: Analyzer, document: Any, label: str | None, against: str | None) -> Explanation:
+def explain(
+    reader: Reader, analyzer: Analyzer, document: Any, label: Label | None, against: Label | None
+) -> Explanation:
     """Take the score of a label, held against that of another, apart.
 
     `document` is a string, a list of tokens, or a mapping from word to count.  The label is by default the one that is
@@ -46,13 +49,13 @@ def explain(reader: Reader, analyzer: Analyzer, document: Any, label: str | None
 class Duel(NamedTuple):
     """A label, what it is held against, and the scores of all."""
 
-    label: str
-    against: str | None
-    classes: Sequence[str]
+    label: Label
+    against: Label | None
+    classes: Sequence[Label]
     scores: Floats  # (n_classes,)
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> list[Label]:
         """The label, and what it is held against, where there is another."""
         return [self.label] if self.against is None else [self.label, self.against]
 
@@ -80,7 +83,7 @@ class Duel(NamedTuple):
         )
 
 
-def check_pair(classes: Sequence[str], label: str | None, against: str | None) -> None:
+def check_pair(classes: Sequence[Label], label: Label | None, against: Label | None) -> None:
     """Refuse labels that are not there, and one held against itself."""
     for name in (label, against):
         if name is not None:
@@ -89,8 +92,10 @@ def check_pair(classes: Sequence[str], label: str | None, against: str | None) -
         raise LabelError(f"{against!r} cannot be held against itself: name another label")
 
 
-def hold(classes: Sequence[str], scores: Floats, label: str | None, against: str | None) -> Duel:
+def hold(classes: Sequence[Label], scores: Floats, label: Label | None, against: Label | None) -> Duel:
     """The label, by default the best one, against another, by default the best of the others."""
+    # As the classes have them: who asks may have np.int64(1).
+    label, against = (None if name is None else classes[classes.index(name)] for name in (label, against))
     order = [classes[k] for k in _ranked(scores)[:3]]
     if label is None:
         label = next(name for name in order if name != against)

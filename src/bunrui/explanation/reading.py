@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import given_recipe
+from bunrui.counts import Label
 from bunrui.errors import DataError, LabelError, TableError
 from bunrui.kernel import score as scoring
 from bunrui.kernel.library import run
@@ -115,8 +116,8 @@ def find_word(view: View, analyzer: Analyzer, word: str) -> npt.NDArray[np.uint3
     return ids[ids >= 0].astype(np.uint32)
 
 
-def check_label(classes: Sequence[str], label: Any) -> None:
+def check_label(classes: Sequence[Label], label: Any) -> None:
     """Refuse a label that is not there."""
     if label not in classes:
-        names = ", ".join(classes[:20]) + (", …" if len(classes) > 20 else "")
+        names = ", ".join(map(str, classes[:20])) + (", …" if len(classes) > 20 else "")
         raise LabelError(f"there is no label {label!r}: the labels are {names}")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
-from bunrui.counts import Counts
+from bunrui.counts import Counts, Label
 from bunrui.errors import LabelError, OptionError
 from bunrui.explanation.reading import check_label, find_word
 from bunrui.kernel.sums import exact_sums
@@ -33,21 +33,21 @@ class Word(NamedTuple):
     text : str
     weight : float
         What one occurrence adds to the score of a label, less what it adds to the others.
-    counts : dict from str to int
+    counts : dict from label to int
         Occurrences by label; documents by label where the model counts documents.
     """
 
     text: str
     weight: float
-    counts: dict[str, int]
+    counts: dict[Label, int]
 
 
 def telling_words(
     reader: Reader,
     analyzer: Analyzer,
-    label: str | None,
-    positive: str | None,
-    negative: str | None,
+    label: Label | None,
+    positive: Label | None,
+    negative: Label | None,
     word: str | None,
     top: int | None,
 ) -> list[Word]:
@@ -158,7 +158,7 @@ def _texts(v: Vocabulary, ids: npt.NDArray[Any]) -> list[bytes]:
     return [bytes(text[a:b]) for a, b in zip(v.starts[ids].tolist(), v.starts[ids + 1].tolist(), strict=True)]
 
 
-def _counts_of(counts: Counts, ids: Ids, by_docs: bool) -> list[dict[str, int]]:
+def _counts_of(counts: Counts, ids: Ids, by_docs: bool) -> list[dict[Label, int]]:
     cells = gather(counts, ids, by_docs)
     names = [counts.labels[c] for c in cells.classes.tolist()]
     pairs = list(zip(names, cells.counts.tolist(), strict=True))
@@ -198,7 +198,7 @@ def _highest(values: Floats, ids: Ids, v: Vocabulary, n: int, *, last: bool = Fa
     return np.concatenate([above, tied])
 
 
-def check_question(classes: Sequence[str], label: Any, positive: Any, negative: Any, word: Any, top: Any) -> None:
+def check_question(classes: Sequence[Label], label: Any, positive: Any, negative: Any, word: Any, top: Any) -> None:
     """Refuse what makes no sense."""
     for name in (label, positive, negative):
         if name is not None:

@@ -7,6 +7,7 @@ their twins in `native.py`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
@@ -15,6 +16,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
+from numba.core.compiler_lock import global_compiler_lock
 
 from bunrui.kernel import native, primitives
 from bunrui.kernel.library import digest_of_sources
@@ -60,3 +62,9 @@ def numba_type(argument: Argument) -> Any:
     if argument.dtype is not None:
         return types.Array(numba.from_dtype(argument.dtype), 1, "C", readonly=not argument.writes)
     return _NUMBERS[argument.code]
+
+
+if hasattr(os, "register_at_fork"):
+    # A child would wait for ever for a thread of its parent that compiles.
+    lock = global_compiler_lock
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)

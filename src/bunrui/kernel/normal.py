@@ -4,22 +4,28 @@
     lower           s.lower()
     aligned         either of them, with the place in the original of every character
 
-The loops of `fold.py` send the rare text here that they cannot fold; explanations come here for the places.  Text is
-cut where nothing joins; most of it goes through `str.translate`, and only a run with code points that may join is
-decomposed, put in order and composed: 5 to 8 MB/s.
+The loops of `fold.py` send the rare text here that they cannot fold; explanations come here for the places.  Most of a
+text goes through `str.translate`, and only a run with code points that may join is decomposed, put in order and
+composed: 5 to 8 MB/s.
+
+No call into C takes more than a slice of the text, so that other threads run meanwhile: one `str.translate` of 9 MB of
+ﷺ kept all of them waiting for 3 s, one `sorted` of 20 MB of marks for 1.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain
 from typing import Literal
 
 import numpy as np
 
 from bunrui.kernel import unicode
 
+_SLICE = 1 << 14
+_SHORT = 8
 _SIGMA = "Σ"
 _L_FIRST, _V_FIRST, _T_BEFORE, _S_FIRST = 0x1100, 0x1161, 0x11A7, 0xAC00
 _L_COUNT, _V_COUNT, _T_COUNT = 19, 21, 28
@@ -32,8 +38,7 @@ def nfkc_casefold(text: str) -> str:
     >>> nfkc_casefold("Ｂｕｎｒｕｉ ﾌﾞﾝﾙｲ ß")
     'bunrui ブンルイ ss'
     """
-    # Every character of a string in NFKC is in NFKC by itself, so the table of single code points folds its case.
-    return _joined_runs().sub(lambda run: _compose(_decompose(run[0])), text).translate(_single("nfkc"))
+    return "".join(folded(text, "nfkc"))
 
 
 def lower(text: str) -> str:
@@ -42,9 +47,46 @@ def lower(text: str) -> str:
     >>> lower("ΟΔΥΣΣΕΥΣ")
     'οδυσσευς'
     """
+    return "".join(folded(text, "lower"))
+
+
+def folded(text: str, form: Literal["nfkc", "lower"]) -> Iterator[str]:
+    """The normalised string in pieces: a long one is better encoded piece by piece, too."""
+    return _lower_pieces(text) if form == "lower" else _nfkc_pieces(text)
+
+
+def _nfkc_pieces(text: str) -> Iterator[str]:
+    single, joining = _single("nfkc"), _joining()
+    composer = _Composer()
+    for piece in _slices(text):
+        found: list[str] = []
+        done = 0
+        for run in chain(joining.finditer(piece), [None]):
+            start = run.start() if run else len(piece)
+            if start > done:  # all but the last stand alone
+                found += composer.end(), piece[done : start - 1]
+                if run and run.end() < len(piece) and run.end() - start < _SHORT:
+                    found.append(_known(piece[start - 1 : run.end()]))
+                    done = run.end()
+                    continue
+                composer.add(piece[start - 1])
+            if run:
+                composer.add(run[0])
+                done = run.end()
+        # Every character of a string in NFKC is in NFKC by itself, so the table of single code points folds its case.
+        yield "".join([*found, composer.settled()]).translate(single)
+    yield from (piece.translate(single) for piece in _slices(composer.end()))
+
+
+def _lower_pieces(text: str) -> Iterator[str]:
     if _SIGMA in text:
         text = re.sub(_SIGMA, lambda found: _lower_sigma(text, found.start()), text)
-    return text.translate(_single("lower"))
+    single = _single("lower")
+    return (piece.translate(single) for piece in _slices(text))
+
+
+def _slices(text: str) -> Iterator[str]:
+    return (text[start : start + _SLICE] for start in range(0, len(text), _SLICE))
 
 
 def aligned(text: str, form: Literal["nfkc", "lower"]) -> tuple[str, list[int], list[int]]:
@@ -75,10 +117,10 @@ def _lower_segments(text: str) -> Iterator[tuple[int, int, str]]:
 def _nfkc_segments(text: str) -> Iterator[tuple[int, int, str]]:
     single = _single("nfkc")
     done = 0
-    for run in _joined_runs().finditer(text):
-        for i in range(done, run.start()):
+    for run in _joining().finditer(text):
+        start = max(done, run.start() - 1)
+        for i in range(done, start):
             yield i, i + 1, text[i].translate(single)
-        start = run.start()
         for end in (*_cuts(text, start, run.end()), run.end()):
             piece = nfkc_casefold(text[start:end])
             alone = [c.translate(single) for c in text[start:end]]
@@ -97,12 +139,11 @@ def _cuts(text: str, start: int, end: int) -> Iterator[int]:
     """Where a run can be cut: before a starter that does not compose with what it meets."""
     orders = unicode.combining_classes()
     for i in range(start + 1, end):
-        after = _decompose(text[i])
-        if after[0] not in orders:
-            before = _decompose(text[start:i])
-            if _compose(before + after) == _compose(before) + _compose(after):
-                yield i
-                start = i
+        if _decomposed(text[i])[0] in orders:
+            continue
+        if _composed(text[start : i + 1]) == _composed(text[start:i]) + _composed(text[i]):
+            yield i
+            start = i
 
 
 def _lower_sigma(text: str, i: int) -> str:
@@ -136,31 +177,20 @@ def _single(form: Literal["nfkc", "lower"]) -> dict[int, str]:
 
 
 @cache
-def _joined_runs() -> re.Pattern[str]:
-    """A character and those that may join it."""
+def _joining() -> re.Pattern[str]:
+    """Characters that may join the one before them."""
     kinds = unicode.nfkc_table().codes[:0x10000] >> unicode.KIND_SHIFT
     codes = np.flatnonzero((kinds >= unicode.TRAILING) & (kinds <= unicode.SEQUENCE))
     ranges = np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1)
     joins = "".join(f"\\u{r[0]:04x}-\\u{r[-1]:04x}" for r in ranges)
     # All of the other planes as one range: naming those that join made the search ten times slower, and a run may be
     # longer than it has to be.
-    return re.compile(f".?[{joins}\U00010000-\U0010ffff]+", re.DOTALL)
+    return re.compile(f"[{joins}\U00010000-\U0010ffff]+")
 
 
-def _decompose(text: str) -> str:
-    """The full compatibility decomposition, in canonical order."""
-    orders = unicode.combining_classes()
-    decompositions = unicode.decompositions()
-    found: list[str] = []
-    for c in text:
-        found += _jamo(ord(c)) if "\uac00" <= c <= "\ud7a3" else decompositions.get(ord(c), c)
-    start = 0
-    for i in range(len(found) + 1):
-        if i == len(found) or found[i] not in orders:
-            if i - start > 1:
-                found[start:i] = sorted(found[start:i], key=orders.__getitem__)
-            start = i + 1
-    return "".join(found)
+def _decomposed(c: str) -> str:
+    """The full compatibility decomposition of a character."""
+    return _jamo(ord(c)) if "\uac00" <= c <= "\ud7a3" else unicode.decompositions().get(ord(c), c)
 
 
 def _jamo(syllable: int) -> str:
@@ -169,25 +199,78 @@ def _jamo(syllable: int) -> str:
     return chr(_L_FIRST + leading) + chr(_V_FIRST + vowel) + (chr(_T_BEFORE + final) if final else "")
 
 
-def _compose(text: str) -> str:
-    """Canonical composition of a decomposed text (UAX #15)."""
-    orders = unicode.combining_classes()
-    found: list[str] = []
-    starter = -1
-    last = 0  # combining class of the mark before, 0 right after the starter
-    for c in text:
-        order = orders.get(c, 0)
-        # Whatever has the same class, or any mark before a starter, blocks.
-        if starter >= 0 and (len(found) == starter + 1 or last < order):
-            both = _pair(found[starter], c)
-            if both:
-                found[starter] = both
-                continue
-        if order == 0:
-            starter = len(found)
-        last = order
-        found.append(c)
-    return "".join(found)
+def _composed(text: str) -> str:
+    """The canonical composition of the compatibility decomposition."""
+    composer = _Composer()
+    composer.add(text)
+    return composer.end()
+
+
+_known = lru_cache(1 << 12)(_composed)
+"""Letters with marks repeat: three times as fast, where all do."""
+
+
+class _Composer:
+    """Decomposes, puts in order and composes a text that comes piece by piece (UAX #15).
+
+    Marks wait by combining class, which is their order, until a starter follows.
+    """
+
+    def __init__(self) -> None:
+        self._settled: list[str] = []
+        self._starter = ""  # none before the first
+        self._marks: dict[int, list[str]] = {}
+        self._packed: dict[int, int] = {}  # by class, how many of the pieces that wait are already from other calls
+
+    def add(self, text: str) -> None:
+        """The next piece."""
+        orders, decompositions = unicode.combining_classes(), unicode.decompositions()
+        marks = self._marks
+        for c in text:
+            for d in _jamo(ord(c)) if "\uac00" <= c <= "\ud7a3" else decompositions.get(ord(c), c):
+                if order := orders.get(d, 0):
+                    marks.setdefault(order, []).append(d)
+                    continue
+                # Any mark that is left blocks a starter.
+                rest = self._join_marks() if marks else ""
+                both = None if rest or not self._starter else _pair(self._starter, d)
+                if both is None:
+                    self._settled += self._starter, rest
+                self._starter = both or d
+        for order, waiting in marks.items():
+            # A character of its own takes 76 bytes; joined, two.
+            packed = self._packed.get(order, 0)
+            if len(waiting) > packed:
+                waiting[packed:] = ["".join(waiting[packed:])]
+                self._packed[order] = packed + 1
+
+    def _join_marks(self) -> str:
+        """Let the starter take in what it composes with; the marks that are left."""
+        rest = []
+        for order in sorted(self._marks):
+            waiting = "".join(self._marks[order])
+            n = 0
+            # Whatever is left blocks all of its class that follow.
+            while n < len(waiting) and self._starter and (both := _pair(self._starter, waiting[n])):
+                self._starter = both
+                n += 1
+            rest.append(waiting[n:])
+        self._marks.clear()
+        self._packed.clear()
+        return "".join(rest)
+
+    def settled(self) -> str:
+        """What nothing that follows can change any more, once."""
+        found = "".join(self._settled)
+        self._settled.clear()
+        return found
+
+    def end(self) -> str:
+        """All that is left."""
+        rest = self._join_marks()
+        self._settled += self._starter, rest
+        self._starter = ""
+        return self.settled()
 
 
 def _pair(first: str, second: str) -> str | None:

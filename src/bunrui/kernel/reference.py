@@ -46,6 +46,8 @@ EMOTICONS = (
     "(x_x)", "\\o/", "=^_^=", "(*^_^*)", "(^_~)", "^.^", "-.-", ">.<", ">:d", ":-3",
 )
 # fmt: on
+_EMOTICONS = frozenset(EMOTICONS)
+_LONGEST_EMOTICON = max(map(len, EMOTICONS))
 
 
 class Unit(NamedTuple):
@@ -148,7 +150,7 @@ def _segments(folded: str, orders: Orders) -> Iterator[tuple[int, int, int]]:
                 j += 1
         elif kind == PUNCT:
             j = i + (_emoticon(folded, kinds, i) or 1)
-            if j == i + 1 and not orders.punctuation and folded[i:j] not in EMOTICONS:
+            if j == i + 1 and not orders.punctuation and folded[i:j] not in _EMOTICONS:
                 i = j
                 continue
         elif kind == REGIONAL:
@@ -194,8 +196,8 @@ def _keycap_end(folded: str, kinds: Sequence[int], i: int) -> int:
 
 def _emoticon(folded: str, kinds: Sequence[int], i: int) -> int:
     """The length of the longest emoticon at `i`, or 0."""
-    for size in range(max(map(len, EMOTICONS)), 0, -1):
-        if folded[i : i + size] not in EMOTICONS or i + size > len(folded):
+    for size in range(_LONGEST_EMOTICON, 0, -1):
+        if folded[i : i + size] not in _EMOTICONS or i + size > len(folded):
             continue
         last, after = kinds[i + size - 1], kinds[i + size : i + size + 1]
         if last == WORD and after in ([WORD], [MARK]):

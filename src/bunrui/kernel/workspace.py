@@ -15,6 +15,7 @@ import numpy as np
 from bunrui.errors import DataError
 from bunrui.kernel import analyze, buckets, ngrams, vocabulary
 from bunrui.kernel.library import run
+from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.primitives import M64
 from bunrui.kernel.unicode import NfkcTable
 from bunrui.kernel.universal import Characters
@@ -40,7 +41,7 @@ _spare: dict[int, list[Any]] = {}
 _LEAST_SPARE_BITS = 12  # 128 KB: below, there is nothing to gain
 _SPARE_BITS = 21  # 64 MB
 _SPARE_EACH = 2
-_spare_lock = threading.Lock()
+_spare_lock = Mutex()
 
 
 def release(v: Vocabulary) -> None:

@@ -2,10 +2,11 @@
 
     P(y, x) = mean over columns i with F(x_i) >= m of P(y, x_i) · product over j ≠ i of P(x_j | y, x_i)
 
-    P(y, x_i) = (F(y, x_i) + 1) / (K_i + k v_i)             P(x_j | y, x_i) = (F(y, x_i, x_j) + 1) / (F(y, x_i) + v_j)
+    P(y, x_i)       = (F(y, x_i) + 1) / (K_i + k v_i)
+    P(x_j | y, x_i) = (F(y, x_i, x_j) + 1) / (K_j(y, x_i) + v_j)
 
     F     rows that have these values and this class
-    K_i   rows where column i is known, v_i the values of column i, k the classes
+    K_j   rows (of this class, with this value) where column j is known; v_j the values of column j, k the classes
 
 Where no parent has m rows, naive Bayes with the same smoothing answers:
 
@@ -23,10 +24,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.errors import OptionError
 from bunrui.kernel.aode import PairTable
 from bunrui.kernel.logs import log
 
-__all__ = ["aode", "beyond"]
+__all__ = ["aode", "beyond", "check_rows"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -51,12 +53,14 @@ def aode(cells: npt.NDArray[Any], sizes: Integers, log_prior: Floats) -> PairTab
     singles = cells[np.arange(n_values), np.arange(n_values)]
     column = np.repeat(np.arange(len(sizes)), sizes)
     ends = np.cumsum(sizes)
-    known = np.array([singles[end - size : end].sum(axis=0) for end, size in zip(ends, sizes, strict=True)])
+    columns = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+    known = np.array([singles[values].sum(axis=0) for values in columns])
     base = log(singles + 1) - log((known.sum(axis=1) + n_classes * sizes)[column])[:, None]
     # A column that never had a value says nothing: log 1.
     has_values = sizes > 0
     below = np.zeros((n_values, len(sizes), n_classes))
-    below[:, has_values] = log(singles[:, None] + sizes[has_values, None])
+    for j in np.flatnonzero(has_values).tolist():
+        below[:, j] = log(cells[:, columns[j]].sum(axis=1) + sizes[j])
     weights = np.empty((n_values, n_values + len(sizes), n_classes))
     step = max(1, _BLOCK // max(1, n_values * n_classes))
     for first in range(0, n_values, step):
@@ -92,3 +96,9 @@ def beyond(table: PairTable, sizes: Integers, usual: Integers, other: Integers) 
         (bayes[other] - bayes[usual]).reshape(-1),
         table.defaults,
     )
+
+
+def check_rows(m: Any) -> None:
+    """Refuse an m that is no number of rows."""
+    if isinstance(m, bool) or not isinstance(m, (int, float, np.number)) or not 0 < m < np.inf:
+        raise OptionError(f"m should be a number of rows, above 0, not {m!r}")

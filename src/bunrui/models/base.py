@@ -138,34 +138,42 @@ def smoothing_of(estimator: str, alpha: float | Mapping[str, float] | None, defa
     return Smoothing(float(value) - less, {word: float(each) - less for word, each in by_word.items()})
 
 
-def log_prior(counts: Counts, prior: Any, smooth: float = 1.0) -> Floats:
+def log_prior(counts: Counts, prior: Any) -> Floats:
     """log P(c) for every class id; 0 for classes without documents.
 
-    `prior` is "empirical" (D_c / D), "uniform", "smoothed" ((D_c + λ) / (D + λC)), or a mapping from label to P(c).
+    `prior` is "empirical" (D_c / D), "uniform", ("smoothed", λ) ((D_c + λ) / (D + λC)), "smoothed" where λ is 1, or a
+    mapping from label to P(c).
     """
     alive = counts.doc_count > 0
     # Names are for priors that are given; of 100,000 classes the list would take longer than all else here.
     names = isinstance(prior, Mapping)
     labels = [counts.labels[c] for c in np.flatnonzero(alive).tolist()] if names else ()
     out = np.zeros(len(alive))
-    out[alive] = log(prior_shares(counts.doc_count[alive], labels, prior, smooth))
+    out[alive] = log(prior_shares(counts.doc_count[alive], labels, prior))
     return out
 
 
-def prior_shares(docs: npt.NDArray[Any], labels: Sequence[Any], prior: Any, smooth: float = 1.0) -> Floats:
-    """P(c) of some classes, (n_classes,)."""
+def prior_shares(docs: npt.NDArray[Any], labels: Sequence[Any], prior: Any) -> Floats:
+    """P(c) of some classes, (n_classes,).
+
+    >>> prior_shares(np.array([3, 1]), (), ("smoothed", 0.5)).tolist()  # 3.5 / 5 and 1.5 / 5
+    [0.7, 0.3]
+    """
     if isinstance(prior, Mapping):
         return np.array([_given(label, prior) for label in labels])
     if prior == "empirical":
         return np.asarray(docs / docs.sum(), np.float64)
     if prior == "uniform":
         return np.full(len(docs), 1.0 / max(len(docs), 1))
-    if prior == "smoothed":
-        return np.asarray((docs + smooth) / (docs.sum() + smooth * len(docs)), np.float64)
-    raise OptionError(
-        f"there is no prior {prior!r}: choose 'empirical', 'uniform' or 'smoothed', "
-        "or give a mapping from label to probability"
-    )
+    name, lam = prior if isinstance(prior, tuple) and len(prior) == 2 else (prior, 1.0)
+    if name != "smoothed":
+        raise OptionError(
+            f"there is no prior {prior!r}: choose 'empirical', 'uniform', 'smoothed' or ('smoothed', λ), "
+            "or give a mapping from label to probability"
+        )
+    if isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < float(lam) < np.inf:
+        raise OptionError(f"λ of prior=('smoothed', λ) should be above 0, not {lam!r}")
+    return np.asarray((docs + float(lam)) / (docs.sum() + float(lam) * len(docs)), np.float64)
 
 
 def _given(label: Any, prior: Mapping[Any, float]) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bunrui.counts import Counts
+from bunrui.counts import Counts, Label
 from bunrui.errors import OptionError
 from bunrui.models.base import Floats, prior_shares
 
@@ -18,7 +18,7 @@ __all__ = ["log_label_prior"]
 def log_label_prior(counts: Counts, prior: Any) -> Floats:
     """log P(label) of every class id by itself; 0 for classes without documents.
 
-    "empirical" is D_c / D with every document once, "uniform" is a half, "smoothed" (D_c + 1) / (D + 2).
+    "empirical" is D_c / D with every document once, "uniform" is a half, ("smoothed", λ) (D_c + λ) / (D + 2λ).
     """
     out = np.zeros(len(counts.labels))
     if isinstance(prior, Mapping):
@@ -32,7 +32,7 @@ def log_label_prior(counts: Counts, prior: Any) -> Floats:
     return np.array(logs)[places]
 
 
-def _given(label: str, prior: Mapping[str, float]) -> float:
+def _given(label: Label, prior: Mapping[Label, float]) -> float:
     share = prior.get(label)
     if not isinstance(share, (int, float, np.number)) or not 0 < float(share) < 1:
         raise OptionError(f"the prior of the label {label!r} by itself should be above 0 and below 1, not {share!r}")

@@ -74,7 +74,7 @@ def _copies(audit: Audit, places: Sequence[str]) -> Section:
     columns = [Column(name, is_number=False) for name in ("labels", "kind", "where", "text")]
     rows = [
         [
-            " / ".join(dict.fromkeys(", ".join(names) for names in conflict.labels)),
+            " / ".join(dict.fromkeys(", ".join(map(str, names)) for names in conflict.labels)),
             conflict.kind,
             ", ".join(places[row] for row in conflict.rows),
             readable(audit.text(conflict.rows[0]))[:_LONGEST],

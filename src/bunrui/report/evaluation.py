@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bunrui.classifier import TextClassifier
+from bunrui.counts import Label
 from bunrui.drawing import Bar, Column, Markup, Section, bars, element, isolated, page, section, table
 from bunrui.errors import BunruiError
 from bunrui.evaluation import Evaluation, LearningCurve, Metrics
@@ -130,7 +131,7 @@ def _duplicates(n_duplicates: int | None, n_docs: int) -> Markup | None:
     return element("p", f"{are}: what documents say of their copies flatters.", class_="notice")
 
 
-def _confusion(metrics: Metrics, labels: list[str], mistakes: Mistakes) -> Section:
+def _confusion(metrics: Metrics, labels: list[Label], mistakes: Mistakes) -> Section:
     links = mistakes.links()
     note = "Rows are true labels, columns predicted ones; the stronger its colour, the larger the share of the row."
     if links:
@@ -193,7 +194,7 @@ def _rankings(evaluation: Evaluation, rankings: list[Ranking], metrics: Metrics)
     chosen = evaluation.positive
     if chosen not in {one.label for one in rankings}:
         chosen = min(rankings, key=lambda one: one.average_precision).label
-    return section("rankings", "Rankings", rankings_html(rankings, str(chosen)), note=note)
+    return section("rankings", "Rankings", rankings_html(rankings, chosen), note=note)
 
 
 def _curve(curve: LearningCurve) -> Section:
@@ -224,7 +225,7 @@ def _words(classifier: TextClassifier, metrics: Metrics) -> Section | None:
     return section("words", "Telling words", element("div", *cards, class_="cards"), note=note)
 
 
-def _card(name: str, classifier: TextClassifier) -> Markup:
+def _card(name: Label, classifier: TextClassifier) -> Markup:
     from bunrui.rendering import shown
 
     words = classifier.words(name, top=_N_WORDS)

@@ -19,6 +19,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from bunrui.counts import Label
 from bunrui.evaluation import Evaluation, Interval, Metrics
 from bunrui.evaluation.result import FALSE_POSITIVE_RATES
 from bunrui.rendering import visible
@@ -185,7 +186,7 @@ class _Confusion(NamedTuple):
         yield from _confusions(metrics, options.max_width)
 
 
-def _matrix(labels: tuple[str, ...], cells: list[list[str]], shares: list[list[float]], width: int) -> Text:
+def _matrix(labels: tuple[Label, ...], cells: list[list[str]], shares: list[list[float]], width: int) -> Text:
     number = len(str(len(labels)))
     widths = _column_widths(cells)
     text = Text(" " * (number + 1 + width), no_wrap=True)
@@ -253,7 +254,7 @@ def _confusions(metrics: Metrics, max_width: int) -> RenderResult:
         yield Text(f"and {len(wrong) - len(shown):,} more", "dim")
 
 
-def label_text(label: str, width: int, *, pad: bool = False) -> Text:
+def label_text(label: Label, width: int, *, pad: bool = False) -> Text:
     """One line, cut in the middle: labels of one family differ at their ends."""
     line = _one_line(label)
     if cell_len(line) > width:
@@ -265,11 +266,11 @@ def label_text(label: str, width: int, *, pad: bool = False) -> Text:
     return text
 
 
-def _label_width(labels: tuple[str, ...], room: int) -> int:
+def _label_width(labels: tuple[Label, ...], room: int) -> int:
     """As wide as the longest label, if there is room."""
     longest = max(cell_len(_one_line(label)) for label in labels)
     return max(min(longest, _LONGEST_LABEL, room), _SHORTEST_LABEL)
 
 
-def _one_line(label: str) -> str:
-    return visible(label).translate(_ONE_LINE)
+def _one_line(label: Label) -> str:
+    return visible(str(label)).translate(_ONE_LINE)

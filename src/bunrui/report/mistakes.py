@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bunrui.classifier import TextClassifier
+from bunrui.counts import Label
 from bunrui.drawing import Markup, element, isolated, joined
 from bunrui.errors import BunruiError
 from bunrui.evaluation import Evaluation
@@ -32,8 +33,8 @@ class Mistake(NamedTuple):
     """A document that has some labels, and was predicted to have another."""
 
     row: int
-    true: tuple[str, ...]
-    predicted: str
+    true: tuple[Label, ...]
+    predicted: Label
     given_probability: float
     confidence: float
 
@@ -76,7 +77,7 @@ def find_mistakes(evaluation: Evaluation, texts: Sequence[Any] | Mapping[int, An
     by_pair: dict[Pair, list[Mistake]] = defaultdict(list)
     ordered = []
     for row in rows[np.argsort(given[rows], kind="stable")].tolist():
-        true, predicted = groups[own.groups[row]], str(evaluation.predictions[row])
+        true, predicted = groups[own.groups[row]], evaluation.predictions[row].item()
         mistake = Mistake(row, true, predicted, float(given[row]), float(evaluation.confidence[row]))
         if isinstance(texts, Mapping) and row not in texts:
             continue

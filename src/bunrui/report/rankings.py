@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bunrui.counts import Label
 from bunrui.drawing import Axis, Markup, Plane, element, isolated
 from bunrui.evaluation import Evaluation
 from bunrui.evaluation.ranking import PrecisionRecall, Roc
@@ -16,7 +17,7 @@ __all__ = ["Ranking", "rankings_html", "rankings_of"]
 class Ranking(NamedTuple):
     """The curves of a label, and the areas below them."""
 
-    label: str
+    label: Label
     roc: Roc
     precision_recall: PrecisionRecall
 
@@ -30,13 +31,13 @@ class Ranking(NamedTuple):
         return float(-(np.diff(curve.recall) * curve.precision[:-1]).sum())
 
 
-def rankings_of(evaluation: Evaluation, labels: list[str]) -> list[Ranking]:
+def rankings_of(evaluation: Evaluation, labels: list[Label]) -> list[Ranking]:
     """The curves of those labels that some documents have, and others have not."""
     found = (Ranking(name, evaluation.roc_curve(name), evaluation.precision_recall_curve(name)) for name in labels)
     return [one for one in found if not np.isnan(one.roc.fpr).any() and not np.isnan(one.roc.tpr).any()]
 
 
-def rankings_html(rankings: list[Ranking], chosen: str) -> Markup:
+def rankings_html(rankings: list[Ranking], chosen: Label) -> Markup:
     """Two diagrams with all curves, one of which stands out, and the choice of it."""
     options, told = [], []
     for k, one in enumerate(rankings):
@@ -68,8 +69,8 @@ def _figure(
     heading: str,
     plane: Plane,
     curves: list[tuple[np.ndarray, np.ndarray]],
-    names: list[str],
-    chosen: str,
+    names: list[Label],
+    chosen: Label,
     label: str,
     *marks: Markup,
 ) -> Markup:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from bunrui.analysis import texts as inputs
 from bunrui.calibration import lengths_of
 from bunrui.classifier import TextClassifier
+from bunrui.counts import Label
 from bunrui.evaluation.duplicates import find_duplicates
 from bunrui.explanation import Contribution, Explanation
 from bunrui.selection.calibration import fit_calibration
@@ -45,17 +46,17 @@ class Suspect(NamedTuple):
     ----------
     row : int
         Its place among the documents.
-    given : tuple of str
+    given : tuple of labels
         The labels that it has.
-    suggested : str
+    suggested : label
         The likeliest label.
     probability, suggested_probability : float
         Of the labels that it has, together, and of the other one.
     """
 
     row: int
-    given: tuple[str, ...]
-    suggested: str
+    given: tuple[Label, ...]
+    suggested: Label
     probability: float
     suggested_probability: float
 
@@ -65,7 +66,7 @@ class Conflict(NamedTuple):
 
     kind: Literal["exact", "near"]
     rows: tuple[int, ...]
-    labels: tuple[tuple[str, ...], ...]
+    labels: tuple[tuple[Label, ...], ...]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -90,7 +91,7 @@ class Audit:
     conflicts: tuple[Conflict, ...]
     alone: tuple[int, ...]
     texts: Any
-    labels: list[tuple[str, ...]]
+    labels: list[tuple[Label, ...]]
     classifier: TextClassifier
 
     def __repr__(self) -> str:
@@ -176,7 +177,7 @@ def audit(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Audit:
     order = np.lexsort((-behind, own - NEAR * shares[rows, top]))
     is_alone, is_right = np.isinf(behind), found.own[rows, top]
     suspects = (
-        Suspect(row, given[row], str(names[top[row]]), float(own[row]), float(shares[row, top[row]]))
+        Suspect(row, given[row], names[top[row]], float(own[row]), float(shares[row, top[row]]))
         for row in order.tolist()
         if not is_alone[row] and not is_right[row]
     )
@@ -185,7 +186,7 @@ def audit(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Audit:
     return Audit(order, tuple(suspects), _conflicts(found.texts, given), alone, found.texts, given, clf)
 
 
-def _conflicts(texts: Any, given: list[tuple[str, ...]]) -> tuple[Conflict, ...]:
+def _conflicts(texts: Any, given: list[tuple[Label, ...]]) -> tuple[Conflict, ...]:
     if inputs.is_given(texts):
         return ()
     return tuple(

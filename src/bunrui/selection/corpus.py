@@ -27,7 +27,7 @@ class Documents(Labelled):
 
     Attributes
     ----------
-    classes : list of str
+    classes : list of labels
         Sorted.
 
     Examples

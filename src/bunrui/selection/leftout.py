@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.classifier import TextClassifier
+from bunrui.counts import Label
 from bunrui.errors import OptionError
 from bunrui.evaluation.crossing import cross_validate
 from bunrui.evaluation.folding import folds
@@ -34,7 +35,7 @@ class LeftOut(NamedTuple):
     """
 
     texts: Any
-    classes: list[str]
+    classes: list[Label]
     scores: Floats
     own: npt.NDArray[np.bool_]
 

@@ -94,6 +94,11 @@ class Originals:
         """How many files were not read as UTF-8 so far in this pass, by encoding."""
         return dict(self._progress.encodings)
 
+    @property
+    def doubtful_headers(self) -> list[str]:
+        """Files whose first line was taken for the names of the columns, but looks like a row."""
+        return list(self._progress.doubtful_headers)
+
     def schema(self) -> pa.Schema | None:
         """The columns of all files together; None where a file has no columns with types.
 
@@ -174,6 +179,8 @@ def _open(stream: Stream, reading: Reading) -> _Columns:
     """A file with all of its columns."""
     import pyarrow.parquet as pq
 
+    from bunrui.documents.columnar import ERRORS
+
     try:
         if stream.peek().startswith(b"PAR1"):
             file = pq.ParquetFile(stream.seekable())
@@ -187,12 +194,12 @@ def _open(stream: Stream, reading: Reading) -> _Columns:
             return _Columns(opened.schema, map(opened.get_batch, range(opened.num_record_batches)), None)
         opened = pa.ipc.open_stream(stream.seekable())
         return _Columns(opened.schema, iter(opened), None)
-    except (pa.ArrowException, OSError) as error:
+    except ERRORS as error:
         raise DataError(f"{reading.source.name} cannot be read: {error}") from error
 
 
 def _columnar(stream: Stream, reading: Reading) -> Iterator[Batch]:
-    from bunrui.documents.columnar import check_columns, read_batches
+    from bunrui.documents.columnar import ERRORS, check_columns, read_batches
 
     opened = _open(stream, reading)
     check_columns(opened.schema.names, reading)
@@ -210,7 +217,7 @@ def _columnar(stream: Stream, reading: Reading) -> Iterator[Batch]:
         for documents in read_batches(batches(), reading, opened.n_rows):
             places = documents["line"].to_numpy() - 1 - before
             yield Batch(documents, partial(_taken, current, places))
-    except (pa.ArrowException, OSError) as error:
+    except ERRORS as error:
         raise DataError(f"{reading.source.name} cannot be read: {error}") from error
 
 

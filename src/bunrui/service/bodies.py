@@ -20,7 +20,7 @@ import pyarrow.json
 from pydantic import BaseModel, ValidationError
 
 from bunrui.service.arrow import read_stream
-from bunrui.service.limits import Body
+from bunrui.service.limits import SMALL, Body
 from bunrui.service.problems import Problem
 from bunrui.service.security import ARROW, Head, media_type
 from bunrui.service.settings import Limits
@@ -28,9 +28,6 @@ from bunrui.service.settings import Limits
 __all__ = ["SMALL", "is_small", "read"]
 
 T = TypeVar("T", bound=BaseModel)
-
-SMALL = 64 << 10
-"""Bytes of a body that is read, and answered, without a thread of its own."""
 
 _MOST_ERRORS = 5
 _STRINGS = pa.list_(pa.large_string())

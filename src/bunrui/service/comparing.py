@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bunrui.classifier import TextClassifier
 from bunrui.models import MODELS
 from bunrui.service.jobs import Job
 from bunrui.stored.documents import Document
@@ -15,15 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["compare_all"]
 
 
-def compare_all(documents: list[Document], job: Job, *, trained: bool) -> dict[str, Any]:
+def compare_all(_: TextClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
     """Measure them; what is measured already is the result of the job while it runs."""
     from bunrui.selection import compare
 
     def watch(progress: Progress) -> None:
         job.total = progress.n_all
-        job.add(len(progress.done.rows) - job.done)
         if progress.done.rows:
             job.result = _told(progress.done)
+        job.add(len(progress.done.rows) - job.done)
 
     texts, labels = [document.text for document in documents], [document.labels for document in documents]
     found = compare(texts, labels, models=None if trained else list(MODELS), watch=watch)

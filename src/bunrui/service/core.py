@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from bunrui import __version__
 from bunrui.service import bodies
-from bunrui.service.jobs import Jobs
-from bunrui.service.limits import Admission, BodyReader, Lane
+from bunrui.service.jobs import Cancelled, Job, Jobs
+from bunrui.service.limits import Lane, Room
 from bunrui.service.logs import event
 from bunrui.service.metrics import Metrics
 from bunrui.service.problems import Problem, problem_of
@@ -24,11 +24,14 @@ from bunrui.service.served import Served
 from bunrui.service.settings import Settings
 from bunrui.stored import StoredClassifier
 
-__all__ = ["Service", "answer"]
+__all__ = ["GONE", "Service", "answer"]
 
+R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
 
-_READERS = 2
+GONE = 499
+"""The status of an answer that nobody waits for."""
+
 _REFRESH_SECONDS = 1.0
 
 
@@ -41,10 +44,8 @@ class Service:
         self.served = Served(classifier)
         self.security = Security(settings)
         self.metrics = Metrics()
-        self.admission = Admission(limits.requests)
-        self.bodies = BodyReader(limits.body)
-        self.readers = Lane("read", _READERS, limits.queue)
         self.writer = Lane("write", 1, limits.queue)
+        self.rooms = {is_owner: Room(limits, self.writer) for is_owner in (True, False)}
         self.jobs = Jobs(classifier.path)
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -64,8 +65,8 @@ class Service:
 
     async def _look_after(self, also: Callable[[], object]) -> None:
         try:
-            await self.readers.run(also)
-            await self.readers.run(self.served.warm_up)
+            await self.rooms[True].readers.run(also)
+            await self.rooms[True].readers.run(self.served.warm_up)
             event("ready")
         except Exception as error:
             self.served.trouble = "it could not be made ready: the log says more"
@@ -88,9 +89,19 @@ class Service:
         for task in self._tasks:
             task.cancel()
         self.jobs.close()
-        self.readers.close()
+        for room in self.rooms.values():
+            room.readers.close()
         self.writer.close()
         self.served.classifier.close()
+
+    def room(self, request: Request) -> Room:
+        """The room of who asks."""
+        return self.rooms[request.scope["bunrui.is_owner"]]
+
+    def stop_reading(self) -> None:
+        """End the requests whose bodies have not come: nobody knows how long that would take."""
+        for room in self.rooms.values():
+            room.bodies.stop()
 
     def problem_of(self, error: Exception) -> Problem:
         """What a client is told of an error; the log tells more where nobody expected it."""
@@ -129,7 +140,24 @@ class Service:
         """The body of a request, on a thread if it is large."""
         if self.is_small(request):
             return self.read(kind, request)
-        return await self.readers.run(self.read, kind, request)
+        return await self.room(request).readers.run(self.read, kind, request)
+
+    async def while_there(self, request: Request, work: Callable[[Job], R]) -> R | None:
+        """What work gives that ends when the client leaves; None if it has left."""
+        job = Job("request", None)
+        working = asyncio.ensure_future(self.room(request).readers.run(work, job))
+        leaving = asyncio.ensure_future(request.receive())  # the body has come: nothing else can
+        try:
+            await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                job.cancel()
+            return await working
+        except Cancelled:
+            return None
+        finally:
+            job.cancel()
+            leaving.cancel()
+            working.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else may ask for it
 
     async def read_given(self, kind: type[T], request: Request) -> T:
         """The same where a request may lack a body."""

@@ -13,6 +13,7 @@ from bunrui.evaluation import Tally, leave_one_out
 from bunrui.evaluation.loo import own_documents
 from bunrui.service import schemas
 from bunrui.service.answers import slices
+from bunrui.service.apart import study_apart
 from bunrui.service.core import Service, answer
 from bunrui.service.jobs import Job
 from bunrui.service.mistakes import told
@@ -47,17 +48,17 @@ def add_evaluating(app: FastAPI, service: Service) -> None:
     async def evaluate(request: Request) -> Response:
         """Without a body, or without texts: leave each document out that the file keeps, and predict it."""
         body = await service.read_given(schemas.Evaluate, request)
-        classifier = served.reading(body.model)
+        classifier, is_owners = served.reading(body.model), request.scope["bunrui.is_owner"]
         if body.texts is not None:
             if len(body.texts) != len(body.labels or ()):
                 raise Problem("invalid", f"there are {len(body.texts)} texts and {len(body.labels or ())} labels")
-            job = Job("batch", len(body.texts))
+            job = Job("batch", len(body.texts), is_owners=is_owners)
             jobs.start(job, lambda job: _predict_all(classifier, body, job))
         else:
             _check_leaves_out(served.classifier.keep, classifier.model)
             path, options = served.classifier.path, classifier.get_params()
-            job = Job("leave-one-out", classifier.counts.n_docs)
-            jobs.start(job, lambda job: _leave_out(path, options, job))
+            job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
+            jobs.start(job, lambda job: study_apart(job, path, _leave_out, options))
         return answer(job.to_dict(), 202, {"Location": f"/v1/evaluate/{job.id}"})
 
 
@@ -81,10 +82,9 @@ def _check_leaves_out(keep: str, model: str) -> None:
 
 
 def _leave_out(path: str, options: dict[str, Any], job: Job) -> dict[str, Any]:
-    # From the file, into a memory of its own: nobody who asks or learns meanwhile has to wait.
     with closing(stored.open(path, read_only=True)) as opened:
         texts, labels = own_documents(opened)
-    job.add(0)
+    job.total = len(texts)
     found = leave_one_out(TextClassifier(**options), texts, labels)
     job.add(len(texts))
     return found.metrics.to_dict() | told(found)

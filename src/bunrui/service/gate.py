@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bunrui.service import logs as log
-from bunrui.service.core import Service
-from bunrui.service.limits import Gone
+from bunrui.service.core import GONE, Service
+from bunrui.service.limits import Gone, Room
 from bunrui.service.problems import Problem, response_of
 from bunrui.service.security import ARROW, BYTES, HEADERS, JSON, Head, head_of
 
@@ -25,7 +25,6 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 _API = "/v1/"
 _JOBS = ("/v1/evaluate/", "/v1/jobs/")
-_GONE = 499
 
 
 class Gate:
@@ -82,7 +81,7 @@ class Gate:
             await self._pass(scope, receive, out)
             problem = scope.get("bunrui.problem")
         except Gone:
-            out.status = _GONE
+            out.status = GONE
         except Exception as error:
             problem = scope.get("bunrui.problem") or self._service.problem_of(error)
             if not out.status:
@@ -92,6 +91,10 @@ class Gate:
         self._service.metrics.add(route, out.status, seconds)
         told = ("", "") if problem is None else (problem.kind, problem.instance)
         log.request(scope["method"], route, out.status, seconds, *told)
+
+    def stop_reading(self) -> None:
+        """End the requests whose bodies have not come."""
+        self._service.stop_reading()
 
     async def _pass(self, scope: Scope, receive: Receive, out: _Out) -> None:
         service, security, path, method = self._service, self._service.security, scope["path"], scope["method"]
@@ -111,12 +114,14 @@ class Gate:
             service.check_warm()
         if path in self._writes and method == "POST":
             security.check_token(head)
-        service.admission.check()
-        body = b"" if method != "POST" else await self._body(path, head, receive)
+        is_owner = security.is_owner(head)
+        room = service.rooms[is_owner]
+        room.admission.check()
+        body = b"" if method != "POST" else await self._body(room, path, head, receive)
         try:
-            await service.admission.enter()
+            await room.admission.enter()
             try:
-                scope["bunrui.head"], scope["bunrui.body"] = head, body
+                scope["bunrui.is_owner"], scope["bunrui.head"], scope["bunrui.body"] = is_owner, head, body
                 if method == "POST" and path in self._direct:
                     response = await self._direct[path](Request(scope))
                     await response(scope, receive, out)
@@ -125,14 +130,14 @@ class Gate:
                 else:
                     await self._pages(scope, receive, out)
             finally:
-                service.admission.leave()
+                room.admission.leave()
         finally:
-            service.bodies.release(len(body))
+            room.bodies.release(len(body))
 
-    async def _body(self, path: str, head: Head, receive: Receive) -> bytes | bytearray:
+    async def _body(self, room: Room, path: str, head: Head, receive: Receive) -> bytes | bytearray:
         if head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:
             self._service.security.check_type(head, (BYTES,) if path in self._uploads else (JSON, ARROW))
-        return await self._service.bodies.read(head, receive)
+        return await room.bodies.read(head, receive)
 
     def _route_of(self, path: str, status: int) -> str:
         """A name for metrics: as many as there are routes, whatever is asked for."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -36,10 +38,16 @@ class Job:
     done, total : int
         Documents; the total is None where that is not known.
     writes : bool
-        Whether it changes the classifier: then it is done before the service stops.
+        Whether it changes the classifier: then it is done before the service stops, if that does not take long.
+    is_owners : bool
+        Whether it was started with the token.
+    asked : float
+        When somebody last asked for it, by `time.monotonic`.
     """
 
-    def __init__(self, kind: str, total: int | None, *, writes: bool = False, is_private: bool = False) -> None:
+    def __init__(
+        self, kind: str, total: int | None, *, writes: bool = False, is_private: bool = False, is_owners: bool = False
+    ) -> None:
         self.id = secrets.token_urlsafe(12)
         self.kind = kind
         self.state = "waiting"
@@ -47,9 +55,12 @@ class Job:
         self.total = total
         self.writes = writes
         self.is_private = is_private
+        self.is_owners = is_owners
         self.result: dict[str, Any] | None = None
         self.problem: Problem | None = None
+        self.asked = time.monotonic()
         self._is_cancelled = False
+        self._end: Callable[[], None] = lambda: None
 
     @property
     def is_over(self) -> bool:
@@ -67,6 +78,13 @@ class Job:
         self._is_cancelled = True
         if self.state == "waiting":
             self.state = "cancelled"
+        self._end()
+
+    def ends_by(self, end: Callable[[], None]) -> None:
+        """What to call when it is cancelled, to have it end at once."""
+        self._end = end
+        if self._is_cancelled:
+            end()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -84,11 +102,26 @@ class Job:
 
 
 class Jobs:
-    """The jobs of a service: one runs, a few wait, the last ones are remembered."""
+    """The jobs of a service: one runs, a few wait, the last ones are remembered.
 
-    def __init__(self, path: str) -> None:
+    That holds for those that were started with the token, and again for those of strangers.
+
+    Parameters
+    ----------
+    path : str
+        Of the classifier.
+    patience : float
+        Seconds after which a job that only reads is cancelled if nobody asks for it: who wanted it has gone.
+    grace : float
+        Seconds that a job that writes has to end when the service does.
+    """
+
+    def __init__(self, path: str, *, patience: float = 300, grace: float = 6) -> None:
         self._path = path
-        self._lane = Lane("jobs", 1, 2 * _MOST_WAITING)  # those that were cancelled wait, too
+        self._patience = patience
+        self._grace = grace
+        # Those that were cancelled wait, too.
+        self._lanes = {is_owners: Lane("jobs", 1, 2 * _MOST_WAITING) for is_owners in (True, False)}
         self._jobs: dict[str, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -99,19 +132,29 @@ class Jobs:
 
     def start(self, job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
         """Have a job done."""
-        if self.pending > _MOST_WAITING:
+        alike = [known for known in self._jobs.values() if known.is_owners == job.is_owners]
+        over = [known.id for known in alike if known.is_over]
+        if len(alike) - len(over) > _MOST_WAITING:
             raise Problem.busy(f"{_MOST_WAITING} jobs wait already")
-        over = [known.id for known in self._jobs.values() if known.is_over]
         for id in over[: max(0, len(over) - _MOST_KEPT)]:
             del self._jobs[id]
         self._jobs[job.id] = job
+        if not job.writes:
+            self._look_after(job)
         task = asyncio.get_running_loop().create_task(self._run(job, work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def _look_after(self, job: Job) -> None:
+        left = job.asked + self._patience - time.monotonic()
+        if left > 0:
+            asyncio.get_running_loop().call_later(left, self._look_after, job)
+        else:
+            self._cancel(job)
+
     async def _run(self, job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
         try:
-            await self._lane.run(_work, job, work)
+            await self._lanes[job.is_owners].run(_work, job, work)
         except Cancelled:
             job.state = "cancelled"
         except Exception as error:
@@ -123,18 +166,27 @@ class Jobs:
             job.problem.__traceback__ = job.problem.__context__ = job.problem.__cause__ = None
 
     def find(self, id: str) -> Job:
-        """The job with an id."""
+        """The job with an id, which somebody asks for."""
         if id not in self._jobs:
             raise Problem("not-found", "there is no such job, or it was long ago: start another")
+        self._jobs[id].asked = time.monotonic()
         return self._jobs[id]
 
     def close(self) -> None:
-        """Cancel what is left, but not what writes: who was told that it will be learned need not ask again."""
-        for job in self._jobs.values():
-            if not job.writes and not job.is_over:
+        """Cancel what is left, but what writes only if it takes long: who was told that it will be learned need not
+        ask again."""
+        self._cancel(*(job for job in self._jobs.values() if not job.writes))
+        late = threading.Timer(self._grace, self._cancel, list(self._jobs.values()))
+        late.start()
+        for lane in self._lanes.values():
+            lane.close()
+        late.cancel()
+
+    def _cancel(self, *jobs: Job) -> None:
+        for job in jobs:
+            if not job.is_over:
                 event("job cancelled", kind=job.kind, done=job.done, total=job.total)
                 job.cancel()
-        self._lane.close()
 
 
 def _work(job: Job, work: Callable[[Job], dict[str, Any]]) -> None:

@@ -27,16 +27,21 @@ def add_operating(app: FastAPI, service: Service) -> None:
     @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
         classifier = service.served.classifier
-        waiting = {"read": service.readers.pending, "write": service.writer.pending, "jobs": service.jobs.pending}
+        rooms = service.rooms.values()
+        waiting = {
+            "read": sum(room.readers.pending for room in rooms),
+            "write": service.writer.pending + sum(room.lookups.pending for room in rooms),
+            "jobs": service.jobs.pending,
+        }
         lines = [
             *service.metrics.lines(),
-            *gauge("bunrui_requests_active", "Requests at work.", [("", service.admission.active)]),
+            *gauge("bunrui_requests_active", "Requests at work.", [("", sum(room.admission.active for room in rooms))]),
             *gauge(
                 "bunrui_queue",
                 "Work that waits for a thread or is being done.",
                 [(f'{{lane="{lane}"}}', n) for lane, n in waiting.items()],
             ),
-            *gauge("bunrui_body_bytes", "Bodies in memory.", [("", service.bodies.held)]),
+            *gauge("bunrui_body_bytes", "Bodies in memory.", [("", sum(room.bodies.held for room in rooms))]),
             *gauge("bunrui_documents", "Documents that were learned.", [("", classifier.counts.n_docs)]),
             *gauge("bunrui_labels", "Labels that have documents.", [("", len(classifier.counts.live_labels))]),
             *gauge("bunrui_features", "Features that have documents.", [("", classifier.counts.n_features)]),

@@ -25,8 +25,10 @@ from bunrui.errors import (
     BunruiError,
     DamagedError,
     DuplicateError,
+    LabelSetError,
     MismatchError,
     MissingExtraError,
+    MovedError,
     NotLearnedError,
     StoreError,
     UnlearnError,
@@ -46,6 +48,7 @@ KINDS = {
     "too-slow": (408, "The body takes too long"),
     "conflict": (409, "The classifier cannot do that as it is"),
     "changed-since": (409, "Something else was changed since"),
+    "several-labels": (409, "One label would replace several"),
     "too-large": (413, "Too much in one request"),
     "media-type": (415, "The type of the body does not fit"),
     "wrong-host": (421, "The service has another name"),
@@ -131,8 +134,12 @@ def problem_of(error: Exception, path: str) -> Problem:
             return Problem.of_status(error.status_code, dict(error.headers or {}))
         case MissingExtraError():
             return Problem("missing", detail)
+        case MovedError():
+            return Problem("not-ready", detail)
         case DamagedError():
             return Problem("internal", detail)
+        case LabelSetError():
+            return Problem("several-labels", detail)
         case StoreError():
             return _store_problem(error, detail)
         case BunruiError():

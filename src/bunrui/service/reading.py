@@ -11,12 +11,14 @@ from fastapi import FastAPI, Query, Request, Response
 from bunrui import __version__
 from bunrui.classifier import TextClassifier
 from bunrui.service import schemas
+from bunrui.service.answers import explain as explanation
 from bunrui.service.answers import predict as predictions
 from bunrui.service.core import Service, answer
 from bunrui.service.gate import Endpoint
 from bunrui.service.openapi import described
 from bunrui.service.security import ARROW, JSON
 from bunrui.service.served import version
+from bunrui.store import Entry
 
 __all__ = ["add_reading"]
 
@@ -35,6 +37,8 @@ _EXPLAINED = {
     "contributions": [{"feature": "pills", "value": 2.2, "count": 1, "spans": [[5, 10]]}],
     "unknown": ["zzz"],
     "text": "free pills zzz",
+    "left_out": 0,
+    "rest": 0.0,
 }
 _INFO = {
     "documents": 4,
@@ -49,7 +53,7 @@ _CHANGE = {"number": 1, "kind": "learn", "time": "2026-01-31T12:00:00+00:00", "n
 
 def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
     """Add the routes; those that are worth a shorter way, by path."""
-    served, readers = service.served, service.readers
+    served = service.served
 
     @app.post(
         "/v1/predict",
@@ -68,14 +72,14 @@ def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
     async def predict(request: Request) -> Response:
         as_arrow = ARROW.encode() in request.scope["bunrui.head"].get(b"accept", b"")
         if not service.is_small(request):
-            return await readers.run(_predict_large, request, as_arrow)
+            return await service.room(request).readers.run(_predict_large, request, as_arrow)
         body = service.read(schemas.Predict, request)
         classifier = served.reading(body.model)
         n_scores = len(body.texts) * len(classifier.counts.labels)
         is_short = len(request.scope["bunrui.body"]) <= _INLINE and n_scores <= _INLINE_SCORES
         if is_short and served.is_at_hand(classifier):
             return _predicted(predictions(classifier, body.texts, body.top), as_arrow)
-        return await readers.run(_predict_small, classifier, body, as_arrow)
+        return await service.room(request).readers.run(_predict_small, classifier, body, as_arrow)
 
     def _predict_large(request: Request, as_arrow: bool) -> Response:
         body = service.read(schemas.Predict, request)
@@ -102,10 +106,9 @@ def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
         body = await service.read_later(schemas.Explain, request)
 
         def work() -> Response:
-            found = served.reading(body.model).explain(body.text, label=body.label, against=body.against)
-            return answer(found.to_dict())
+            return answer(explanation(served.reading(body.model), body.text, body.label, body.against))
 
-        return await readers.run(work)
+        return await service.room(request).readers.run(work)
 
     @app.get(
         "/v1/labels",
@@ -115,8 +118,8 @@ def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
             {"labels": [{"label": "ham", "documents": 2}, {"label": "spam", "documents": 2}]},
         ),
     )
-    async def labels() -> Response:
-        found = await readers.run(served.labels)
+    async def labels(request: Request) -> Response:
+        found = await service.room(request).readers.run(served.labels)
         return answer({"labels": [{"label": label, "documents": n} for label, n in found.items()]})
 
     @app.get(
@@ -129,6 +132,7 @@ def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
         ),
     )
     async def words(
+        request: Request,
         label: str | None = None,
         positive: Annotated[str | None, Query(description="Log-odds of words: for this label,")] = None,
         negative: Annotated[str | None, Query(description="… against this one.")] = None,
@@ -140,12 +144,12 @@ def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
             found = served.reading(model).words(label, positive=positive, negative=negative, word=word, top=top)
             return [{"word": item.text, "weight": item.weight, "counts": item.counts} for item in found]
 
-        return answer({"words": await readers.run(work)})
+        return answer({"words": await service.room(request).readers.run(work)})
 
     @app.get("/v1/info", **described("What the classifier has learned, and how it reads it", schemas.Info, _INFO))
-    async def info() -> Response:
+    async def info(request: Request) -> Response:
         # On the thread that writes, so that no reader waits for a long change.
-        known = await service.writer.run(served.classifier.info)
+        known = await service.room(request).lookups.run(served.classifier.info)
         limits = service.settings.limits
         about = {
             "version": __version__,
@@ -157,15 +161,27 @@ def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
 
     @app.get(
         "/v1/log",
-        **described("Everything that was done to the classifier", schemas.Log, {"changes": [_CHANGE]}, statuses=(422,)),
+        **described(
+            "Everything that was done to the classifier",
+            schemas.Log,
+            {"changes": [_CHANGE], "next": None},
+            statuses=(422,),
+        ),
     )
     async def log(
+        request: Request,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         before: Annotated[int | None, Query(ge=1, description="Only changes before this number.")] = None,
+        after: Annotated[int | None, Query(ge=0, description="Only changes after this number.")] = None,
     ) -> Response:
-        entries = await service.writer.run(served.classifier.history)
-        wanted = [entry for entry in entries if before is None or entry.number < before]
-        return answer({"changes": [entry._asdict() for entry in reversed(wanted[-limit:])]})
+        def work() -> list[Entry]:
+            return served.classifier.history(before=before, after=after, limit=limit + 1)
+
+        found = await service.room(request).lookups.run(work)
+        page = found[-limit:]
+        has_more = len(found) > limit
+        changes = [entry._asdict() for entry in reversed(page)]
+        return answer({"changes": changes, "next": page[0].number if has_more else None})
 
     return {"/v1/predict": predict}
 

@@ -110,7 +110,13 @@ class Unlearn(_Chosen):
 class Relabel(_Chosen):
     """Documents that were learned, and what they are in truth."""
 
-    to: Annotated[str | list[str], Field(description="Their label from now on, or their labels.")]
+    to: Annotated[
+        str | list[str],
+        Field(
+            description="Their label from now on, or their labels. Documents that have several take a list only: one "
+            "label would replace them all (409)."
+        ),
+    ]
 
 
 class Undo(_Body):
@@ -176,7 +182,7 @@ class Contribution(BaseModel):
 
 
 class Explained(BaseModel):
-    """`bias` and the values of `contributions` add up to `score` less `against_score`."""
+    """`bias`, the values of `contributions` and `rest` add up to `score` less `against_score`."""
 
     label: str
     against: str | None
@@ -186,7 +192,9 @@ class Explained(BaseModel):
     bias: float
     contributions: list[Contribution]
     unknown: Annotated[list[str], Field(description="Features that were never learned.")]
-    text: str | None
+    text: Annotated[str | None, Field(description="What is explained: the text, or the beginning of a long one.")]
+    left_out: Annotated[int, Field(description="Characters after that, which are scored but not explained.")]
+    rest: Annotated[float, Field(description="What those add to the difference of the two scores.")]
 
 
 class Changed(BaseModel):
@@ -255,6 +263,7 @@ class Log(BaseModel):
     """Changes, the last one first."""
 
     changes: list[Change]
+    next: Annotated[int | None, Field(description="There are more: they are before this number.")]
 
 
 class Inspected(BaseModel):
@@ -262,8 +271,14 @@ class Inspected(BaseModel):
 
     columns: Annotated[list[str], Field(description="None where the format has no columns.")]
     rows: Annotated[list[dict[str, Any]], Field(description="The first ones; long cells are cut.")]
+    header: Annotated[
+        bool | None,
+        Field(description="Whether the first line was taken for the names of the columns; null if none can."),
+    ]
     text: Annotated[str | None, Field(description="The column that was taken for the text,")]
-    label: Annotated[str | None, Field(description="… and the one for the label.")]
+    label: Annotated[
+        str | None, Field(description="… and the one for the label; null if no column looks like labels: choose one.")
+    ]
     documents: int
     labels: Annotated[dict[str, int], Field(description="Documents by label, the most frequent ones first.")]
     n_labels: int

@@ -92,15 +92,19 @@ class Security:
         """Refuse to write for who does not know the token."""
         if self._token is None:
             raise Problem("read-only", "this service only reads: start it with --token to let it learn")
-        scheme, _, given = head.get(b"authorization", b"").partition(b" ")
-        if scheme.lower() == b"bearer" and hmac.compare_digest(given.strip(), self._token):
+        if self.is_owner(head):
             return
-        what = "is wrong" if given else "is missing"
+        what = "is wrong" if _credentials(head)[1] else "is missing"
         raise Problem(
             "no-token",
             f"the token {what}: send 'Authorization: Bearer …' with the one that the service was started with",
             headers={"WWW-Authenticate": "Bearer"},
         )
+
+    def is_owner(self, head: Head) -> bool:
+        """Whether a request comes with the token."""
+        scheme, given = _credentials(head)
+        return self._token is not None and scheme == b"bearer" and hmac.compare_digest(given, self._token)
 
     def check_type(self, head: Head, types: tuple[str, ...] = (JSON, ARROW)) -> None:
         """Refuse bodies that a form on any page could send, or that are packed."""
@@ -131,3 +135,8 @@ class Security:
             (b"access-control-allow-headers", b"Authorization, Content-Type"),
             (b"access-control-max-age", b"600"),
         ]
+
+
+def _credentials(head: Head) -> tuple[bytes, bytes]:
+    scheme, _, given = head.get(b"authorization", b"").partition(b" ")
+    return scheme.lower(), given.strip()

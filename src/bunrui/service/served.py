@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from bunrui import stored
 from bunrui.classifier import TextClassifier
 from bunrui.engines.batches import texts_of
 from bunrui.errors import BunruiError
 from bunrui.models import MODELS
 from bunrui.service import schemas
+from bunrui.service.logs import event
 from bunrui.service.problems import Problem, problem_of
 from bunrui.stored import StoredClassifier
 
@@ -38,7 +41,6 @@ class Served:
         self.classifier = classifier
         self.is_warm = False
         self.trouble: str | None = None
-        self._place = _place(classifier.path)
         self._models: dict[str, TextClassifier] = {}
         self._answered: dict[int, tuple[tuple[int, int], float]] = {}
 
@@ -54,6 +56,10 @@ class Served:
         clf.predict(texts)  # from a table of all
         clf.explain(_WARM_TEXTS[0])
         clf.words("a")
+        # What is loaded now stays.  To look through its 165,000 objects for garbage keeps all threads waiting for
+        # 0.1 s, and an explanation of a long text makes Python look several times.
+        gc.collect()
+        gc.freeze()
         self.is_warm = True
 
     # Reading
@@ -79,7 +85,7 @@ class Served:
         """
         lock = classifier._memory.lock
         known = self._answered.get(id(classifier))
-        if lock._writing or lock._waiting or known is None:
+        if lock._writer is not None or lock._waiting or known is None:
             return False
         return known[0] == version(classifier) or known[1] < _QUICK
 
@@ -99,7 +105,7 @@ class Served:
     def refresh(self) -> None:
         """Take in what other processes wrote."""
         try:
-            self._check_place()
+            self._follow()
             self._catch_up()
             self.trouble = None
         except (Problem, BunruiError, OSError) as error:
@@ -110,19 +116,18 @@ class Served:
         if self.classifier.refresh():
             self._forget_models()
 
-    def _check_place(self) -> None:
-        """Refuse to write to a file that has lost its name: nobody would find that again.
-
-        To go on with the file that has the name now is no way out: beside it lie the last changes of the other, in a
-        file that SQLite would take for its own.
-        """
-        path = self.classifier.path
-        if _place(path) != self._place:
-            raise Problem(
-                "not-ready",
-                f"{os.path.basename(path)} was moved away or replaced: stop the service before you do that, or put it "
-                "back",
-            )
+    def _follow(self) -> None:
+        """Go on with the file that has the name now, if it is another one."""
+        old = self.classifier
+        if old.is_in_place:
+            return
+        name = os.path.basename(old.path)
+        if not os.path.exists(old.path):
+            raise Problem("not-ready", f"{name} was moved away: put it back, or another classifier in its place")
+        self.classifier = stored.open(old.path, read_only=old.is_read_only)
+        self._forget_models()
+        old.close()
+        event("the file was replaced", file=old.path, documents=self.classifier.counts.n_docs)
 
     def _forget_models(self) -> None:
         self._models = {}
@@ -130,14 +135,14 @@ class Served:
 
     def learn(self, body: schemas.Learn) -> dict[str, Any]:
         """Learn documents; they are in the file when this returns."""
-        self._check_place()
+        self._follow()
         with self.classifier.learning() as session:
             session.add(body.texts, body.labels, ids=body.ids)
         return self._changed(session.n_docs) | {"duplicates": session.n_duplicates}
 
     def learn_batches(self, batches: Iterable[Any], is_done: Callable[[int], None]) -> dict[str, Any]:
         """Learn batches of documents as `bunrui.documents.read` gives them; `is_done` is told how many are."""
-        self._check_place()
+        self._follow()
         with self.classifier.learning() as session:
             for batch in batches:
                 session.add(texts_of(batch), batch["label"], ids=batch["id"], sources=batch["source"])
@@ -146,7 +151,7 @@ class Served:
 
     def unlearn(self, body: schemas.Unlearn) -> dict[str, Any]:
         """Take documents back."""
-        self._check_place()
+        self._follow()
         if body.texts is not None:
             self.classifier.unlearn(body.texts, body.labels)
             return self._changed(len(body.texts))
@@ -157,13 +162,13 @@ class Served:
 
     def relabel(self, body: schemas.Relabel) -> dict[str, Any]:
         """Give documents other labels."""
-        self._check_place()
+        self._follow()
         n_docs = self.classifier.relabel(body.to, texts=body.texts, ids=body.ids, digests=body.digests)
         return self._changed(n_docs)
 
     def undo(self, body: schemas.Undo) -> dict[str, Any]:
         """Take the last change back, if it is the one that is meant."""
-        self._check_place()
+        self._follow()
         if body.transaction is not None:
             self._check_last(body.transaction)
         kind, n_docs = self.classifier.undo()
@@ -171,7 +176,7 @@ class Served:
         return {"undone": kind, "changed": n_docs, "documents": self.classifier.counts.n_docs}
 
     def _check_last(self, transaction: int) -> None:
-        last = next((entry for entry in reversed(self.classifier.history()) if entry.undone is None), None)
+        last = self.classifier.last_standing()
         if last is None or last.number != transaction:
             raise Problem("changed-since", f"transaction {transaction} is not the last change: /v1/log lists them")
 
@@ -188,12 +193,3 @@ def version(classifier: TextClassifier) -> tuple[int, int]:
     """Changes whenever something is learned."""
     counts = classifier.counts
     return id(counts), counts.version
-
-
-def _place(path: str) -> tuple[int, int] | None:
-    """The file itself, whatever its name."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

@@ -19,13 +19,14 @@ class Limits:
     Attributes
     ----------
     body : int
-        Bytes of a request's body.  All bodies together may hold four times as much.
+        Bytes of a request's body.  All bodies of strangers together may hold three times as much, small ones a third of
+        it; and so may those that come with the token.
     documents : int
         In one request.
     characters : int
         Of one document.
     requests : int
-        At work at the same time; more are told to come again.
+        At work at the same time, of strangers and of those who send the token; more are told to come again.
     queue : int
         Changes, or batches, that wait for a thread.
     """

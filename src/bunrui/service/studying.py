@@ -1,8 +1,8 @@
 """Routes that learn from what the file keeps: its mistakes, its learning curve, other models, labels to
 look at again.
 
-All of them work on a copy of the documents: nobody who asks or learns meanwhile has to wait.  Mistakes and suspects
-show documents, and need the token.
+All of them work on a copy of the documents, in a process of their own: nobody who asks or learns meanwhile has to wait,
+and they can be ended.  Mistakes and suspects show documents, and need the token.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 
 from bunrui import stored
+from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier
 from bunrui.evaluation.loo import kept_documents
 from bunrui.service import schemas
+from bunrui.service.apart import study_apart
 from bunrui.service.comparing import compare_all
 from bunrui.service.core import Service, answer
 from bunrui.service.curves import find_curve
@@ -25,7 +27,6 @@ from bunrui.service.mistakes import find_mistakes
 from bunrui.service.openapi import described
 from bunrui.service.problems import Problem
 from bunrui.service.suspects import find_suspects
-from bunrui.stored.documents import Document
 
 __all__ = ["PRIVATE", "add_studying"]
 
@@ -34,31 +35,28 @@ PRIVATE = ("/v1/mistakes", "/v1/audit")
 
 _WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "curve", "state": "waiting", "progress": {"done": 0, "total": 2000}}
 
-Work = Callable[[TextClassifier, list[Document], Job], dict[str, Any]]
+Work = Callable[..., dict[str, Any]]
+"""Of a classifier without documents, the documents, some options, and a job."""
 
 
 def add_studying(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     served, jobs = service.served, service.jobs
 
-    def start(kind: str, work: Work) -> Response:
+    def start(request: Request, kind: str, work: Work, *given: Any) -> Response:
         if served.classifier.keep != "text":
             raise Problem(
                 "conflict",
                 f"the file keeps {served.classifier.keep} of its documents: learn into one that keeps texts",
             )
-        options, calibration = served.classifier.get_params(), served.classifier.calibration
-
-        def study(job: Job) -> dict[str, Any]:
-            with closing(stored.open(served.classifier.path, read_only=True)) as opened:
-                documents = kept_documents(opened)
-            job.add(0)
-            empty = TextClassifier(**options)
-            empty.set_calibration(calibration)
-            return work(empty, documents, job)
-
-        job = Job(kind, None, is_private=f"/v1/{kind}" in PRIVATE)
-        jobs.start(job, study)
+        path, options, calibration = (
+            served.classifier.path,
+            served.classifier.get_params(),
+            served.classifier.calibration,
+        )
+        is_private, is_owners = f"/v1/{kind}" in PRIVATE, request.scope["bunrui.is_owner"]
+        job = Job(kind, None, is_private=is_private, is_owners=is_owners)
+        jobs.start(job, lambda job: study_apart(job, path, _study, options, calibration, work, given))
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
     @app.post(
@@ -72,8 +70,8 @@ def add_studying(app: FastAPI, service: Service) -> None:
             status=202,
         ),
     )
-    async def mistakes() -> Response:
-        return start("mistakes", find_mistakes)
+    async def mistakes(request: Request) -> Response:
+        return start(request, "mistakes", find_mistakes)
 
     @app.post(
         "/v1/curve",
@@ -85,8 +83,8 @@ def add_studying(app: FastAPI, service: Service) -> None:
             status=202,
         ),
     )
-    async def curve() -> Response:
-        return start("curve", find_curve)
+    async def curve(request: Request) -> Response:
+        return start(request, "curve", find_curve)
 
     @app.post(
         "/v1/compare",
@@ -104,7 +102,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
     async def compare(request: Request) -> Response:
         """The result grows while it runs; progress counts measurements."""
         body = await service.read_given(schemas.Compare, request)
-        return start("compare", lambda _, documents, job: compare_all(documents, job, trained=body.trained))
+        return start(request, "compare", compare_all, body.trained)
 
     @app.post(
         "/v1/audit",
@@ -122,5 +120,14 @@ def add_studying(app: FastAPI, service: Service) -> None:
     )
     async def audit(request: Request) -> Response:
         body = await service.read_given(schemas.Audit, request)
-        kept = frozenset(body.kept)
-        return start("audit", lambda clf, documents, job: find_suspects(clf, documents, kept, job))
+        return start(request, "audit", find_suspects, frozenset(body.kept))
+
+
+def _study(
+    path: str, options: dict[str, Any], calibration: Calibration | None, work: Work, given: tuple[Any, ...], job: Job
+) -> dict[str, Any]:
+    with closing(stored.open(path, read_only=True)) as opened:
+        documents = kept_documents(opened)
+    empty = TextClassifier(**options)
+    empty.set_calibration(calibration)
+    return work(empty, documents, *given, job)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
 
 from bunrui.service import schemas
-from bunrui.service.core import Service, answer
+from bunrui.service.apart import Died, run_apart
+from bunrui.service.core import GONE, Service, answer
 from bunrui.service.jobs import Job
 from bunrui.service.logs import event
 from bunrui.service.openapi import described
 from bunrui.service.problems import Problem
-from bunrui.service.uploads import Upload
+from bunrui.service.uploads import Upload, batches_apart, inspect_apart
 
 __all__ = ["UPLOADS", "add_training"]
 
@@ -22,6 +24,7 @@ UPLOADS = ("/v1/inspect", "/v1/train")
 _INSPECTED = {
     "columns": ["text", "label"],
     "rows": [{"text": "cheap pills", "label": "spam"}],
+    "header": True,
     "text": "text",
     "label": "label",
     "documents": 2,
@@ -31,6 +34,8 @@ _INSPECTED = {
     "problems": [],
 }
 _WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "train", "state": "waiting", "progress": {"done": 0, "total": None}}
+
+_HEADER = "Whether the first line of CSV and TSV has the names of the columns"
 
 Name = Annotated[str, Query(min_length=1, max_length=255, description="Of the file: its suffix tells the format.")]
 Guessed = Annotated[str | None, Query(description="A column; guessed where it is not given.")]
@@ -46,10 +51,16 @@ def add_training(app: FastAPI, service: Service) -> None:
         **_described("Look into a file: its columns, its first rows, its labels", schemas.Inspected, _INSPECTED),
     )
     async def inspect(
-        request: Request, name: Name, text: Guessed = None, label: Guessed = None, encoding: Encoding = "utf-8"
+        request: Request,
+        name: Name,
+        text: Guessed = None,
+        label: Guessed = None,
+        encoding: Encoding = "utf-8",
+        header: Annotated[bool | None, Query(description=f"{_HEADER}; guessed where it is not given.")] = None,
     ) -> Response:
-        upload = _upload(service, request, name, encoding)
-        return answer(await service.readers.run(upload.inspect, text, label))
+        upload = _upload(service, request, name, encoding, header)
+        found = await service.while_there(request, lambda job: _apart(job, inspect_apart, upload, text, label))
+        return Response(status_code=GONE) if found is None else answer(found[0])
 
     @app.post("/v1/train", **_described("Learn the documents of a file, all or none", schemas.Job, _WAITING, 202))
     async def train(
@@ -59,18 +70,29 @@ def add_training(app: FastAPI, service: Service) -> None:
         label: Column = None,
         encoding: Encoding = "utf-8",
         skip_bad: Annotated[bool, Query(description="Leave out rows that cannot be read.")] = False,
+        header: Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")] = True,
     ) -> Response:
-        upload = _upload(service, request, name, encoding)
-        batches = upload.batches(text, label, skip_bad=skip_bad)
-        job = Job("train", None, writes=True)
-        service.jobs.start(job, lambda job: _learn(service, list(batches), job))
+        upload = _upload(service, request, name, encoding, header)
+        upload.check_options()
+        job = Job("train", None, writes=True, is_owners=True)
+        service.jobs.start(
+            job, lambda job: _learn(service, _apart(job, batches_apart, upload, text, label, skip_bad), job)
+        )
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
 
-def _upload(service: Service, request: Request, name: str, encoding: str) -> Upload:
+def _upload(service: Service, request: Request, name: str, encoding: str, header: bool | None) -> Upload:
     if len(request.query_params) < len(request.query_params.multi_items()):
         raise Problem("invalid", "an option comes twice in the address: give it once")
-    return Upload(request.scope["bunrui.body"], name, encoding, service.settings.limits.body)
+    return Upload(request.scope["bunrui.body"], name, encoding, service.settings.limits.body, header)
+
+
+def _apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> list[Any]:
+    """All that a function sends about a file, from a process of its own."""
+    try:
+        return list(run_apart(job, function, upload, *args, memory=upload.memory))
+    except Died:
+        raise Problem("invalid", f"{upload.name} is damaged: get or write it again") from None
 
 
 def _learn(service: Service, batches: list[Any], job: Job) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,15 +20,22 @@ from bunrui.documents.tables import TABLES
 from bunrui.errors import DataError
 from bunrui.service.problems import Problem
 
-__all__ = ["Upload"]
+__all__ = ["Upload", "batches_apart", "inspect_apart"]
 
 _BATCH = 1 << 20
 _HEAD = 1 << 16
 _GROWTH = 8
+_MEMORY = 512 << 20
+_COPIES = 4
 _GUESSED_FROM = 100
 _SHOWN = 5
 _LONGEST_CELL = 300
 _MOST_LABELS = 1000
+
+_LONGEST_LABEL = 100  # characters
+_SENTENCE = 30
+_SORTED = 20  # rows with the same label, where a file is sorted by labels
+_DELIMITED = ("csv", "tsv", "tab")
 
 _NO_COLUMN = "\0"
 _TEXTS = ("text", "texts", "body", "message", "content", "document", "sentence", "review", "本文", "文本", "본문")
@@ -40,7 +48,8 @@ Row = dict[str, Any]
 class Upload:
     """A file by its bytes and its name, whose suffix tells the format.
 
-    Unpacked, it has at most `most_bytes`, or eight times as many as it came with.
+    Unpacked, it has at most `most_bytes`, or eight times as many as it came with.  `header` says whether the first line
+    of CSV and TSV has the names of the columns; None, to find out.
 
     Examples
     --------
@@ -55,40 +64,66 @@ class Upload:
     name: str
     encoding: str
     most_bytes: int
+    header: bool | None = True
 
     def inspect(self, text: str | None, label: str | None) -> dict[str, Any]:
-        """What is in the file, where these columns are text and label; those that are not given are guessed."""
+        """What is in the file, where these columns are text and label.
+
+        Those that are not given are guessed; the label stays None where no column looks like labels.
+        """
         self._check_growth()
+        header = self._has_header() if self.header is None else self.header
+        return replace(self, header=header)._inspect(text, label)
+
+    def _inspect(self, text: str | None, label: str | None) -> dict[str, Any]:
         columns, rows = self._table(label)
         if columns:
-            text = _guess(_TEXTS, columns, label, rows, _size) if text is None else text
-            label = _guess(_LABELS, columns, text, rows, _sameness) if label is None else label
-        reader = self._reader(text, label, skip_bad=True)
+            text = _guess_text(columns, label, rows) if text is None else text
+            label = _guess_label(columns, text, rows) if label is None else label
+        labelled = not columns or label is not None
+        progress = self._progress()
         labels: Counter[str] = Counter()
         n_docs = 0
         first: list[Row] = []
-        for batch in self._limited(reader):
+        reader = self._reader(text, label, skip_bad=True, labelled=labelled)
+        for batch in self._limited(reader.batches(progress)):
             first += batch.slice(0, max(0, _SHOWN - len(first))).to_pylist()
-            labels.update(_flat(batch["label"]))
+            if labelled:
+                labels.update(_flat(batch["label"]))
             n_docs += batch.num_rows
         return {
             "columns": columns,
             "rows": [_cut(row) for row in rows[:_SHOWN]]
             or [_cut({"text": row["text"], "label": row["label"]}) for row in first],
+            "header": self.header if self._format() in _DELIMITED else None,
             "text": text,
             "label": label,
             "documents": n_docs,
             "labels": dict(labels.most_common(_MOST_LABELS)),
             "n_labels": len(labels),
-            "skipped": reader.n_skipped,
-            "problems": reader.skipped,
+            "skipped": progress.n_skipped,
+            "problems": progress.skipped,
         }
 
     def batches(self, text: str | None, label: str | None, *, skip_bad: bool) -> Iterator[pa.RecordBatch]:
         """Batches of its documents."""
-        return self._checked(self._reader(text, label, skip_bad=skip_bad))
+        return self._checked(self._reader(text, label, skip_bad=skip_bad).batches(self._progress()))
 
-    def _reader(self, text: str | None, label: str | None, *, skip_bad: bool) -> documents.Reader:
+    def check_options(self) -> None:
+        """Refuse a name or an encoding that cannot be read, whatever is in the file."""
+        self._reader(None, None, skip_bad=False)
+
+    def _has_header(self) -> bool:
+        """Whether the first line looks like the names of columns, and not like a row."""
+        if self._format() not in _DELIMITED:
+            return True
+        with self._reader("", "", skip_bad=True) as reader, suppress(DataError):
+            next(iter(reader), None)
+        return not reader.doubtful_headers
+
+    def _reader(
+        self, text: str | None, label: str | None, *, skip_bad: bool, labelled: bool = True
+    ) -> documents.Reader:
         return documents.read(
             self._stream(),
             text=text or "text",
@@ -96,8 +131,13 @@ class Upload:
             format=self._format(),
             encoding=self.encoding,
             skip_bad=skip_bad,
+            labelled=labelled,
             batch_bytes=_BATCH,
+            header=self.header is not False,
         )
+
+    def _progress(self) -> Progress:
+        return _Bounded(self._check_size)
 
     def _stream(self) -> Any:
         stream: Any = io.BytesIO(self.body)
@@ -129,9 +169,30 @@ class Upload:
             yield batch
 
     def _check_size(self, n_bytes: int) -> None:
-        most = max(_GROWTH * len(self.body), self.most_bytes)
-        if n_bytes > most:
-            raise Problem("too-large", f"{self.name} has more than {most:,} bytes when it is unpacked: cut it")
+        if n_bytes > self._most:
+            raise self._too_large()
+
+    @property
+    def _most(self) -> int:
+        return max(_GROWTH * len(self.body), self.most_bytes)
+
+    def _too_large(self) -> Problem:
+        return Problem("too-large", f"{self.name} has more than {self._most:,} bytes when it is unpacked: cut it")
+
+    @property
+    def memory(self) -> int:
+        """Bytes that a process may need to read it: one long cell is copied a few times."""
+        return _MEMORY + _COPIES * self._most
+
+    @contextmanager
+    def within_memory(self) -> Iterator[None]:
+        """Refuse the file as too large where there is no memory for what is in it."""
+        try:
+            yield
+        except (MemoryError, DataError) as error:
+            if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
+                raise self._too_large() from error
+            raise
 
     def _table(self, label: str | None) -> tuple[list[str], list[Row]]:
         """The columns and the first rows; nothing of a format that has no columns."""
@@ -151,11 +212,10 @@ class Upload:
         names, rows = self._read_cells(apart)
         if apart == _NO_COLUMN or not rows:
             return names, rows
-        with self._reader(names[0], apart, skip_bad=True) as reader:
-            for batch in reader:
-                for row, value in zip(rows, batch["label"].to_pylist(), strict=False):
-                    row[apart] = value
-                break
+        for batch in self._reader(names[0], apart, skip_bad=True).batches(self._progress()):
+            for row, value in zip(rows, batch["label"].to_pylist(), strict=False):
+                row[apart] = value
+            break
         return [*names, apart], rows
 
     def _read_cells(self, apart: str) -> tuple[list[str], list[Row]]:
@@ -168,33 +228,84 @@ class Upload:
             labelled=False,
             batch_bytes=_HEAD,
             columns=True,
+            header=self.header is not False,
         )
-        with reader:
-            for batch in reader:
-                rows = [json.loads(text) for text in batch["text"].slice(0, _GUESSED_FROM).to_pylist()]
-                return reader.columns, rows
-            if reader.skipped:
-                raise DataError(reader.skipped[0])
-            return reader.columns, []
+        progress = self._progress()
+        for batch in reader.batches(progress):
+            rows = [json.loads(text) for text in batch["text"].slice(0, _GUESSED_FROM).to_pylist()]
+            return list(progress.columns), rows
+        if progress.skipped:
+            raise DataError(progress.skipped[0])
+        return list(progress.columns), []
 
 
-def _guess(names: Sequence[str], columns: list[str], taken: str | None, rows: list[Row], measure: Any) -> str:
-    """The column with one of the usual names; else the one that measures most."""
-    free = [name for name in columns if name != taken] or columns
-    known = {name.lower(): name for name in reversed(free)}
-    usual = next((known[name] for name in names if name in known), None)
-    return usual or max(free, key=lambda name: measure([row.get(name) for row in rows]))
+class _Bounded(Progress):
+    """Counts what columns take in memory: a check refuses too much."""
+
+    def __init__(self, check: Callable[[int], None]) -> None:
+        super().__init__()
+        self._check, self._n_bytes = check, 0
+
+    def unpacked(self, n_bytes: int) -> None:
+        self._n_bytes += n_bytes
+        self._check(self._n_bytes)
 
 
-def _size(cells: list[Any]) -> float:
-    """Characters."""
-    return sum(len(cell) for cell in cells if isinstance(cell, str))
+# --- in a process of its own
 
 
-def _sameness(cells: list[Any]) -> float:
-    """Cells that are like another one; a column of one value says nothing."""
-    distinct = len({str(cell) for cell in cells if cell is not None})
-    return len(cells) - distinct if distinct > 1 else -1
+def inspect_apart(send: Callable[[Any], None], upload: Upload, text: str | None, label: str | None) -> None:
+    """Send what `Upload.inspect` says."""
+    with upload.within_memory():
+        send(upload.inspect(text, label))
+
+
+def batches_apart(
+    send: Callable[[Any], None], upload: Upload, text: str | None, label: str | None, skip_bad: bool
+) -> None:
+    """Send what `Upload.batches` gives."""
+    with upload.within_memory():
+        for batch in upload.batches(text, label, skip_bad=skip_bad):
+            send(batch)
+
+
+def _guess_text(columns: list[str], label: str | None, rows: list[Row]) -> str:
+    """The column with one of the usual names; else the one with most characters."""
+    free = [name for name in columns if name != label] or columns
+    return _usual(_TEXTS, free) or max(free, key=lambda name: sum(map(len, _strings(rows, name))))
+
+
+def _guess_label(columns: list[str], text: str, rows: list[Row]) -> str | None:
+    """The column with one of the usual names; else the one whose cells come again most often.
+
+    Where each cell of the other columns is another one, as titles and numbers are, nobody can tell.  Where all cells
+    are the same, as in a file that is sorted by label, they are labels if no other column is like that.
+    """
+    free = [name for name in columns if name != text and not _are_texts(_strings(rows, name))]
+    if usual := _usual(_LABELS, free):
+        return usual
+    distinct = {name: {str(row[name]) for row in rows if row.get(name) is not None} for name in free}
+    repeating = [name for name in free if 1 < len(distinct[name]) <= len(rows) * 2 / 3]
+    same = [name for name in free if len(distinct[name]) == 1 and len(rows) >= _SORTED]
+    if repeating:
+        return min(repeating, key=lambda name: len(distinct[name]))
+    return same[0] if len(same) == 1 else None
+
+
+def _usual(names: Sequence[str], columns: list[str]) -> str | None:
+    known = {name.lower(): name for name in reversed(columns)}
+    return next((known[name] for name in names if name in known), None)
+
+
+def _strings(rows: list[Row], name: str) -> list[str]:
+    return [cell for row in rows if isinstance(cell := row.get(name), str)]
+
+
+def _are_texts(cells: list[str]) -> bool:
+    """Whether cells are too long for labels, or sentences of which none comes twice."""
+    n_chars = sum(map(len, cells))
+    is_each_once = len(set(cells)) == len(cells) > 1
+    return any(len(cell) > _LONGEST_LABEL for cell in cells) or (is_each_once and n_chars > _SENTENCE * len(cells))
 
 
 def _flat(labels: pa.Array) -> list[str]:

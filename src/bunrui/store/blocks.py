@@ -155,7 +155,7 @@ class Row(NamedTuple):
             and all(isinstance(source, str) for source in sources)
             and source_codes.max() <= len(sources)
             and (ids is None or (isinstance(ids, list) and len(ids) == n))
-            and all(id is None or isinstance(id, str) for id in ids or ())
+            and set(map(type, ids or ())) <= {str, type(None)}
             and (sizes is None or (sizes.max() <= len(text) and int(sizes.sum()) == len(text)))
             and self.given in (0, 1)
         )

@@ -22,11 +22,12 @@ import pyarrow as pa
 
 from bunrui.errors import DamagedError
 
-__all__ = ["Unpacker", "pack", "pack_json", "pack_numbers"]
+__all__ = ["HEAD_SIZE", "Unpacker", "pack", "pack_json", "pack_numbers", "size_of"]
 
 Integers = npt.NDArray[np.int64]
 
 _HEAD = struct.Struct("<BIQ")
+HEAD_SIZE = _HEAD.size
 _PLAIN, _ZSTD = 0, 1
 _WORTH_PACKING = 64
 _LEVEL = 1  # IMDB: .42 of the text, where level 3 has .37 and takes a third longer; counting takes a third of either
@@ -62,6 +63,11 @@ def pack_numbers(numbers: Any) -> bytes:
     return pack(np.concatenate(planes).data if planes else b"")
 
 
+def size_of(head: bytes) -> int:
+    """How long the content of a blob says it is, by its first bytes."""
+    return int(_HEAD.unpack(head)[2])
+
+
 class Unpacker:
     """Blobs → what was packed, as long as they do not claim more memory than there can be in an honest file.
 
@@ -79,6 +85,8 @@ class Unpacker:
 
     def damaged(self, what: str) -> DamagedError:
         """The error to raise for something that does not fit."""
+        # On one line: a reason may be quoted from the file, or be the message of another library.
+        what = " ".join(what.split())
         return DamagedError(f"{self.name} is damaged: {what}. Take a copy from a backup, or learn the documents again")
 
     def check_whole(self, *numbers: Any) -> None:
@@ -101,7 +109,7 @@ class Unpacker:
             raise self.damaged("a block of data has a wrong header")
         if most is not None and size > most:
             raise self.damaged("a block of data is longer than it should be")
-        self._charge(size)
+        self.charge(size)
         if method == _ZSTD:
             try:
                 body = memoryview(_zstd().decompress(body, size, asbytes=True))
@@ -111,7 +119,8 @@ class Unpacker:
             raise self.damaged("a block of data does not match its checksum")
         return body
 
-    def _charge(self, n_bytes: int) -> None:
+    def charge(self, n_bytes: int) -> None:
+        """Memory that goes with what is unpacked."""
         if n_bytes > self._left:
             raise self.damaged("its blocks claim to hold far more than the size of the file allows")
         self._left -= n_bytes
@@ -128,7 +137,7 @@ class Unpacker:
         if rest or n_planes > _MOST_PLANES:
             raise self.damaged("a list of numbers has another length than it should")
         planes = np.frombuffer(content, np.uint8).reshape(n_planes, n)
-        self._charge(8 * n)
+        self.charge(8 * n)
         out = planes[0].astype(np.int64) if n_planes else np.zeros(n, np.int64)
         for k, plane in enumerate(planes[1:], 1):
             places = np.flatnonzero(plane)
@@ -140,7 +149,7 @@ class Unpacker:
     def json(self, blob: Any) -> Any:
         """Lists, strings and numbers."""
         content = bytes(self.unpack(blob, self._left // _JSON_TIMES))
-        self._charge(_JSON_TIMES * len(content))
+        self.charge(_JSON_TIMES * len(content))
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:

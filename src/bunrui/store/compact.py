@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from bunrui.counts import Counts
 from bunrui.errors import StoreError
+from bunrui.store import schema
 from bunrui.store.blocks import BLOCK_BYTES, BLOCK_DOCS, Block, Row
-from bunrui.store.history import history
+from bunrui.store.codec import HEAD_SIZE, size_of
+from bunrui.store.history import History
+from bunrui.store.schema import seal
 from bunrui.store.store import Store
-from bunrui.store.transaction import insert_block, insert_counts
+from bunrui.store.transaction import insert_block, insert_counts, insert_removals
 from bunrui.store.trouble import explained
 
-__all__ = ["compact", "wipe"]
+__all__ = ["compact", "join", "wipe"]
+
+# How full blocks are when they are joined on the way: to change one document, all of its block is read, which takes
+# 0.9 ms for 4,096 short documents, and 5.6 for 32,768.
+_ON_THE_WAY = 1 / 16
 
 
 def compact(store: Store, counts: Counts) -> None:
@@ -30,7 +37,9 @@ def compact(store: Store, counts: Counts) -> None:
         _rewrite_blocks(store, label_ids, tx)
         db.execute("DELETE FROM removals")
         db.execute("DELETE FROM labels")
-        db.executemany("INSERT INTO labels VALUES (?, ?, ?)", [(label, name, tx) for label, name in enumerate(live)])
+        rows = [(label, name, tx) for label, name in enumerate(live)]
+        db.executemany("INSERT INTO labels (label, name, tx) VALUES (?, ?, ?)", rows)
+        seal(db, "labels")
         db.execute("DELETE FROM cells")
         db.execute("DELETE FROM deltas")
         # Classes without documents have no cells: where they would stand does not matter.
@@ -42,9 +51,10 @@ def compact(store: Store, counts: Counts) -> None:
 
 def _clear_notes(store: Store) -> None:
     """Keep numbers, and forget names of labels and sources, which may be all that was left of a document."""
-    for entry in history(store):
+    for entry in History(store).entries():
         numbers = {key: value for key, value in entry.note.items() if isinstance(value, (int, float))}
         store.db.execute("UPDATE transactions SET note = ? WHERE tx = ?", (json.dumps(numbers), entry.number))
+    seal(store.db, "transactions")
 
 
 def wipe(store: Store) -> None:
@@ -58,8 +68,8 @@ def wipe(store: Store) -> None:
             f"{store.path} was compacted, but what was unlearned could not be wiped out ({error}): compact it again"
         ) from error
     with explained(store.path):
-        busy, _, _ = store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    if busy:
+        is_settled = store.settle(schema.WAIT_SECONDS)
+    if not is_settled:
         raise StoreError(
             f"{store.path} is compacted, but others are still reading the old one: close them, and compact"
         )
@@ -71,29 +81,88 @@ def _rewrite_blocks(store: Store, label_ids: Sequence[int], tx: int) -> None:
     touched = {block for (block,) in store.db.execute("SELECT DISTINCT block FROM removals")}
     emptied = touched.copy()
     waiting: list[tuple[int, Block]] = []
-
-    def write() -> None:
-        """Put one block in the place of those that wait."""
-        if not waiting:
-            return
-        store.db.executemany("DELETE FROM documents WHERE block = ?", [(number,) for number, _ in waiting])
-        joined = _joined([block for _, block in waiting])
-        label_sets = [sorted(label_ids[label] for label in labels) for labels in joined.label_sets]
-        if any(labels[0] < 0 for labels in label_sets):
-            raise store.unpacker().damaged("the log has documents of a label that the counts do not have")
-        insert_block(store.db, tx, Row.of(joined._replace(label_sets=label_sets)), waiting[0][0])
-        waiting.clear()
-
     for number, block in store.log.blocks():
         emptied.discard(number)
-        if waiting and (_size([*waiting, (number, block)]) > 1 or waiting[0][1].given != block.given):
-            write()
+        if _is_full([*waiting, (number, block)]):
+            _put(store, waiting, tx, label_ids)
         if moved or number in touched or _size([(number, block)]) < 0.5:
             waiting.append((number, block))
         else:
-            write()
-    write()
-    store.db.executemany("DELETE FROM documents WHERE block = ?", [(number,) for number in emptied])
+            _put(store, waiting, tx, label_ids)
+    _put(store, waiting, tx, label_ids)
+    _delete(store, emptied)
+
+
+def join(store: Store, tx: int) -> None:
+    """Join neighbouring blocks that are small or have lost most of their documents; call while writing.
+
+    Only when the snapshot stands for all transactions up to `tx`: what is in one block cannot be undone by itself.
+    Blocks that stay get one row for all that was unlearned of them.
+    """
+    with explained(store.path):
+        gone = dict(store.db.execute("SELECT block, sum(n_docs) FROM removals GROUP BY block"))
+        for numbers in _neighbours(store, gone):
+            left = set(numbers)
+            waiting: list[tuple[int, Block]] = []
+            for number, block in store.log.blocks(numbers=numbers):
+                left.discard(number)
+                if _is_full([*waiting, (number, block)], _ON_THE_WAY):
+                    _put(store, waiting, tx)
+                waiting.append((number, block))
+            _put(store, waiting, tx)
+            _delete(store, left)
+            store.db.executemany("DELETE FROM removals WHERE block = ?", [(number,) for number in numbers])
+        removals = store.log.gone()
+        store.db.execute("DELETE FROM removals")
+        insert_removals(store.db, tx, removals)
+
+
+def _neighbours(store: Store, gone: Mapping[int, int]) -> list[list[int]]:
+    """Runs of blocks that are worth joining."""
+    runs: list[list[int]] = [[]]
+    worth: set[int] = set()
+    small = _ON_THE_WAY / 2
+    for number, n_docs, packed in store.db.execute("SELECT block, n_docs, length(text) FROM documents ORDER BY block"):
+        n_gone = gone.get(number, 0)
+        if 2 * n_gone > n_docs:
+            worth.add(number)
+        elif n_docs >= small * BLOCK_DOCS or _text_size(store, number, packed) >= small * BLOCK_BYTES:
+            runs.append([])
+            continue
+        runs[-1].append(number)
+    return [run for run in runs if len(run) > 1 or worth.intersection(run)]
+
+
+def _text_size(store: Store, number: int, packed: int) -> int:
+    """Bytes of the texts of a block; the texts themselves, which may be many, are not read."""
+    if packed < HEAD_SIZE:
+        return 0
+    with store.db.blobopen("documents", "text", number, readonly=True) as blob:
+        return size_of(blob.read(HEAD_SIZE))
+
+
+def _is_full(blocks: Sequence[tuple[int, Block]], most: float = 1) -> bool:
+    """Whether the last one does not fit to those before it."""
+    return len(blocks) > 1 and (_size(blocks) > most or blocks[0][1].given != blocks[-1][1].given)
+
+
+def _put(store: Store, waiting: list[tuple[int, Block]], tx: int, label_ids: Sequence[int] | None = None) -> None:
+    """Put one block in the place of those that wait; label k becomes label_ids[k]."""
+    if not waiting:
+        return
+    _delete(store, [number for number, _ in waiting])
+    joined = _joined([block for _, block in waiting])
+    if label_ids is not None:
+        label_sets = [sorted(label_ids[label] for label in labels) for labels in joined.label_sets]
+        if any(labels[0] < 0 for labels in label_sets):
+            raise store.unpacker().damaged("the log has documents of a label that the counts do not have")
+        joined = joined._replace(label_sets=label_sets)
+    insert_block(store.db, tx, Row.of(joined), waiting[0][0])
+    waiting.clear()
+
+
+def _delete(store: Store, numbers: Iterable[int]) -> None:
+    store.db.executemany("DELETE FROM documents WHERE block = ?", [(number,) for number in numbers])
 
 
 def _size(blocks: Sequence[tuple[int, Block]]) -> float:
@@ -106,23 +175,23 @@ def _size(blocks: Sequence[tuple[int, Block]]) -> float:
 
 def _joined(blocks: Sequence[Block]) -> Block:
     """One block of the documents of several."""
-    label_sets: list[list[int]] = []
-    sources: list[str] = []
+    label_sets: dict[tuple[int, ...], int] = {}  # each once, and its code
+    sources: dict[str, int] = {}
     codes, source_codes = [], []
     for block in (each.tidy() for each in blocks):
-        codes.append(block.codes + len(label_sets))
-        source_codes.append(np.where(block.source_codes > 0, block.source_codes + len(sources), 0))
-        label_sets += block.label_sets
-        sources += block.sources
+        sets = [label_sets.setdefault(tuple(labels), len(label_sets)) for labels in block.label_sets]
+        codes.append(np.array(sets, np.int64)[block.codes])
+        places = [0, *(sources.setdefault(source, len(sources) + 1) for source in block.sources)]
+        source_codes.append(np.array(places, np.int64)[block.source_codes])
     sizes = [block.sizes for block in blocks if block.sizes is not None]
     named = any(block.ids is not None for block in blocks)
     return Block(
         times=np.concatenate([block.times for block in blocks]),
         digests=np.concatenate([block.digests for block in blocks]),
-        label_sets=label_sets,
+        label_sets=[list(labels) for labels in label_sets],
         codes=np.concatenate(codes),
         ids=[name for block in blocks for name in (block.ids or [None] * block.n_docs)] if named else None,
-        sources=sources,
+        sources=list(sources),
         source_codes=np.concatenate(source_codes),
         sizes=np.concatenate(sizes) if sizes else None,
         text=b"".join(block.text for block in blocks),

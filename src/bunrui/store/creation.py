@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 
 from bunrui.errors import StoreError
-from bunrui.store.schema import APPLICATION_ID, connect, migrate
+from bunrui.store.journal import renew_mark
+from bunrui.store.schema import APPLICATION_ID, connect, migrate, seal
 
-__all__ = ["new_file", "unpublished"]
+__all__ = ["delete_abandoned", "empty_file", "new_file", "unfinished", "unpublished"]
 
 _NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # of a file system
 
@@ -23,32 +24,41 @@ _NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.E
 def unpublished(path: str) -> Iterator[str]:
     """The name of a file beside the path, which gets that name when the block ends without an error.
 
-    Nobody sees the file before, and a file that somebody else has made under the name meanwhile is not replaced.  Those
-    that killed processes have left of the same path are deleted.
+    Nobody sees the file before, and a file that somebody else has made under the name meanwhile is not replaced.
     """
     if os.path.lexists(path):
         raise StoreError(f"{path} is there already: open it, or choose another name")
+    with unfinished(path) as temporary:
+        yield temporary
+        _publish(temporary, path)
+
+
+@contextmanager
+def unfinished(path: str) -> Iterator[str]:
+    """The name of a file beside the path, which is deleted when the block ends, if it still has that name.
+
+    What killed processes have left in the same folder is deleted, too.
+    """
     folder, name = os.path.split(os.path.abspath(path))
-    _delete_abandoned(folder, name)
+    delete_abandoned(folder)
     temporary = os.path.join(folder, f".{name}.{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.unfinished")
     try:
         yield temporary
-        _publish(temporary, path)
     finally:
         _delete(temporary)
 
 
 def _delete(temporary: str) -> None:
-    for suffix in ("-wal", "-shm", ""):
+    for suffix in ("-journal", "-wal", "-shm", ""):
         with suppress(OSError):
             os.unlink(temporary + suffix)
 
 
-def _delete_abandoned(folder: str, name: str) -> None:
-    """Delete what processes of this machine have left that were killed while they made this file."""
+def delete_abandoned(folder: str) -> None:
+    """Delete what processes of this machine have left that were killed before they had finished a file."""
     if os.name != "posix":  # elsewhere a process cannot be asked for without a signal to it
         return
-    left = re.compile(rf"\.{re.escape(name)}\.{_machine()}-([0-9]+)-[0-9a-f]+\.unfinished")
+    left = re.compile(rf"\..+\.{_machine()}-([0-9]+)-[0-9a-f]+\.unfinished")
     with suppress(OSError):
         for found in filter(None, map(left.fullmatch, os.listdir(folder))):
             if not _is_alive(int(found[1])):
@@ -110,14 +120,21 @@ def _sync_folder(folder: str) -> None:
             os.close(handle)
 
 
-def new_file(path: str, name: str, meta: Mapping[str, str]) -> None:
-    """An empty classifier; `name` is for messages."""
+def empty_file(path: str, name: str) -> None:
+    """A file of no bytes; `name` is for messages."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
     except OSError as error:
         raise StoreError(f"{name} cannot be made: {error.strerror}") from error
+
+
+def new_file(path: str, name: str, meta: Mapping[str, str]) -> None:
+    """An empty classifier; `name` is for messages."""
+    empty_file(path, name)
     with closing(connect(path, read_only=False)) as db:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute("PRAGMA journal_mode = WAL")
         migrate(db, 0)
-        db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        renew_mark(db)
+        db.executemany("INSERT INTO meta (key, value) VALUES (?, ?)", meta.items())
+        seal(db, "meta")

@@ -9,6 +9,10 @@
                   which stands for all transactions up to its own
     cells         the parts of a delta
 
+Blobs carry checksums of their own (`codec.py`).  Since format 2 the rows of the small tables carry one over all of
+their values.  `documents` and `cells` do not: their numbers have to fit their blobs, and a value behind a long text
+cannot be read without it.
+
 Changes of the schema are numbered and append-only: `MIGRATIONS[n]` takes a file from format n to n + 1.
 """
 
@@ -16,12 +20,26 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import zlib
 from contextlib import closing
+from typing import Any
 from urllib.parse import quote
 
 from bunrui.errors import DamagedError, StoreError
+from bunrui.store.journal import FORMAT_MASK, OPENING, Connection, owned
 
-__all__ = ["APPLICATION_ID", "FORMAT", "MIGRATIONS", "connect", "is_frozen", "migrate", "version_of"]
+__all__ = [
+    "APPLICATION_ID",
+    "FORMAT",
+    "MIGRATIONS",
+    "SEALED",
+    "SEALED_SINCE",
+    "connect",
+    "is_whole",
+    "migrate",
+    "seal",
+    "version_of",
+]
 
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
 APPLICATION_ID = 0x6275_6E72  # "bunr"
@@ -63,54 +81,101 @@ MIGRATIONS = (
         more BLOB NOT NULL, totals BLOB NOT NULL, PRIMARY KEY (delta, part)
     ) STRICT;
     """,
+    """
+    ALTER TABLE meta ADD COLUMN checksum INTEGER;
+    ALTER TABLE labels ADD COLUMN checksum INTEGER;
+    ALTER TABLE transactions ADD COLUMN checksum INTEGER;
+    ALTER TABLE removals ADD COLUMN checksum INTEGER;
+    ALTER TABLE deltas ADD COLUMN checksum INTEGER;
+    CREATE INDEX undone ON transactions (undone);
+    CREATE INDEX engines ON transactions (tx) WHERE instr(note, '"engine"');
+    """,
 )
 FORMAT = len(MIGRATIONS)
 
+# The values of a row that its checksum is of.
+SEALED = {
+    "meta": "key, value",
+    "labels": "label, name, tx",
+    "transactions": "tx, kind, time, n_docs, note, undone",
+    "removals": "removal, block, tx, n_docs, places",
+    "deltas": "delta, tx, sign, is_snapshot, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count",
+}
+SEALED_SINCE = 2
 
-def is_frozen(path: str) -> bool:
-    """Whether a file can be read only as if it never changed.
 
-    Without the right to write, SQLite can share a file with a writer only if its other files are there.
-    """
-    return not _may_write(path) and not os.path.exists(path + "-wal")
+def _checksum(*values: Any) -> int:
+    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+
+
+def is_whole(table: str) -> str:
+    """The condition that a row matches its checksum, in SQL."""
+    return f"checksum IS checksum_of({SEALED[table]})"
+
+
+def seal(db: sqlite3.Connection, table: str, where: str = "true", values: tuple[Any, ...] = ()) -> None:
+    """Give rows that were written their checksums."""
+    db.execute(f"UPDATE {table} SET checksum = checksum_of({SEALED[table]}) WHERE {where}", values)
 
 
 def _may_write(path: str) -> bool:
     """Also beside the file: even to read, SQLite makes its other files there."""
-    folder = os.path.dirname(os.path.abspath(path))
-    return os.access(path, os.W_OK) and os.access(folder, os.W_OK)
+    return os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
 
 
-def connect(path: str, *, read_only: bool) -> sqlite3.Connection:
+def connect(path: str, *, read_only: bool) -> Connection:
     """A connection to a file that is there; what it holds is not looked at yet."""
     if sqlite3.sqlite_version_info < _LEAST_SQLITE:
         raise StoreError(f"this Python has SQLite {sqlite3.sqlite_version}: classifier files need 3.37 or newer")
-    mode = "mode=rw"
-    if read_only and not _may_write(path):
-        mode = "immutable=1" if is_frozen(path) else "mode=ro"
-    connection = sqlite3.connect(
-        f"file:{quote(os.fsencode(os.path.abspath(path)))}?{mode}",
-        uri=True,
-        timeout=WAIT_SECONDS,
-        isolation_level=None,  # transactions begin and end where the code says so
-        check_same_thread=False,
-    )
+    path = os.path.realpath(path)  # SQLite names the journal after the file itself
+    may_write = _may_write(path)
+    with OPENING:
+        is_own = owned(path, may_write=may_write)
+        mode = "mode=rw"
+        if not read_only and not is_own:
+            raise StoreError(f"{path}-wal belongs to a file that was here before: delete it, and {path}-shm")
+        if read_only and not may_write:
+            # Without the right to write, SQLite shares a file with a writer only if its journal is there.
+            mode = "mode=ro" if is_own and os.path.exists(f"{path}-wal") else "immutable=1"
+        connection = sqlite3.connect(
+            f"file:{quote(os.fsencode(path))}?{mode}",
+            uri=True,
+            timeout=WAIT_SECONDS,
+            isolation_level=None,  # transactions begin and end where the code says so
+            check_same_thread=False,
+            factory=Connection,
+        )
+        connection.know(path, may_write=may_write, has_locks=mode != "immutable=1")
     # A file may come from anywhere: its schema may call no functions, and writes nothing beside its own pages.
     for limit, most in _LIMITS.items():
         connection.setlimit(limit, most)
+    connection.create_function("checksum_of", -1, _checksum, deterministic=True)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("PRAGMA synchronous = FULL")  # a transaction that returned survives a power cut
+    # `Store.settle` empties the journal after every change, and syncs it and the file.
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
     return connection
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
     """Take a file from a format to the newest one."""
-    for number, script in enumerate(MIGRATIONS[version:], version + 1):
-        connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {number}; COMMIT")
+    if version == FORMAT:
+        return
+    with connection:  # commits, or rolls back
+        connection.execute("BEGIN IMMEDIATE")
+        (known,) = connection.execute("PRAGMA user_version").fetchone()
+        version = known & FORMAT_MASK  # another process may have been quicker
+        for script in MIGRATIONS[version:]:
+            for statement in script.split(";"):
+                connection.execute(statement)
+        if version < SEALED_SINCE:
+            for table in SEALED:
+                seal(connection, table)
+        connection.execute(f"PRAGMA user_version = {known - version + FORMAT}")
 
 
 def version_of(connection: sqlite3.Connection, name: str) -> int:
@@ -118,7 +183,8 @@ def version_of(connection: sqlite3.Connection, name: str) -> int:
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     if application_id != APPLICATION_ID:
         raise StoreError(f"{name} is not a bunrui classifier, but another SQLite database")
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (known,) = connection.execute("PRAGMA user_version").fetchone()
+    version = known & FORMAT_MASK
     if not 1 <= version <= FORMAT:
         raise StoreError(f"{name} has format {version}, this bunrui knows 1 to {FORMAT}: install a newer bunrui")
     with closing(sqlite3.connect(":memory:")) as plain:

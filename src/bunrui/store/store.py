@@ -10,18 +10,21 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 from bunrui.counts import Counts
-from bunrui.errors import StoreError, UnlearnError
+from bunrui.errors import MovedError, StoreError, UnlearnError
 from bunrui.store.cells import Head, Part, joined, piecemeal
 from bunrui.store.codec import Unpacker
-from bunrui.store.creation import new_file
+from bunrui.store.creation import delete_abandoned, empty_file, new_file, unpublished
+from bunrui.store.journal import Connection, place, renew_mark
 from bunrui.store.log import Log
 from bunrui.store.mounts import warn_of_network
-from bunrui.store.schema import connect, is_frozen, migrate, version_of
+from bunrui.store.schema import FORMAT, SEALED, SEALED_SINCE, connect, is_whole, migrate, seal, version_of
 from bunrui.store.transaction import Transaction, now
 from bunrui.store.trouble import check_is_file, explained
 
@@ -36,6 +39,8 @@ _FEW_CELLS = 1 << 17
 # An honest file unpacks to some ten times its size; zstd alone would allow thousands.
 _LEAST_BUDGET = 1 << 30
 _TIMES_SIZE = 100
+
+_PATIENCE_SECONDS = 0.1  # of a change, for readers: a `refresh` takes some milliseconds
 
 _PART = ", ".join(Part._fields)
 _LAST_SNAPSHOT = "SELECT coalesce(max(tx), 0) FROM deltas WHERE is_snapshot"
@@ -66,13 +71,19 @@ class Store:
         Features of fewer documents were left out when the file was made; 1 is none.
     log : Log
         The documents that it keeps.
+    is_sealed : bool
+        Whether the rows of its small tables have checksums.
     """
 
-    def __init__(self, path: str, name: str, db: sqlite3.Connection, *, read_only: bool) -> None:
+    def __init__(self, path: str, name: str, db: Connection, version: int, *, read_only: bool) -> None:
         self.path = name
+        self.is_sealed = version >= SEALED_SINCE
         self._at = path
         self._read_only = read_only
-        self.db = db
+        self._db: Connection | None = db
+        self._place = db.place
+        self._patience = _PATIENCE_SECONDS
+        _stores.add(self)
         self.log = Log(self)
         meta = self._meta()
         try:
@@ -85,6 +96,16 @@ class Store:
             raise self.unpacker().damaged("it lacks what every classifier has") from error
         if self.keep not in KEEPS:
             raise self.unpacker().damaged(f"it keeps {self.keep!r}, whatever that may be")
+
+    @property
+    def db(self) -> Connection:
+        """The connection."""
+        if self._db is None:
+            raise StoreError(
+                f"{self.path} was open when this process was forked: open it in a process that is started anew, such "
+                "as multiprocessing's 'spawn' does"
+            )
+        return self._db
 
     # Opening and closing
 
@@ -120,44 +141,80 @@ class Store:
         """A file that is there; `name` is for messages."""
         check_is_file(path)
         warn_of_network(path)
+        if not read_only:
+            delete_abandoned(os.path.dirname(os.path.abspath(path)))
         with explained(path):
             db = connect(path, read_only=read_only)
             try:
                 version = version_of(db, path)
                 if not read_only:
                     migrate(db, version)
-                return cls(path, name or path, db, read_only=read_only)
+                    version = FORMAT
+                return cls(path, name or path, db, version, read_only=read_only)
             except BaseException:
                 db.close()
                 raise
 
     def reconnect(self) -> None:
         """Look again at a file that this process has no right to share with a writer."""
-        if self._read_only and is_frozen(self._at):
+        self.check_place()
+        if self._read_only and not self.db.may_write:
             with explained(self.path):
                 self.db.close()
-                self.db = connect(self._at, read_only=True)
+                self._db = connect(self._at, read_only=True)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file still has its name."""
+        return place(self._at) == self._place
+
+    def check_place(self, then: str = "nothing was changed") -> None:
+        """Refuse to go on with a file that has lost its name: nobody would find that again."""
+        if not self.is_in_place:
+            raise MovedError(f"{self.path} was moved away or replaced: {then}. Put it back, or open it again")
 
     def close(self) -> None:
         """Let go of the file."""
-        with explained(self.path):
-            self.db.close()
+        if self._db is not None:
+            with explained(self.path):
+                self._db.close()
 
     # Reading
 
     def unpacker(self) -> Unpacker:
         """For the blobs of this file."""
-        return Unpacker(self.path, _LEAST_BUDGET + _TIMES_SIZE * self.size())
+        return Unpacker(self.path, self.budget())
+
+    def budget(self) -> int:
+        """Bytes that the blobs of this file may unpack to."""
+        return _LEAST_BUDGET + _TIMES_SIZE * self.size()
 
     def size(self) -> int:
         """Bytes of the file, and of what is not yet written back to it."""
         total = 0
-        for path in (self._at, f"{self._at}-wal"):
+        for path in (self._at, f"{self.db.path}-wal"):
             with suppress(FileNotFoundError):
                 total += os.path.getsize(path)
         return total
 
+    def whole(self, table: str) -> str:
+        """The condition that a row matches its checksum, in SQL; a file of an older format has none to match."""
+        return is_whole(table) if self.is_sealed else "true"
+
+    def check_rows(self, *tables: str) -> None:
+        """Refuse a file in which a row of these tables does not match its checksum; by default of all that have any."""
+        with explained(self.path):
+            for table in tables or SEALED:
+                wrong = self.db.execute(f"SELECT 1 FROM {table} WHERE NOT ({self.whole(table)}) LIMIT 1").fetchone()
+                self.check_row(wrong is None, table)
+
+    def check_row(self, is_whole: bool, table: str) -> None:
+        """Refuse a file with a row that does not match its checksum."""
+        if not is_whole:
+            raise self.unpacker().damaged(f"a row of its table {table} does not match its checksum")
+
     def _meta(self) -> dict[str, Any]:
+        self.check_rows("meta")
         try:
             return {key: json.loads(value) for key, value in self.db.execute("SELECT key, value FROM meta")}
         except (TypeError, ValueError, RecursionError) as error:
@@ -199,6 +256,7 @@ class Store:
     def load(self) -> tuple[Counts, State]:
         """All counts."""
         with self.reading():
+            self.check_rows("labels")
             counts = Counts(self.fingerprint)
             try:
                 for sign, delta in self.deltas(-1):
@@ -230,6 +288,11 @@ class Store:
         self.unpacker().check_whole(tx)
         return int(tx)
 
+    def rewritten(self) -> tuple[int, int]:
+        """Generation and snapshot: as long as both are the same, blocks of the log only come, and stay as they are."""
+        with explained(self.path):
+            return self._state().generation, self.snapshot()
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """A block in which the file does not change, whatever others write."""
@@ -242,6 +305,7 @@ class Store:
             finally:
                 if not inside:
                     self.db.execute("ROLLBACK")
+                    self._relieve()
 
     def deltas(self, after: int) -> Iterator[tuple[int, Counts]]:
         """What the transactions after a number have added (1) and taken (-1)."""
@@ -251,23 +315,32 @@ class Store:
 
     def pieces(self) -> Iterator[tuple[int, Counts]]:
         """All that was added and taken, in pieces that are small; of a delta, the first piece has the documents."""
+        self.check_rows("labels")
         labels = self.labels()
         for sign, head, parts in self._deltas(-1, self.unpacker()):
             for counts in piecemeal(head, parts, labels, self.fingerprint, self.unpacker):
                 yield sign, counts
 
     def _deltas(self, after: int, unpacker: Unpacker) -> Iterator[tuple[int, Head, Iterator[Part]]]:
-        for delta, sign, n_docs, n_terms, n_doc_freq, n_labels, ids, doc_count in self.db.execute(
-            "SELECT delta, sign, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count "
-            "FROM deltas WHERE tx > ? ORDER BY delta",
+        for delta, sign, n_docs, n_terms, n_doc_freq, n_labels, ids, doc_count, is_right in self.db.execute(
+            "SELECT delta, sign, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count, "
+            f"{self.whole('deltas')} FROM deltas WHERE tx > ? ORDER BY delta",
             (after,),
         ).fetchall():
+            self.check_row(is_right, "deltas")
             unpacker.check_whole(delta, n_docs, n_terms, n_doc_freq)
             if sign not in (-1, 1):
                 raise unpacker.damaged("it neither adds nor takes some counts")
             by_label = unpacker.numbers(ids, n_labels), unpacker.numbers(doc_count, n_labels)
             rows = self.db.execute(f"SELECT {_PART} FROM cells WHERE delta = ? ORDER BY part", (delta,))
             yield sign, Head(n_docs, n_terms, n_doc_freq, *by_label), (Part(*row) for row in rows)
+
+    def copy(self, path: str) -> None:
+        """Write the file, as it is at one moment, into a new one."""
+        with unpublished(path) as temporary:
+            empty_file(temporary, path)
+            with self.reading(), explained(path), closing(sqlite3.connect(temporary)) as target:
+                self.db.backup(target)
 
     def integrity(self) -> list[str]:
         """What SQLite finds wrong with the file."""
@@ -280,21 +353,82 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """A block that is written as a whole or not at all; no other process writes during it."""
+        self.check_place()
         with explained(self.path):
             self.db.execute("BEGIN IMMEDIATE")
+            before = self.db.total_changes
         try:
             yield
             with explained(self.path):
+                has_changed = self.db.total_changes > before
+                if has_changed:  # page 1 as it was tells which file the journal belongs to
+                    (version,) = self.db.execute("PRAGMA user_version").fetchone()
+                    self.db.execute(f"PRAGMA user_version = {version}")
                 self.db.execute("COMMIT")
         except BaseException:
             with explained(self.path):
                 if self.db.in_transaction:  # SQLite may have rolled back already
                     self.db.execute("ROLLBACK")
+            self.log.rolled_back()
             raise
+        if has_changed:
+            is_settled = False
+            with suppress(sqlite3.Error):  # the change is in the journal, whatever happens here
+                is_settled = self.settle(self._patience)
+            if not is_settled:
+                self._sync_journal()
+            self._patience = _PATIENCE_SECONDS if is_settled else 0  # let changes wait for a long reader only once
+        self.check_place("a change that was under way went into the file that had the name before")
+
+    def settle(self, seconds: float) -> bool:
+        """Empty the journal into the file, so that a copy of the file has the last change; whether that was possible.
+
+        A reader who began before the change keeps it in the journal, where it is as safe.  After `seconds` it is left
+        to the readers: whoever ends reading empties the journal.
+        """
+        with self._waiting(seconds):
+            with suppress(sqlite3.OperationalError):  # another process has begun the next change, and will do it
+                renew_mark(self.db)
+            return self._checkpoint(seconds)
+
+    def _checkpoint(self, seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while True:
+            busy, n_pages, _ = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not busy or n_pages >= 0 or time.monotonic() > until:
+                return not busy
+            time.sleep(0.001)  # another process is at it, which SQLite does not wait for
+
+    def _sync_journal(self) -> None:
+        """Let the journal survive a power cut, too."""
+        try:
+            with open(f"{self.db.path}-wal", "rb+") as journal:
+                os.fsync(journal.fileno())
+        except FileNotFoundError:  # the file was replaced
+            pass
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be written ({error.strerror}): check the disk") from error
+
+    def _relieve(self) -> None:
+        """Empty the journal if a reader had kept a change in it."""
+        with suppress(OSError, sqlite3.Error):
+            if self.db.may_write and os.path.getsize(f"{self.db.path}-wal"):
+                with self._waiting(0):
+                    self._checkpoint(0)
+
+    @contextmanager
+    def _waiting(self, seconds: float) -> Iterator[None]:
+        """A block that waits only so long for other processes."""
+        (usual,) = self.db.execute("PRAGMA busy_timeout").fetchone()
+        self.db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+        try:
+            yield
+        finally:
+            self.db.execute(f"PRAGMA busy_timeout = {usual}")
 
     def transaction(self, kind: str, **note: Any) -> Transaction:
         """A new entry in the list of transactions; call while writing."""
-        return Transaction(self.db, self.path, kind, note)
+        return Transaction(self, kind, note)
 
     def is_crowded(self) -> bool:
         """Whether the deltas should be folded into a snapshot."""
@@ -311,16 +445,34 @@ class Store:
         with explained(self.path):
             text = json.dumps(settings, default=float)
             self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
+            seal(self.db, "meta", "key = 'settings'")
 
     def rename_label(self, label: int, name: str) -> None:
         """Give a label another name; call while writing."""
         with explained(self.path):
             self.db.execute("UPDATE labels SET name = ? WHERE label = ?", (name, label))
+            seal(self.db, "labels", "label = ?", (label,))
             self.new_generation()
 
     def new_generation(self) -> None:
         """Make all readers read everything again; call while writing."""
         self.db.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'generation'")
+        seal(self.db, "meta", "key = 'generation'")
+
+
+_stores: WeakSet[Store] = WeakSet()
+_inherited: list[Connection | None] = []
+
+
+def _after_fork() -> None:
+    # A child may neither use nor close a connection of its parent: https://sqlite.org/howtocorrupt.html, 2.6
+    for store in _stores:
+        _inherited.append(store._db)
+        store._db = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def apply(counts: Counts, sign: int, delta: Counts, unpacker: Unpacker) -> None:

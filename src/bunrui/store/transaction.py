@@ -7,15 +7,19 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bunrui.counts import Counts, Integers
+from bunrui.counts import Counts, Integers, check_strings
 from bunrui.store.blocks import Row
 from bunrui.store.cells import Head, Part, Parts
 from bunrui.store.codec import pack_numbers
+from bunrui.store.schema import seal
 from bunrui.store.trouble import explained
+
+if TYPE_CHECKING:
+    from bunrui.store.store import Store
 
 Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 
@@ -46,18 +50,26 @@ class Transaction:
         What else is to be remembered of it, as JSON.
     """
 
-    def __init__(self, db: sqlite3.Connection, path: str, kind: str, note: Mapping[str, Any]) -> None:
-        self._db = db
-        self._path = path
+    def __init__(self, store: Store, kind: str, note: Mapping[str, Any]) -> None:
+        self._store = store
+        self._path = store.path
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, '{}') RETURNING tx"
         moment = datetime.now(UTC)
         self._time = int(moment.timestamp() * 1e6)
-        with explained(path):
-            self.number: int = db.execute(insert, (kind, written(moment))).fetchone()[0]
+        with explained(self._path):
+            self.number: int = self._db.execute(insert, (kind, written(moment))).fetchone()[0]
+            self._seal()
         self.note = dict(note)
         self.n_docs = 0
         self.changes: list[tuple[int, Counts]] = []
         self._labels: dict[str, int] | None = None  # nobody else changes them before the transaction ends
+
+    def _seal(self) -> None:
+        seal(self._db, "transactions", "tx = ?", (self.number,))
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        return self._store.db
 
     @property
     def time(self) -> int:
@@ -66,14 +78,19 @@ class Transaction:
 
     def label_ids(self, names: Sequence[str]) -> Integers:
         """The file's ids of labels; new ones get the next."""
+        check_strings(names)
         with explained(self._path):
             if self._labels is None:
                 self._labels = {name: label for label, name in self._db.execute("SELECT label, name FROM labels")}
             known = self._labels
+            first = len(known)
             for name in names:
                 if name not in known:
-                    self._db.execute("INSERT INTO labels VALUES (?, ?, ?)", (len(known), name, self.number))
+                    row = (len(known), name, self.number)
+                    self._db.execute("INSERT INTO labels (label, name, tx) VALUES (?, ?, ?)", row)
                     known[name] = len(known)
+            if len(known) > first:
+                seal(self._db, "labels", "label >= ?", (first,))
         return np.array([known[name] for name in names], np.int64)
 
     def _ids_of(self, counts: Counts) -> Integers:
@@ -91,12 +108,8 @@ class Transaction:
 
     def remove(self, found: Mapping[int, Iterable[int]]) -> None:
         """Mark documents as unlearned, by block."""
-        rows = [(block, self.number, np.array(sorted(places), np.int64)) for block, places in found.items()]
         with explained(self._path):
-            self._db.executemany(
-                "INSERT INTO removals (block, tx, n_docs, places) VALUES (?, ?, ?, ?)",
-                [(block, tx, len(places), pack_numbers(places)) for block, tx, places in rows],
-            )
+            insert_removals(self._db, self.number, found)
 
     def snapshot(self, counts: Counts, upto: int) -> None:
         """Replace all deltas by the counts that they add up to, those of the transactions up to a number."""
@@ -135,6 +148,7 @@ class Transaction:
         with explained(self._path):
             row = (self.n_docs, json.dumps(self.note, ensure_ascii=False, default=float), self.number)
             self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
+            self._seal()
         return True
 
 
@@ -143,6 +157,17 @@ def insert_block(db: sqlite3.Connection, tx: int, row: Row, number: int | None =
     values = (number, tx, *row)
     columns = ", ".join(Row._fields)
     db.execute(f"INSERT INTO documents (block, tx, {columns}) VALUES ({', '.join('?' * len(values))})", values)
+
+
+def insert_removals(db: sqlite3.Connection, tx: int, found: Mapping[int, Iterable[int]]) -> None:
+    """The rows of documents that were unlearned, by block."""
+    (last,) = db.execute("SELECT coalesce(max(removal), 0) FROM removals").fetchone()
+    rows = [(block, tx, np.array(sorted(places), np.int64)) for block, places in found.items()]
+    db.executemany(
+        "INSERT INTO removals (block, tx, n_docs, places) VALUES (?, ?, ?, ?)",
+        [(block, tx, len(places), pack_numbers(places)) for block, tx, places in rows],
+    )
+    seal(db, "removals", "removal > ?", (last,))
 
 
 def one_by_one(pack: Callable[[int, int], Part], bounds: Sequence[int]) -> Iterator[Part]:
@@ -188,3 +213,4 @@ def insert_parts(
     row = (delta, tx, sign, int(is_snapshot), *head[:3], len(used), *blobs)
     columns = "delta, tx, sign, is_snapshot, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count"
     db.execute(f"INSERT INTO deltas ({columns}) VALUES ({', '.join('?' * len(row))})", row)
+    seal(db, "deltas", "delta = ?", (delta,))

@@ -39,7 +39,8 @@ def explained(name: str) -> Iterator[None]:
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
         kind = StoreError if code in _ADVICE and code != sqlite3.SQLITE_CORRUPT else DamagedError
         advice = _ADVICE.get(code, "{name} is damaged or not a bunrui classifier ({error})")
-        raise kind(advice.format(name=name, error=error)) from error
+        # SQLite quotes the statements of a broken schema, with their line breaks.
+        raise kind(advice.format(name=name, error=" ".join(str(error).split()))) from error
 
 
 def check_is_file(path: str) -> None:

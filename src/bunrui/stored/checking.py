@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from bunrui.counts import Counts
 from bunrui.engines.labels import label_sets
 from bunrui.errors import BunruiError
@@ -38,10 +36,16 @@ def check(classifier: StoredClassifier) -> Report:
         problems = store.integrity()
         _say(report, not problems, "the pages of the file", "; ".join(problems))
         try:
+            store.check_rows()
             counts, _ = store.load()
         except BunruiError as error:
             report.wrong.append(str(error))
             return report
+        what = "settings, labels and changes: checksums"
+        if store.is_sealed:
+            report.right.append(what)
+        else:
+            report.unknown.append(f"{what}: bunrui adds them when it first opens an older file to change it")
         report.right.append(f"snapshot and deltas: checksums, totals; features: {counts.n_features:,}")
         if store.keep == "nothing":
             report.unknown.append("the counts, from their documents: the file keeps none")
@@ -54,21 +58,16 @@ def check(classifier: StoredClassifier) -> Report:
 
 
 def _check_log(classifier: StoredClassifier, store: Store, counts: Counts, report: Report) -> None:
-    names = store.labels()
-    by_label = np.zeros(len(names), np.int64)
-    n_docs, n_wrong = 0, 0
+    names, n_wrong = store.labels(), 0
     again = Counts(counts.fingerprint)
     for _, block in store.log.blocks():
-        n_docs += block.n_docs
-        for code, n in enumerate(np.bincount(block.codes, minlength=len(block.label_sets)).tolist()):
-            by_label[block.label_sets[code]] += n
         if store.keep == "text":
             documents = block.documents()
             n_wrong += int((document_digests(documents) != block.digests).sum())
             labels = [[names[k] for k in block.label_sets[code]] for code in block.codes.tolist()]
             again.add(classifier.count_sets(documents, label_sets(labels, len(documents), again.label_ids)))
+    n_docs, found = store.log.doc_counts()
     expected = {label: n for label, (n, _, _) in counts.class_totals().items()}
-    found = {name: n for name, n in zip(names, by_label.tolist(), strict=True) if n}
     _say(report, n_docs == counts.n_docs, f"documents in the log: {n_docs:,}", f"{counts.n_docs:,} in the counts")
     _say(report, found == expected, "documents of each label", "the log has others than the counts")
     if store.keep == "digests":

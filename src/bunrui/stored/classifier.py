@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from bunrui.calibration import Calibration
-from bunrui.classifier import TextClassifier, without_alpha
+from bunrui.classifier import TextClassifier, changes
 from bunrui.errors import OptionError, StoreError
 from bunrui.learner import Labels, Learner, Texts
 from bunrui.prediction import Reader
-from bunrui.store import FORMAT, Entry, Store, Transaction, document_digests, history
+from bunrui.store import FORMAT, Entry, History, Store, Transaction, document_digests
 from bunrui.stored import lifecycle
 from bunrui.stored.checking import Report, check
 from bunrui.stored.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
@@ -68,6 +68,16 @@ class StoredClassifier(TextClassifier):
         """What the file keeps of documents: text, digests or nothing."""
         return self._file.store.keep
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it was opened for reading only."""
+        return self._file.read_only
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file still has its name: it was neither moved away nor replaced."""
+        return self._file.store.is_in_place
+
     def close(self) -> None:
         """Let go of the file; what is in memory stays readable.  What `with_model` gave closes with this."""
         if not self._is_twin:
@@ -88,6 +98,7 @@ class StoredClassifier(TextClassifier):
         options, calibration = options_of(self._file.store), calibration_of(self._file.store)
         if options != self.get_params():
             super().set_params(**options)
+            self._check_options()
             is_new = True
         if calibration != self.calibration:
             self.calibration = calibration
@@ -104,7 +115,7 @@ class StoredClassifier(TextClassifier):
         if self._is_trained():
             return
         with self._file.at_rest():
-            self._train_from(LogSource(self._file.store))
+            self._train_from(LogSource(self._file.store, self.counts))
 
     # Learning
 
@@ -169,6 +180,9 @@ class StoredClassifier(TextClassifier):
 
         They are given by their texts, ids or digests; by texts also where the file keeps digests only.  A text that was
         learned twice changes both times.
+
+        Several labels of a document are replaced by a list such as `["ham"]`; a string raises `LabelSetError` then:
+        who gives one label may not know that there are others to lose.
         """
         if texts is not None and hasattr(texts, "to_pylist"):
             texts = texts.to_pylist()
@@ -177,10 +191,11 @@ class StoredClassifier(TextClassifier):
         if texts is not None and self.keep != "text":
             known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
         self._need_log()
-        names = [labels] if isinstance(labels, str) else list(labels)
+        names = [labels] if isinstance(labels, (str, int)) else list(labels)
         lifecycle.check_labels(names)
+        new_labels = lifecycle.one_for_one(labels) if isinstance(labels, str) else lambda _: names
         with self._file.writing("relabel", labels=names) as transaction:
-            lifecycle.change(self, transaction, choice, lambda _: names, known)
+            lifecycle.change(self, transaction, choice, new_labels, known)
             check_all()
         return transaction.n_docs
 
@@ -237,12 +252,10 @@ class StoredClassifier(TextClassifier):
         `note` is what the log is to say of it besides.
         """
         file = self._file
-        with file.lock:
-            with file.writing("learn", **(note or {})) as transaction:
-                session = Learning(file.store, transaction, Sum(self), file.seen(needed=unique), unique)
-                yield session
-                session.finish()
-            file.remember(session.seen)
+        with file.writing("learn", **(note or {})) as transaction:
+            session = Learning(file.store, transaction, Sum(self), file.seen(needed=unique), unique)
+            yield session
+            session.finish()
 
     @contextmanager
     def unlearning(self) -> Iterator[Unlearning]:
@@ -286,14 +299,30 @@ class StoredClassifier(TextClassifier):
         if self.keep == "nothing":
             raise StoreError(f"{self.path} keeps nothing of its documents: learn them into a file with keep='text'")
         # A connection of its own: the loop may take its time, and change the classifier meanwhile.
+        self._file.store.check_place()
         store = Store.open(self.path, read_only=True)
         with closing(store), store.reading():
             yield from listed(store)
 
-    def history(self) -> list[Entry]:
-        """Everything that was done, in order."""
+    def history(self, *, before: int | None = None, after: int | None = None, limit: int | None = None) -> list[Entry]:
+        """Everything that was done, in order; or the changes between two numbers, or the last ones of them.
+
+        >>> import tempfile, os
+        >>> from bunrui import create
+        >>> with create(os.path.join(tempfile.mkdtemp(), "mail.bunrui")) as clf:
+        ...     _ = clf.learn(["cheap pills"], ["spam"]).learn(["noon?"], ["ham"]).learn(["lunch"], ["ham"])
+        ...     print([entry.number for entry in clf.history(limit=2)])
+        ...     print([entry.number for entry in clf.history(before=2)])
+        [2, 3]
+        [1]
+        """
         with self._file.use():
-            return history(self._file.store)
+            return History(self._file.store).entries(before=before, after=after, limit=limit)
+
+    def last_standing(self) -> Entry | None:
+        """The last change that was not undone: the one that `undo` would take back."""
+        with self._file.use():
+            return History(self._file.store).last_standing()
 
     def check(self) -> Report:
         """Read everything in the file, and count the documents again where it keeps their texts."""
@@ -307,7 +336,7 @@ class StoredClassifier(TextClassifier):
         for name in options:
             if name not in known:
                 raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
-        checked = TextClassifier(**(known | without_alpha(options)))
+        checked = TextClassifier(**(known | changes(options)))
         check_keeps(checked.model, self.keep, self.path)
         self._file.configure(settings_of(checked))
         super().set_params(**checked.get_params())
@@ -329,7 +358,10 @@ class StoredClassifier(TextClassifier):
     def info(self) -> dict[str, Any]:
         """What is in the file, for people and as JSON."""
         store = self._file.store
-        history = self.history()
+        with self._file.use():
+            history = History(store)
+            n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
+            n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
         with self._memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
@@ -340,22 +372,25 @@ class StoredClassifier(TextClassifier):
                 "hashing": hashing_of(self, counts.n_features),
                 **settings_of(self),
                 "alpha": alpha_of(self),
-                "calibration": None if self.calibration is None else summary_of(self, self.calibration, history),
+                "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,
                 "keep": store.keep,
                 "pruned": store.pruned,
                 "size": store.size(),
-                "transactions": len(history),
+                "transactions": n_changes,
                 "engines": {
-                    entry.number: {name: entry.note[name] for name in ("engine", "workers")}
-                    for entry in history
-                    if "engine" in entry.note and not entry.undone
+                    entry.number: {name: entry.note[name] for name in ("engine", "workers")} for entry in counted
                 },
                 "created": store.created,
-                "changed": max((entry.undone or entry.time for entry in history), default=store.created),
+                "changed": changed or store.created,
                 "format": FORMAT,
             }
+
+    def copy(self, path: Path) -> None:
+        """Write a copy of the file, also while others change it."""
+        with self._file.use():
+            self._file.store.copy(os.fspath(path))
 
     def slim(self, path: Path, *, min_df: int = 1) -> None:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents.

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from bunrui.counts import Integers
 from bunrui.errors import OptionError, UnlearnError
-from bunrui.store import Block, Store, document_digests
+from bunrui.store import DIGEST, Block, Store, document_digests, id_words, key_words
 
 __all__ = [
+    "Choice",
     "Document",
     "Picked",
     "both",
@@ -28,7 +29,6 @@ __all__ = [
 ]
 
 Places = npt.NDArray[np.bool_]
-Choice = Callable[[Block], Places]
 
 _SHOWN = 3
 _START = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,6 +45,13 @@ class Document(NamedTuple):
     text: Any  # None where the file keeps no text
 
 
+class Choice(NamedTuple):
+    """Which documents of a block; and where in the log to look for them, all of it unless an index tells more."""
+
+    among: Callable[[Block], Places]
+    candidates: Callable[[Store], dict[int, list[int]]] | None = None
+
+
 class Picked(NamedTuple):
     """Some documents of one block."""
 
@@ -55,8 +62,16 @@ class Picked(NamedTuple):
 
 def pick(store: Store, choice: Choice) -> Iterator[Picked]:
     """The documents that are chosen, with their texts where the file keeps them."""
+    if choice.candidates is not None:
+        for number, found in sorted(choice.candidates(store).items(), reverse=True):
+            places = np.array(found)
+            block = store.log.block(number).pick(places)
+            rows = np.flatnonzero(choice.among(block))  # the keys of an index may be those of others, too
+            if len(rows):
+                yield Picked(number, places[rows], block.pick(rows))
+        return
     for number, heading, alive in list(store.log.headings()):
-        places = alive[choice(heading.pick(alive))] if len(alive) else alive
+        places = alive[choice.among(heading.pick(alive))] if len(alive) else alive
         if len(places):
             yield Picked(number, places, store.log.block(number).pick(places))
 
@@ -109,7 +124,11 @@ class _Wanted:
 def by_ids(ids: Sequence[str]) -> tuple[Choice, Callable[[], None]]:
     """By the names that documents were given; and a check that all were found, for afterwards."""
     wanted = _Wanted(ids, "id")
-    return lambda block: wanted.mask(block.ids or [None] * block.n_docs), wanted.check
+
+    def among(block: Block) -> Places:
+        return wanted.mask(block.ids or [None] * block.n_docs)
+
+    return Choice(among, lambda store: store.log.index("ids").find(id_words(ids))), wanted.check
 
 
 def by_digests(digests: Sequence[str]) -> tuple[Choice, Callable[[], None]]:
@@ -120,7 +139,12 @@ def by_digests(digests: Sequence[str]) -> tuple[Choice, Callable[[], None]]:
                 f"a digest has 32 hexadecimal digits, not {digest!r}: `bunrui log --documents` lists them"
             )
     wanted = _Wanted(digests, "digest")
-    return lambda block: wanted.mask([digest.tobytes().hex() for digest in block.digests]), wanted.check
+    keys = key_words(np.frombuffer(bytes.fromhex("".join(digests)), DIGEST))
+
+    def among(block: Block) -> Places:
+        return wanted.mask([digest.tobytes().hex() for digest in block.digests])
+
+    return Choice(among, lambda store: store.log.index("digests").find(keys)), wanted.check
 
 
 def by_texts(texts: Any) -> tuple[Choice, Callable[[], None]]:
@@ -131,21 +155,23 @@ def by_texts(texts: Any) -> tuple[Choice, Callable[[], None]]:
 def by_time(before: datetime) -> Choice:
     """Learned before a time; one without a zone is local."""
     limit = int(before.astimezone(UTC).timestamp() * 1e6)
-    return lambda block: block.times < limit
+    return Choice(lambda block: block.times < limit)
 
 
 def by_source(source: str) -> Choice:
     """From a source."""
-    return lambda block: (
-        np.array([source == name for name in ["", *block.sources]])[block.source_codes] & (block.source_codes > 0)
+    return Choice(
+        lambda block: (
+            np.array([source == name for name in ["", *block.sources]])[block.source_codes] & (block.source_codes > 0)
+        )
     )
 
 
 def both(*choices: Choice) -> Choice:
     """What all of several choices choose."""
-    return lambda block: np.logical_and.reduce([choice(block) for choice in choices])
+    return Choice(lambda block: np.logical_and.reduce([choice.among(block) for choice in choices]))
 
 
 def by_labels(label: int) -> Choice:
     """With a label, given by its id in the file."""
-    return lambda block: np.array([label in labels for labels in block.label_sets], bool)[block.codes]
+    return Choice(lambda block: np.array([label in labels for labels in block.label_sets], bool)[block.codes])

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.store import Index
+
 __all__ = ["Seen"]
 
 Words = npt.NDArray[np.uint64]
@@ -26,8 +28,10 @@ class Seen:
     [True, False, False]
     """
 
-    def __init__(self, keys: Words) -> None:
+    def __init__(self, keys: Words, before: Index | None = None) -> None:
+        """Those of `keys`, and those that an index knows besides."""
         self._sorted = np.sort(keys)
+        self._before = before
 
     def __len__(self) -> int:
         return len(self._sorted)
@@ -37,19 +41,13 @@ class Seen:
         """What it takes, while more are added."""
         return 3 * self._sorted.nbytes
 
-    def copy(self) -> Seen:
-        """One that can be added to without changing this one."""
-        other = Seen(self._sorted[:0])
-        other._sorted = self._sorted  # `add` makes a new array
-        return other
-
     def has(self, keys: Words) -> npt.NDArray[np.bool_]:
         """Which texts are there."""
         places = np.searchsorted(self._sorted, keys)
         there: Any = np.zeros(len(keys), bool)
         inside = places < len(self._sorted)
         there[inside] = self._sorted[places[inside]] == keys[inside]
-        return np.asarray(there)
+        return np.asarray(there if self._before is None else there | self._before.has(keys))
 
     def add(self, keys: Words) -> npt.NDArray[np.bool_]:
         """Add texts; which of them were there, or come for the second time."""

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
+
+import numpy as np
 
 from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import BunruiError, StoreError
+from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
-from bunrui.store import State, Store, Transaction, apply, compact, undo, wipe
+from bunrui.store import History, State, Store, Transaction, apply, compact, join, undo, wipe
 from bunrui.stored.duplicates import Seen
 
 __all__ = ["File", "check_not_pruned", "seen_in"]
+
+# Transactions that leave the documents as they are.
+_NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
 
 
 class Memory(Protocol):
@@ -46,12 +51,12 @@ class File:
     def __init__(self, store: Store, memory: Memory, *, read_only: bool) -> None:
         self.store = store
         self.read_only = read_only
-        self.lock = threading.RLock()
+        self.lock = Mutex()
         self.is_torn = False
         self._memory = memory
         self._state: State | None = None  # how far the memory has read
-        self._seen: tuple[State, Seen] | None = None
-        self._is_writing = False
+        self._changed: dict[tuple[int, int], tuple[int, int]] = {}
+        self._writer: int | None = None  # the process whose session is open: a forked child has none
         self.catch_up()
 
     @property
@@ -80,7 +85,7 @@ class File:
     def use(self) -> Iterator[None]:
         """The store for this thread alone; not inside a session of its own."""
         with self.lock:
-            if self._is_writing:
+            if self._writer == os.getpid():
                 raise StoreError(f"a session of {self.store.path} is open: do this after its block")
             yield
 
@@ -137,6 +142,16 @@ class File:
                 "call refresh, or open it anew"
             ) from again
 
+    def n_changed(self, since: int) -> int:
+        """Documents that were learned or unlearned after a transaction."""
+        with self.use():
+            generation, tx = self.store.state()
+            start = (generation, since)
+            upto, n_docs = self._changed.get(start, (since, 0))  # each transaction is read once
+            n_docs += History(self.store).n_docs(upto, tx, _NO_DOCUMENTS)
+            self._changed = {start: (max(upto, tx), n_docs)}
+            return n_docs
+
     # Writing
 
     @contextmanager
@@ -150,6 +165,7 @@ class File:
                 transaction = self.store.transaction(kind, **note)
                 if self.store.is_crowded():
                     transaction.snapshot(self._memory.counts, transaction.number - 1)
+                    join(self.store, transaction.number - 1)
                 yield transaction
                 has_changed = transaction.finish(threads.each_slice)
             assert before is not None
@@ -158,12 +174,12 @@ class File:
 
     @contextmanager
     def _session(self) -> Iterator[None]:
-        self._is_writing = True
+        self._writer = os.getpid()
         try:
             with self.store.writing():
                 yield
         finally:
-            self._is_writing = False
+            self._writer = None
 
     @contextmanager
     def rewriting(self, kind: str, **note: Any) -> Iterator[Transaction]:
@@ -229,14 +245,9 @@ class File:
 
     def seen(self, *, needed: bool) -> Seen | None:
         """The texts that were learned, None where the file does not know; call while writing."""
-        if self._seen is None or self._seen[0] != self._state:
+        if self.store.keep == "nothing":
             return seen_in(self.store, needed=needed)
-        return self._seen[1].copy()
-
-    def remember(self, seen: Seen | None) -> None:
-        """Keep what is known of the texts, as long as nothing changes."""
-        if seen is not None and self._state is not None:
-            self._seen = self._state, seen
+        return Seen(np.empty(0, np.uint64), self.store.log.index("digests"))
 
 
 def check_not_pruned(store: Store, verb: str) -> None:

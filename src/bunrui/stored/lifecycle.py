@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bunrui.engines.labels import label_sets
-from bunrui.errors import LabelError, MismatchError, StoreError, UnlearnError
+from bunrui.counts import check_strings
+from bunrui.engines.labels import check_new, label_sets
+from bunrui.errors import LabelError, LabelSetError, MismatchError, StoreError, UnlearnError
 from bunrui.store import Block, Row, Transaction
 from bunrui.stored.documents import Choice, by_digests, by_labels, pick
 from bunrui.stored.sessions import Sum
@@ -22,7 +23,7 @@ from bunrui.stored.sessions import Sum
 if TYPE_CHECKING:
     from bunrui.stored.classifier import StoredClassifier
 
-__all__ = ["change", "check_labels", "drop_label", "move_label", "relabel_each", "rename_label"]
+__all__ = ["change", "check_labels", "drop_label", "move_label", "one_for_one", "relabel_each", "rename_label"]
 
 # The labels of a document after a change, from those before; empty when it is unlearned.
 Change = Callable[[list[str]], Sequence[str]]
@@ -43,6 +44,7 @@ def change(
     names = store.labels()
     taken, added = Sum(classifier), Sum(classifier)
     for number, places, block in pick(store, choice):
+        block = block.tidy()  # whoever refuses some labels is asked about those of the chosen documents alone
         before = [sorted(names[k] for k in labels) for labels in block.label_sets]
         after = [sorted(set(new_labels(labels))) for labels in before]
         moved = np.array([a != b for a, b in zip(before, after, strict=True)], bool)[block.codes]
@@ -62,6 +64,20 @@ def change(
     for sign, total in ((-1, taken.total), (1, added.total)):
         if total is not None:
             transaction.changes.append((sign, total))
+
+
+def one_for_one(label: str) -> Change:
+    """Give documents this label in place of the one that they have."""
+
+    def after(labels: list[str]) -> list[str]:
+        if len(labels) > 1:
+            raise LabelSetError(
+                f"a document has {len(labels)} labels, and one would replace them all: give all that it should have as "
+                "a list"
+            )
+        return [label]
+
+    return after
 
 
 def relabel_each(
@@ -98,7 +114,9 @@ def _if_it_has(has: Sequence[str], gets: Sequence[str]) -> Change:
 
 def check_labels(names: Sequence[str]) -> None:
     """Refuse what cannot be the labels of a document."""
-    label_sets([list(names)], 1, {})
+    labels = label_sets([list(names)], 1, {}).labels
+    check_strings(labels)
+    check_new(labels)
 
 
 def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[Any]:

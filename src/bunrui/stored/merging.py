@@ -109,7 +109,6 @@ def _file_of(classifier: Learner) -> File | None:
 def _check(target: StoredClassifier, other: Learner) -> None:
     """Refuse what does not fit, before anything is written."""
     target._file.check_writable("merge")
-    other._check_strings()
     file = _file_of(other)
     if target.counts.fingerprint != other.counts.fingerprint:
         raise MismatchError(

@@ -13,7 +13,7 @@ from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier
 from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError
 from bunrui.learner import SETTINGS
-from bunrui.store import Entry, Store
+from bunrui.store import Store
 
 __all__ = [
     "alpha_of",
@@ -27,10 +27,7 @@ __all__ = [
     "summary_of",
 ]
 
-# Transactions that leave the documents as they are.
-_NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
-
-_NEW = {"class_norm": False, "against_rest": False}  # which files from before do not have
+_NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
 
 
 def settings_of(classifier: TextClassifier) -> dict[str, Any]:
@@ -57,8 +54,9 @@ def new_store(path: str, like: TextClassifier, keep: str, pruned: int = 1, name:
 def options_of(store: Store) -> dict[str, Any]:
     """The options of the classifier in a file."""
     settings = _NEW | store.settings()
-    if isinstance(settings.get("max_features"), list):
-        settings["max_features"] = tuple(settings["max_features"])
+    for name in ("max_features", "prior"):
+        if isinstance(settings.get(name), list):
+            settings[name] = tuple(settings[name])
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in store.analyzer.items()}
     if not isinstance(fields.get("stop_words"), tuple):
         raise store.unpacker().damaged("its stop words are no list")  # a string would be the path of a file
@@ -111,12 +109,11 @@ def calibration_of(store: Store) -> Calibration | None:
         raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
 
 
-def summary_of(classifier: TextClassifier, calibration: Calibration, history: list[Entry]) -> dict[str, Any]:
+def summary_of(classifier: TextClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
     """What a calibration is worth, and how many documents were learned or unlearned since."""
     names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
-    since = [entry for entry in history if entry.number > calibration.tx and not entry.undone]
     return {
         **{name: getattr(calibration, name) for name in names},
         "applies": classifier.is_calibrated,
-        "changed_since": sum(entry.n_docs for entry in since if entry.kind not in _NO_DOCUMENTS),
+        "changed_since": n_changed,
     }

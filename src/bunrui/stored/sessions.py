@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Counts, Integers
 from bunrui.engines import threads
-from bunrui.engines.labels import LabelSets, label_sets
+from bunrui.engines.labels import LabelSets, check_new, label_sets
 from bunrui.engines.spill import Spill
 from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
@@ -177,6 +177,7 @@ class Learning(_Session):
         with self._all_or_none():
             ids, sources = _listed(ids, "ids", len(texts)), _listed(sources, "sources", len(texts))
             texts, sets = self._read(texts, labels)
+            check_new(sets.labels, self._store.labels)
             if self.seen is not None:
                 self._log(texts, sets, ids, sources)
             self._count(texts, sets)

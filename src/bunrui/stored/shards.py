@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bunrui.errors import StoreError
-from bunrui.store import Store, history
+from bunrui.store import History, Store
 
 __all__ = ["Holding", "holding", "is_new"]
 
@@ -52,7 +52,7 @@ def holding(store: Store) -> Holding:
     """What a file holds; what was undone, it does not."""
     found = Holding()
     unpacker = store.unpacker()
-    for entry in history(store):
+    for entry in History(store).entries():
         if entry.undone or entry.kind in _WITHOUT:
             continue
         shards, n_shards, n_more = (entry.note.get(key, 0) for key in ("shards", "n_shards", "unsharded"))

@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from bunrui.counts import Counts
 from bunrui.engines.labels import label_sets
 from bunrui.errors import OptionError
-from bunrui.store import State, Store, history
+from bunrui.store import History, Store
 from bunrui.trained.kept import Batch
 from bunrui.trained.names import is_trained
 
 __all__ = ["LogSource", "check_keeps"]
 
 
-class _Mark(NamedTuple):
-    state: State
-    block: int  # the last that was read
-
-
 class LogSource:
     """The documents of the log, batch by transaction; read with the file held, and with nobody writing."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, counts: Counts) -> None:
         self._store = store
+        self._counts = counts
 
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
         """As `bunrui.trained.training.Source` has it."""
         store, state = self._store, self._store.state()
-        goes_on = mark is not None and mark.state.generation == state.generation
+        # The blocks of what the snapshot stands for may have been joined since.
+        goes_on = mark is not None and mark.generation == state.generation and store.snapshot() <= mark.tx
         if goes_on:
-            goes_on = all(e.kind in ("learn", "set", "calibrate") for e in history(store) if e.number > mark.state.tx)
-        return goes_on, self._read(mark.block if goes_on else 0), _Mark(state, store.log.last())
+            goes_on = all(
+                entry.kind in ("learn", "set", "calibrate") for entry in History(store).entries(after=mark.tx)
+            )
+        if not goes_on:
+            self._check_counts()
+        return goes_on, self._read(mark.tx if goes_on else 0), state
+
+    def _check_counts(self) -> None:
+        """Refuse a log that lacks documents, or has others: no model can be trained from what is left."""
+        expected = {label: n for label, (n, _, _) in self._counts.class_totals().items()}
+        if self._store.log.doc_counts() != (self._counts.n_docs, expected):
+            raise self._store.unpacker().damaged("its log has other documents than its counts")
 
     def _read(self, after: int) -> Iterator[Batch]:
         """Blocks, cut where a transaction begins: all of one have its time for their number."""

@@ -3,7 +3,7 @@
     twcnb   all five steps of Rennie et al. (2003)           estimators/complement.py
     nbsvm   a linear SVM with a naive-Bayes prior            estimators/nbsvm.py
     arow    the same idea, learned in one pass, goes on      estimators/arow.py
-    aode    words in pairs, the most telling ones            estimators/aode.py
+    aode    words in pairs, the most telling ones; columns   estimators/aode.py
     columns rows of tables, a likelihood for each column     estimators/columns.py
 
 A classifier in memory keeps what it learns for them, one in a file reads the texts that the file keeps.  They are

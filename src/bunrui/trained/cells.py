@@ -1,4 +1,4 @@
-"""Cells of many rows → the values that `ColumnsNB` reads: what a column holds is decided by all rows that were learned.
+"""Cells of many rows → the values that `ColumnsNB` and `AODE` read: what a column holds is decided by all learned rows.
 
     it holds       the values are
     numbers        numbers

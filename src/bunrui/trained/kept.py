@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
+from bunrui.counts import Label
 from bunrui.engines.labels import LabelSets
 from bunrui.errors import UnlearnError
 from bunrui.store import document_digests
@@ -30,7 +31,7 @@ class Batch(NamedTuple):
     number: int = 0  # the same for parts of one batch
 
     @property
-    def label_sets(self) -> list[frozenset[str]]:
+    def label_sets(self) -> list[frozenset[Label]]:
         """The labels of every group of `sets`."""
         names = [self.sets.labels[k] for k in self.sets.indices.tolist()]
         return [frozenset(names[a:b]) for a, b in pairwise(self.sets.members.tolist())]
@@ -74,7 +75,7 @@ class Kept:
         UnlearnError
             If one of them was never learned with these labels.
         """
-        wanted: dict[tuple[bytes, frozenset[str]], list[int]] = defaultdict(list)
+        wanted: dict[tuple[bytes, frozenset[Label]], list[int]] = defaultdict(list)
         for row, key in enumerate(_keys(Batch(texts, sets, document_digests(texts)))):
             wanted[key].append(row)
         found: Places = {}
@@ -111,7 +112,7 @@ def checked(texts: Any) -> Any:
     return list(array) if isinstance(array, list) else array
 
 
-def _keys(batch: Batch) -> list[tuple[bytes, frozenset[str]]]:
+def _keys(batch: Batch) -> list[tuple[bytes, frozenset[Label]]]:
     groups: npt.NDArray[np.int64] = batch.sets.groups
     sets = batch.label_sets
     return [(digest.tobytes(), sets[g]) for digest, g in zip(batch.digests, groups.tolist(), strict=True)]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import Analyzer, AnalyzerSpec
-from bunrui.counts import Counts
+from bunrui.counts import Counts, Label
 from bunrui.errors import OptionError
 from bunrui.estimators.matrix import look_up
 from bunrui.explanation import Word
@@ -31,7 +31,7 @@ class TrainedModel:
 
     Attributes
     ----------
-    classes : list of str
+    classes : list of labels
         Sorted.
     counts : Counts
         Whose vocabulary the columns are of; hold their lock while asking.
@@ -44,7 +44,7 @@ class TrainedModel:
     """
 
     def __init__(
-        self, counts: Counts, analyzer: Analyzer, form: Form, classes: list[str], ids: Integers | None, mark: Any
+        self, counts: Counts, analyzer: Analyzer, form: Form, classes: list[Label], ids: Integers | None, mark: Any
     ) -> None:
         self.counts = counts
         self.version = counts.version
@@ -70,7 +70,7 @@ class TrainedModel:
         # scikit-learn refuses to be asked nothing.
         return self.form.scores(rows) if rows.shape[0] else np.zeros((0, len(self.classes)))
 
-    def explain(self, document: Any, label: str | None, against: str | None) -> Explanation:
+    def explain(self, document: Any, label: Label | None, against: Label | None) -> Explanation:
         """What every word adds to the score of a label, held against that of another."""
         check_pair(self.classes, label, against)
         reading = read(self._analyzer, document)
@@ -87,7 +87,7 @@ class TrainedModel:
         return duel.explanation(document, bias, placed(reading, values, known), reading, known)
 
     def words(
-        self, label: str | None, positive: str | None, negative: str | None, word: str | None, top: int | None
+        self, label: Label | None, positive: Label | None, negative: Label | None, word: str | None, top: int | None
     ) -> list[Word]:
         """The words that speak for a label, as `telling_words` has them."""
         check_question(self.classes, label, positive, negative, word, top)
@@ -122,7 +122,7 @@ class TrainedModel:
         vectorizer = TextVectorizer(analyzer=spec, vocabulary=self.counts.texts_of(ids))
         return Pipeline([("vectorizer", vectorizer.fit([])), ("model", self.form.estimator)])
 
-    def _occur_with(self, ids: Integers, labels: tuple[str, str]) -> npt.NDArray[np.bool_]:
+    def _occur_with(self, ids: Integers, labels: tuple[Label, Label]) -> npt.NDArray[np.bool_]:
         """Which features occur with one of two labels."""
         cells = self._view.gather(ids.astype(np.uint32), by_docs=True)
         pair = [self.counts.label_ids[label] for label in labels]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from bunrui.errors import OptionError
+from bunrui.models.aode import check_rows
 
-__all__ = ["MOST_FEATURES", "TRAINED", "TRAINED_ALPHA", "check_options", "is_trained"]
+__all__ = ["MOST_FEATURES", "TRAINED", "TRAINED_ALPHA", "check_m", "check_options", "is_trained", "reads_table"]
 
 TRAINED = ("twcnb", "nbsvm", "arow", "aode", "columns")
 
@@ -28,13 +29,17 @@ def check_options(model: str, options: Mapping[str, Any]) -> None:
     """Refuse what a trained model does not take.
 
     >>> usual = {"unseen": "ignore", "smoothing": "eap", "prior": "empirical", "class_norm": False}
-    >>> check_options("aode", usual | {"against_rest": False, "alpha": 1.0})
+    >>> check_options("aode", usual | {"against_rest": False, "alpha": 1.0, "analyzer": "words", "m": 1})
     Traceback (most recent call last):
     bunrui.errors.OptionError: aode has no alpha: its smoothing is that of the article; leave it out
     """
-    if model == "columns":
-        _check_columns(options)
-    elif options["prior"] != "empirical":
+    if model == "columns" and not _has_columns(options["analyzer"]):
+        raise OptionError("the model 'columns' reads tables, not text: make the classifier with analyzer='columns'")
+    if reads_table(model, options["analyzer"]):
+        for name, usual in (("min_df", 1), ("max_features", None)):
+            if options[name] != usual:
+                raise OptionError(f"{name} should be left out: the model {model!r} reads all columns")
+    if model != "columns" and options["prior"] != "empirical":
         raise OptionError(f"{model} has no class prior: leave prior out, or set it to 'empirical'")
     if options["unseen"] != "ignore":
         raise OptionError(f"{model} knows nothing of words that it never saw: use unseen='ignore'")
@@ -43,9 +48,10 @@ def check_options(model: str, options: Mapping[str, Any]) -> None:
             raise OptionError(
                 f"{name} changes how counts are read, and {model} is trained from documents: leave it out"
             )
+    check_m(model, options["m"])
     if model == "twcnb":
         return
-    if options["smoothing"] != "eap":
+    if options["smoothing"] != "eap" and model != "columns":
         raise OptionError(f"{model} has no smoothing {options['smoothing']!r}: leave it out")
     if options["alpha"] is not None and model == "aode":
         raise OptionError("aode has no alpha: its smoothing is that of the article; leave it out")
@@ -53,10 +59,17 @@ def check_options(model: str, options: Mapping[str, Any]) -> None:
         raise OptionError(f"alpha of {model} should be a number: it smooths the ratios of all words alike")
 
 
-def _check_columns(options: Mapping[str, Any]) -> None:
-    analyzer = options["analyzer"]
-    if getattr(analyzer, "name", analyzer) != "columns":
-        raise OptionError("the model 'columns' reads tables, not text: make the classifier with analyzer='columns'")
-    for name, usual in (("min_df", 1), ("max_features", None)):
-        if options[name] != usual:
-            raise OptionError(f"{name} should be left out: the model 'columns' reads all columns")
+def check_m(model: str, m: Any) -> None:
+    """Refuse an m that is no number of rows, or that a model does not take."""
+    check_rows(m)
+    if model != "aode" and m != 1:
+        raise OptionError(f"m is for aode, and {model} has none: leave it out, or set it to 1")
+
+
+def reads_table(model: str, analyzer: Any) -> bool:
+    """Whether a model reads the cells of a table, and not the words of its rows."""
+    return model in ("columns", "aode") and _has_columns(analyzer)
+
+
+def _has_columns(analyzer: Any) -> bool:
+    return bool(getattr(analyzer, "name", analyzer) == "columns")

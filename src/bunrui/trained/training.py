@@ -24,7 +24,7 @@ from bunrui.models.view import select
 from bunrui.trained.forms import Nothing, form_of
 from bunrui.trained.kept import Batch, Kept
 from bunrui.trained.model import TrainedModel, rows_of
-from bunrui.trained.names import MOST_FEATURES, TRAINED_ALPHA
+from bunrui.trained.names import MOST_FEATURES, TRAINED_ALPHA, reads_table
 
 __all__ = ["KeptSource", "Source", "train"]
 
@@ -78,7 +78,7 @@ def _train(
     if not counts.n_docs:
         raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
     classes = counts.live_labels
-    if name == "columns":
+    if reads_table(name, options["analyzer"]):
         from bunrui.trained.columns import train_columns
 
         _, batches, mark = source.batches(None)
@@ -133,7 +133,7 @@ def _stacked(tables: list[_Labelled]) -> tuple[Any, npt.NDArray[Any], Keys]:
 
 def _estimator(name: str, options: Mapping[str, Any]) -> Any:
     if name == "aode":
-        return AODE()
+        return AODE(m=options["m"])
     alpha = options["alpha"]
     if alpha is None and options["smoothing"] == "eap":
         alpha = TRAINED_ALPHA[name]

@@ -1,1 +1,1 @@
-INSERT INTO removals SELECT NULL, block, tx, n_docs, places FROM removals;
+INSERT INTO removals (block, tx, n_docs, places) SELECT block, tx, n_docs, places FROM removals;

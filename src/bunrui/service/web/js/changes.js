@@ -1,46 +1,40 @@
-// What this page has changed, the last change first to be undone.
+// What this page changes, and how it takes that back.
 
 import { Problem, post } from "./api.js";
 import { refresh } from "./state.js";
 
-const done = [];
-
-export const last = () => done.at(-1);
-
-/** Say what a text is: one that was learned gets this label, another is learned.  Null if nothing had to change. */
+/** Say what a text is: one that was learned gets this label, another is learned. */
 export async function correct(text, label) {
+  let done;
   try {
-    const relabelled = await post("/v1/relabel", { texts: [text], to: label });
-    return relabelled.transaction === null ? null : await remember("relabel", relabelled, text, label);
+    done = await post("/v1/relabel", { texts: [text], to: label });
   } catch (error) {
     if (!(error instanceof Problem) || error.kind !== "conflict") throw error;
+    return noted("learn", await post("/v1/learn", { texts: [text], labels: [label] }), text, label);
   }
-  return remember("learn", await post("/v1/learn", { texts: [text], labels: [label] }), text, label);
+  return noted("relabel", done);
 }
 
+/** Give a document that the file keeps another label. */
 export async function relabel(digest, label) {
-  return remember("relabel", await post("/v1/relabel", { digests: [digest], to: label }), null, label);
+  return noted("relabel", await post("/v1/relabel", { digests: [digest], to: label }));
 }
 
-/** Note a change that was made, so that it can be undone. */
-export async function remember(kind, { transaction, changed, duplicates }, text = null, label = null) {
-  const change = { kind, transaction, changed, duplicates, text, label };
-  if (transaction !== null) done.push(change);
+/** A change that was made, so that it can be undone; its transaction is null if nothing had to change. */
+export async function noted(kind, { transaction, changed, duplicates }, text = null, label = null) {
   await refresh();
-  return change;
+  return { kind, transaction, changed, duplicates, text, label };
 }
 
 /** Take a change of this page back, and no other, whatever was changed since. */
-export async function undo(change = last()) {
-  if (change.transaction === null) return change; // nothing had to change
+export async function undo(change) {
+  if (change.transaction === null) return;
   try {
     await post("/v1/undo", { transaction: change.transaction });
   } catch (error) {
-    const isLearned = change.kind === "learn" && change.text !== null;
+    const isLearned = change.kind === "learn";
     if (!(error instanceof Problem) || error.kind !== "changed-since" || !isLearned) throw error;
     await post("/v1/unlearn", { texts: [change.text], labels: [change.label] });
   }
-  done.splice(done.indexOf(change), 1);
   await refresh();
-  return change;
 }

@@ -68,7 +68,7 @@ function text(found, write) {
     body.append(stop);
   }
   if (stops.length) stops[0].tabIndex = 0;
-  const left = characters.length - LONGEST_SHOWN;
+  const left = Math.max(0, characters.length - LONGEST_SHOWN) + (found.left_out ?? 0);
   if (left > 0) body.append(h("span", { class: "muted", t: ["explain.more", { left }] }));
 
   const place = h("div", { class: "placed" }, body, tip);

@@ -1,6 +1,13 @@
 // Files: dropped, or chosen.
 
 import { h } from "./dom.js";
+import { t } from "./i18n.js";
+import { hush, problem } from "./tell.js";
+
+/** A file that is dropped beside its place must not take that of the page. */
+export function refuseDrops() {
+  for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
+}
 
 /** Have an element take files, and text, that are dropped on it. */
 export function takesDrops(element, take) {
@@ -13,6 +20,8 @@ export function takesDrops(element, take) {
     event.preventDefault();
     mark(0);
     const { files } = event.dataTransfer;
+    hush();
+    if (files.length > 1) return problem(new Error(t("page.onefile")));
     take(files.length ? files[0] : event.dataTransfer.getData("text/plain"));
   });
 }

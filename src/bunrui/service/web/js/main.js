@@ -2,6 +2,7 @@
 
 import { Problem, get, token } from "./api.js";
 import { data, h, replace, show } from "./dom.js";
+import { refuseDrops } from "./files.js";
 import { LANGUAGES, bind, language, preferred, t, use } from "./i18n.js";
 import { canWrite, events, refresh, state } from "./state.js";
 import { guarded, hush, problem } from "./tell.js";
@@ -249,6 +250,7 @@ async function begin() {
   events.addEventListener("info", tellAbout);
   window.addEventListener("hashchange", () => (takeToken() ? meet() : go()));
   document.addEventListener("keydown", onKey);
+  refuseDrops();
   go({ focus: false });
   await ready();
   await meet();

@@ -107,17 +107,17 @@ function listed(found, row, column) {
             t: ["evaluate.sure", { share: percent(one.probability), column: visible(column) }],
           }),
           " ",
-          h("button", { type: "button", class: "quiet", t: "evaluate.open", on: { click: () => open(one.text) } }),
+          h("button", { type: "button", class: "quiet", t: "evaluate.open", on: { click: () => open(one) } }),
         ),
       ),
     ),
   ];
 }
 
-/** Show a text in the first view. */
-function open(text) {
+/** Show a document in the first view. */
+function open(document) {
   location.hash = "#/predict";
-  events.dispatchEvent(new CustomEvent("open-text", { detail: text }));
+  events.dispatchEvent(new CustomEvent("open-text", { detail: document }));
 }
 
 function perClass(found) {

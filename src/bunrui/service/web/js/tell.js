@@ -43,6 +43,24 @@ export const guarded =
     }
   };
 
+/**
+ * Make listeners of which one runs at a time: what is pressed meanwhile does nothing, so that a double click changes
+ * something once.  `busy` is told when one begins and when it ends.
+ */
+export function oneAtATime(busy = () => {}) {
+  let isBusy = false;
+  return (listener) =>
+    guarded(async (...parameters) => {
+      if (isBusy) return;
+      busy((isBusy = true));
+      try {
+        return await listener(...parameters);
+      } finally {
+        busy((isBusy = false));
+      }
+    });
+}
+
 /** A bar that follows work in the background, with a way to stop it. */
 function progressBar(stop, unit) {
   const bar = h("progress", { label: "job.progress" });

@@ -7,10 +7,12 @@ import { explanation, turned } from "../explanation.js";
 import { percent, t } from "../i18n.js";
 import { shown, strength, visible } from "../show.js";
 import { canWrite, events, labels } from "../state.js";
-import { announce, guarded, withProgress } from "../tell.js";
+import { announce, oneAtATime, withProgress } from "../tell.js";
 
 const KEPT = "bunrui.kept";
+const ORDER = "bunrui.order";
 const MOST_DIGITS = 9;
+const MOST_FOUND = 12;
 const MOST_WORDS = 8;
 const LONGEST_SAID = 300;
 
@@ -18,7 +20,7 @@ export function create() {
   let suspects = [];
   let at = 0;
   let total = 0;
-  let isBusy = false;
+  let order = null; // the labels as the keys have them: a key means one label as long as the tab is open
   const done = []; // what was decided, to take it back: changes, and null where the label was kept
   const running = h("div");
   const card = h("div", { class: "card", tabindex: -1 });
@@ -28,17 +30,17 @@ export function create() {
   const kept = () => JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
   const keepAll = (digests) => sessionStorage.setItem(KEPT, JSON.stringify(digests));
 
-  /** A listener that does nothing while something is under way. */
-  const alone = (listener) =>
-    guarded(async (...parameters) => {
-      if (isBusy) return;
-      isBusy = true;
-      try {
-        await listener(...parameters);
-      } finally {
-        isBusy = false;
-      }
-    });
+  const alone = oneAtATime((isBusy) => {
+    for (const control of card.querySelectorAll("button, input")) control.disabled = isBusy;
+  });
+
+  /** Give labels that are new the next keys; one that is gone keeps its own, in case it comes back. */
+  function settleKeys() {
+    const known = labels();
+    order ??= JSON.parse(sessionStorage.getItem(ORDER) ?? "[]").filter((label) => known.includes(label));
+    order.push(...known.filter((label) => !order.includes(label)));
+    sessionStorage.setItem(ORDER, JSON.stringify(order));
+  }
 
   const start = alone(async () => {
     replace(card);
@@ -58,7 +60,9 @@ export function create() {
       announce(t(key, { n: total - suspects.length }));
       return;
     }
+    settleKeys();
     const one = suspects[at];
+    const isOne = one.given.length === 1;
     const given = one.given.map(visible).join(", ");
     const words = {
       given,
@@ -77,15 +81,10 @@ export function create() {
         "div",
         { class: "row decide" },
         key("k", ["audit.keep", { label: given }], keep, "primary"),
-        key("r", ["audit.relabel", { label: visible(one.suggested) }], () => change(one.suggested), "primary"),
+        isOne && key("r", ["audit.relabel", { label: visible(one.suggested) }], () => choose(one.suggested), "primary"),
         done.length > 0 && undoing(),
       ),
-      h("p", { class: "muted", t: "audit.others" }),
-      h(
-        "div",
-        { class: "chips" },
-        others(one).map((label, k) => key(String(k + 1), null, () => change(label), "chip", label)),
-      ),
+      isOne ? choices() : h("p", { class: "warning", t: "audit.several" }),
     );
     announce(`${t("audit.doubt", words)} ${one.text.slice(0, LONGEST_SAID)}`);
   }
@@ -106,10 +105,47 @@ export function create() {
     );
   }
 
-  const others = (one) =>
-    labels()
-      .filter((label) => label !== one.suggested && !one.given.includes(label))
-      .slice(0, MOST_DIGITS);
+  /** All labels: the first by their keys, all by a search where there are more. */
+  function choices() {
+    const known = labels();
+    const chip = (label, name = null) => key(name, null, () => choose(label), "chip", label);
+    const keyed = order.slice(0, MOST_DIGITS).map((label, k) => known.includes(label) && chip(label, String(k + 1)));
+    const others = order.slice(MOST_DIGITS).filter((label) => known.includes(label));
+    return [
+      h("p", { class: "muted", t: "audit.others" }),
+      h("div", { class: "chips" }, keyed),
+      others.length > 0 && searching(known, others, chip),
+    ];
+  }
+
+  /** A search among all labels; before it is used, it shows those without a key. */
+  function searching(known, others, chip) {
+    const input = h("input", { type: "search", hint: "audit.find", label: "audit.find", autocomplete: "off" });
+    const matches = h("div", { class: "chips", "aria-live": "polite" });
+    const folded = (text) => text.normalize("NFKC").trim().toLowerCase();
+    const wanted = () => folded(input.value);
+    const matching = () => (wanted() ? known.filter((label) => folded(label).includes(wanted())) : others);
+    const list = () => {
+      const found = matching();
+      const left = found.length - MOST_FOUND;
+      replace(
+        matches,
+        found.slice(0, MOST_FOUND).map((label) => chip(label)),
+        left > 0 && h("span", { class: "muted", t: ["predict.more", { n: left }] }),
+      );
+    };
+    const form = h("form", { class: "other" }, input);
+    input.addEventListener("input", list);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const exact = matching().filter((label) => folded(label) === wanted());
+      const [meant, another] = exact.length ? exact : matching();
+      if (wanted() && meant !== undefined && another === undefined) choose(meant);
+    });
+    list();
+    return [form, matches];
+  }
+
   const undoing = () => key("u", ["audit.undo", {}], back, "quiet");
 
   function key(name, text, act, kind, label) {
@@ -117,8 +153,7 @@ export function create() {
     return h(
       "button",
       { type: "button", class: kind, "aria-keyshortcuts": name, "data-key": name, on: { click: act } },
-      h("kbd", {}, name),
-      " ",
+      name && [h("kbd", {}, name), " "],
       inside,
     );
   }
@@ -132,6 +167,7 @@ export function create() {
     done.push(await relabel(suspects[at].digest, label));
     move(1);
   });
+  const choose = (label) => (suspects[at].given.includes(label) ? keep() : change(label));
   const back = alone(async () => {
     if (done.at(-1)) await undo(done.at(-1));
     else keepAll(kept().slice(0, -1));
@@ -163,6 +199,7 @@ export function create() {
   return {
     element,
     shown: lock,
+    focus: () => card.querySelector("input")?.focus(),
     key: (name) => card.querySelector(`button[data-key="${CSS.escape(name)}"]`)?.click(),
   };
 }

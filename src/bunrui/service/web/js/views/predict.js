@@ -2,14 +2,14 @@
 
 import { post } from "../api.js";
 import { bars } from "../bars.js";
-import { correct, last, undo } from "../changes.js";
+import { correct, relabel, undo } from "../changes.js";
 import { data, h, replace, show } from "../dom.js";
 import { explanation } from "../explanation.js";
 import { fileButton, takesDrops, textOf } from "../files.js";
 import { percent, t } from "../i18n.js";
 import { visible } from "../show.js";
 import { canWrite, events, labels, state } from "../state.js";
-import { announce, guarded, problem } from "../tell.js";
+import { announce, guarded, oneAtATime, problem } from "../tell.js";
 
 export const LONGEST_EXPLAINED = 100000; // characters, as the service has it
 const LONGEST_TURNED = 10000;
@@ -23,6 +23,8 @@ export function create() {
   let timer = 0;
   let found = null; // what is shown: { text, label, probabilities, explanation }
   let before = null; // the probabilities before a correction
+  let opened = { shown: "", text: "", digest: null }; // what was put into the area, and how the area has it
+  let isChanging = false;
 
   const area = h("textarea", {
     id: "text",
@@ -35,7 +37,7 @@ export function create() {
   const result = h("section", { class: "result", label: "predict.result", hidden: true });
   const headline = h("p", { class: "headline", "aria-live": "polite" });
   const shares = h("div", { class: "shares" });
-  const fixing = h("div", { class: "fixing" });
+  const fixing = h("fieldset", { class: "fixing" });
   const change = h("div", { class: "change", role: "status" });
   const why = h("div", { class: "why" });
   result.append(headline, h("div", { class: "split" }, why, h("div", { class: "side" }, shares, fixing, change)));
@@ -57,11 +59,30 @@ export function create() {
     result,
   );
 
+  const alone = oneAtATime((isBusy) => {
+    isChanging = isBusy;
+    settle();
+    if (!isBusy && document.activeElement === document.body) change.querySelector("button")?.focus();
+  });
+
+  /** The text; an area has other line breaks than a document that was put into it. */
+  const written = () => (isOpened() ? opened.text : area.value);
+  const isOpened = () => area.value === opened.shown;
+
+  /** Nobody can correct what is shown while it is that of another text, or while a correction is under way. */
+  function settle() {
+    const isOld = found?.text !== written();
+    fixing.disabled = isChanging || isOld;
+    for (const button of change.querySelectorAll("button")) button.disabled = isChanging;
+    if (isOld) result.setAttribute("aria-busy", "true");
+    else result.removeAttribute("aria-busy");
+  }
+
   const run = guarded(async (label = null) => {
     clearTimeout(timer);
     turn();
     const mine = ++turns;
-    const text = area.value;
+    const text = written();
     if (!text.trim()) return clear();
     const answer = await ask(text, label);
     if (mine !== turns) return; // another question was asked meanwhile
@@ -104,6 +125,7 @@ export function create() {
           ],
     );
     drawFixing();
+    settle();
     show(result, true);
   }
 
@@ -148,39 +170,38 @@ export function create() {
     );
   }
 
-  const fix = guarded(async (label) => {
-    const { text, label: was, probabilities } = found;
-    const done = await correct(text, label);
-    before = probabilities;
-    await run();
-    if (done === null) return replace(change, h("p", { t: ["predict.known", { label: visible(label) }] }));
-    tellChange(done.kind === "learn" ? "predict.learned" : "predict.relabelled", label, was, probabilities[was]);
+  const fix = alone(async (label) => {
+    const was = found;
+    const isNew = !labels().includes(label);
+    const { digest } = isOpened() ? opened : { digest: null };
+    const done = await (digest ? relabel(digest, label) : correct(was.text, label));
+    const changed = done.kind === "learn" ? "predict.learned" : "predict.relabelled";
+    await tellChange(done.transaction === null ? "predict.known" : changed, label, was, done, isNew);
   });
 
-  const takeBack = guarded(async () => {
-    const { label: was, probabilities } = found;
-    await undo();
-    before = probabilities;
-    await run();
-    tellChange("predict.undone", "", was, probabilities[was]);
+  const takeBack = alone(async (done) => {
+    const was = found;
+    await undo(done);
+    await tellChange("predict.undone", "", was, null);
   });
 
-  function tellChange(key, label, was, share) {
-    const words = {
-      label: visible(label),
-      was: visible(was),
-      before: percent(share),
-      now: visible(found.label),
-      after: percent(found.probabilities[found.label]),
-    };
+  /** Say what was changed, and what that did; there is nothing to compare where the text was edited meanwhile. */
+  async function tellChange(key, label, was, done, isNew = false) {
+    before = was.text === written() ? was.probabilities : null;
+    await run();
+    const lines = [[key, { label: visible(label) }]];
+    if (isNew) lines.push(["predict.new", { label: visible(label) }]);
+    if (before && found) {
+      const [then, now] = [was, found].map((one) => [visible(one.label), percent(one.probabilities[one.label])]);
+      lines.push(["predict.moved", { was: then[0], before: then[1], now: now[0], after: now[1] }]);
+    }
+    const isUndoable = done !== null && done.transaction !== null;
     replace(
       change,
-      h("p", { t: [key, words] }),
-      h("p", { t: ["predict.moved", words] }),
-      last() && h("button", { type: "button", t: "predict.undo", on: { click: takeBack } }),
+      lines.map((line) => h("p", { t: line })),
+      isUndoable && h("button", { type: "button", t: "predict.undo", on: { click: () => takeBack(done) } }),
     );
-    change.querySelector("button")?.focus();
-    announce(`${t(key, words)} ${t("predict.moved", words)}`);
+    announce(lines.map((line) => t(...line)).join(" "));
   }
 
   function clear() {
@@ -189,9 +210,10 @@ export function create() {
     show(result, false);
   }
 
-  /** Show another text. */
-  function open(text) {
+  /** Show another text; of a document that the file keeps, its digest says which one it is. */
+  function open(text, digest = null) {
     area.value = text;
+    opened = { shown: area.value, text, digest };
     forget();
     return run();
   }
@@ -218,13 +240,14 @@ export function create() {
     clearTimeout(timer);
     turn();
     forget();
+    settle();
     timer = setTimeout(run, WAIT);
   });
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
   });
   events.addEventListener("info", drawFixing);
-  events.addEventListener("open-text", ({ detail }) => open(detail));
+  events.addEventListener("open-text", ({ detail }) => open(detail.text, detail.digest));
   return { element, focus: () => area.focus() };
 }
 

@@ -1,0 +1,209 @@
+"""One bit that has changed: the file is refused, `check` finds it, or all answers are what they were.
+
+And rows that are gone: whoever needs them says that the file is damaged, on one line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bunrui
+from bunrui import StoredClassifier
+from bunrui.errors import BunruiError, DamagedError
+from bunrui.selection import calibrate
+from tests.store.probing import reseal
+
+TEXTS = [f"cheap pills {k % 7} x{k % 5}" if k % 2 else f"meeting at noon {k % 3} z{k % 4}" for k in range(40)]
+LABELS = ["spam" if k % 2 else "ham" for k in range(40)]
+QUERIES = ["cheap pills", "noon meeting both", "third one", "zzz"]
+
+
+@pytest.fixture(scope="module", params=["text", "digests", "nothing"])
+def good(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A calibrated file with something in every table."""
+    folder = tmp_path_factory.mktemp("good")
+    with bunrui.create(folder / "texts.bunrui") as clf:
+        clf.learn(TEXTS, LABELS)
+        calibrate(clf)
+        calibration = clf.calibration
+    with bunrui.create(folder / "good.bunrui", keep=request.param) as clf:
+        clf.learn(TEXTS, LABELS, ids=[str(k) for k in range(40)])
+        clf.set_calibration(calibration)
+        clf.learn(["both of them", "third one", "gone"], [["spam", "ham"], "third", "ham"])
+        clf.unlearn(["gone"], ["ham"])
+        clf.learn(["undone"], ["no"])
+        clf.undo()
+        clf.configure(prior="uniform")
+        clf.configure(prior="empirical")
+        assert clf.is_calibrated
+    return folder / "good.bunrui"
+
+
+def answers(path: Path) -> dict[str, Any]:
+    """All that a file says."""
+    with bunrui.open(path, read_only=True) as clf:
+        info = clf.info()
+        del info["size"]
+        return {
+            "probabilities": clf.predict_proba(QUERIES).tolist(),
+            "words": [clf.words(name, top=5) for name in clf.classes_],
+            "info": info,
+            "history": clf.history(),
+            "documents": [] if clf.keep == "nothing" else list(clf.documents()),
+        }
+
+
+def is_right(path: Path) -> bool:
+    try:
+        with bunrui.open(path, read_only=True) as clf:
+            return clf.check().is_right
+    except BunruiError as error:
+        assert "\n" not in str(error)
+        return False
+
+
+def values(path: Path) -> Iterator[bytes]:
+    """What the small tables say in words."""
+    db = sqlite3.connect(path)
+    for query in ("SELECT value FROM meta", "SELECT name FROM labels", "SELECT note FROM transactions"):
+        yield from (text.encode() for (text,) in db.execute(query))
+    db.close()
+
+
+def in_values(path: Path, data: bytes, every: int) -> Iterator[int]:
+    """Bits of them."""
+    for value in values(path):
+        start = data.find(value)  # a long one goes on in another page
+        if start >= 0:
+            yield from range(8 * start, 8 * (start + len(value)), every)
+
+
+def in_all(data: bytes, every: int) -> Iterator[int]:
+    """Bits of all that is not empty."""
+    bits = [8 * place + bit for place, byte in enumerate(data) if byte for bit in range(8)]
+    yield from bits[::every]
+
+
+@pytest.mark.parametrize("where", ["values", "all", pytest.param("more", marks=pytest.mark.slow)])
+def test_a_bit_that_has_changed(good: Path, where: str, tmp_path: Path) -> None:
+    data, expected = good.read_bytes(), answers(good)
+    assert is_right(good)
+    bits = in_values(good, data, 131) if where == "values" else in_all(data, 397 if where == "all" else 11)
+    path = tmp_path / "flipped.bunrui"
+    wrong = []
+    for bit in bits:
+        flipped = bytearray(data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        if is_right(path) and answers(path) != expected:
+            wrong.append(bit)
+        for name in ("flipped.bunrui-wal", "flipped.bunrui-shm"):
+            (tmp_path / name).unlink(missing_ok=True)
+    assert wrong == []
+
+
+# --- rows that are gone
+
+
+def edited(path: Path, *statements: str) -> None:
+    db = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        db.execute(statement)
+    db.close()
+    reseal(path)
+
+
+@pytest.mark.parametrize("model", ["nbsvm", "arow", "twcnb", "aode"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM documents",
+        "DELETE FROM documents WHERE block = 1",
+        "DELETE FROM documents WHERE block = 2",
+        "DELETE FROM removals",
+        "UPDATE documents SET label_sets = (SELECT label_sets FROM documents WHERE block = 2) WHERE block = 3",
+    ],
+)
+def test_a_model_is_not_trained_from_what_is_left_of_a_log(tmp_path: Path, model: str, statement: str) -> None:
+    path = tmp_path / "mail.bunrui"
+    with bunrui.create(path, model=model) as clf:
+        clf.learn(TEXTS[:4], LABELS[:4])
+        clf.learn(["third kind"], ["third"])
+        clf.learn(["bad"], ["ham"])
+        clf.unlearn(TEXTS[:1], LABELS[:1])
+    edited(path, statement)
+    with bunrui.open(path) as clf:
+        for ask in (clf.predict, clf.predict_proba, clf.scores):
+            with pytest.raises(DamagedError, match="its log has other documents than its counts"):
+                ask(QUERIES)
+
+
+@pytest.mark.parametrize("note", [{"engine": "ray"}, {"engine": 3}])
+def test_an_engine_without_its_workers(tmp_path: Path, note: dict[str, Any]) -> None:
+    path = tmp_path / "mail.bunrui"
+    with bunrui.create(path) as clf:
+        clf.learn(TEXTS, LABELS)
+    edited(path, f"UPDATE transactions SET note = '{json.dumps(note)}'")
+    with bunrui.open(path) as clf, pytest.raises(DamagedError, match="names its engine without"):
+        clf.info()
+
+
+def test_a_broken_schema_is_told_on_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "mail.bunrui"
+    bunrui.create(path).close()
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA writable_schema = ON")
+    db.execute("UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', char(10) || 'NOT ((')")
+    db.commit()
+    db.close()
+    with pytest.raises(DamagedError) as caught:
+        bunrui.open(path)
+    assert "\n" not in str(caught.value) and str(path) in str(caught.value)
+
+
+# --- files of the format without checksums
+
+
+def old(tmp_path: Path) -> Path:
+    return Path(shutil.copy(Path(__file__).parent / "formats" / "1.bunrui", tmp_path / "old.bunrui"))
+
+
+def unknown(clf: StoredClassifier) -> list[str]:
+    report = clf.check()
+    assert report.is_right
+    return report.unknown
+
+
+def test_an_older_file_gets_checksums_when_it_is_opened_to_be_changed(tmp_path: Path) -> None:
+    path = old(tmp_path)
+    with bunrui.open(path, read_only=True) as clf:
+        assert "checksums" in unknown(clf)[0] and clf.history(limit=1)[0].number == 6
+        assert clf.info()["transactions"] == 6
+    with bunrui.open(path) as clf:
+        assert unknown(clf) == []
+    edited_by_nobody = sqlite3.connect(path, isolation_level=None)
+    edited_by_nobody.execute("UPDATE meta SET value = replace(value, '0.5', '0.7') WHERE key = 'settings'")
+    edited_by_nobody.close()
+    with pytest.raises(DamagedError, match="a row of its table meta does not match its checksum"):
+        bunrui.open(path)
+
+
+def test_two_that_open_an_older_file_at_once(tmp_path: Path) -> None:
+    from bunrui.store.schema import connect, migrate, version_of
+
+    path = os.fspath(old(tmp_path))
+    one, two = connect(path, read_only=False), connect(path, read_only=False)
+    versions = [version_of(db, path) for db in (one, two)]
+    migrate(one, versions[0])
+    migrate(two, versions[1])
+    assert [version_of(db, path) for db in (one, two)] == [2, 2]
+    one.close()
+    two.close()
