@@ -114,7 +114,7 @@ def owned(path: str, *, may_write: bool) -> bool:
         return True
     if not may_write:
         return not places and _fits(path)
-    with _alone(path) as is_alone:
+    with suppress(OSError), _alone(path) as is_alone:  # without locks, SQLite says why it needs them
         if is_alone and (places or _is_in_use(names[1]) or not _fits(path)):
             for name in names:
                 with suppress(OSError):
@@ -137,7 +137,7 @@ def _fits(path: str) -> bool:
                 n_marks += 1
                 if _mark(journal.read(page_size)) == mark:
                     return True
-    except FileNotFoundError:
+    except OSError:  # there is none, or SQLite says why it cannot be read
         return True
     # Files had no marks once, and changes that left page 1 alone.
     return not n_frames or (not mark and not n_marks)
@@ -162,7 +162,7 @@ def _is_in_use(index: str) -> bool:
     try:
         with _opened(index) as handle:
             return _is_locked(handle, 1, _INDEX_IN_USE)
-    except FileNotFoundError:
+    except OSError:
         return False
 
 
