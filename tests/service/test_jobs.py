@@ -229,6 +229,7 @@ def test_what_writes_ends_with_the_service_if_it_takes_long() -> None:
         job = Job("train", 1, writes=True)
         job.ends_by(work.may_go_on.set)
         jobs.start(job, work)
+        await asyncio.to_thread(work.has_begun.wait, 30)
         await asyncio.to_thread(jobs.close)
         assert await over(job) == ["cancelled"]
 
