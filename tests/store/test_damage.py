@@ -161,7 +161,7 @@ def test_a_broken_schema_is_told_on_one_line(tmp_path: Path) -> None:
     bunrui.create(path).close()
     db = sqlite3.connect(path)
     db.execute("PRAGMA writable_schema = ON")
-    db.execute("UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', char(10) || 'NOT ((')")
+    db.execute("UPDATE sqlite_schema SET sql = replace(sql, '(', '[') WHERE name = 'transactions'")
     db.commit()
     db.close()
     with pytest.raises(DamagedError) as caught:
