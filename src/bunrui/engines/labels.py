@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bunrui.documents.labelsets import unfit
 from bunrui.errors import DataError, LabelError
+from bunrui.labels import unfit
 
 __all__ = ["LabelSets", "check_new", "label_sets"]
 
