@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.counts import Label, check_types
-from bunrui.documents.labelsets import unfit
 from bunrui.errors import DataError, LabelError
+from bunrui.labels import unfit
 
 __all__ = ["LabelSets", "check_new", "label_sets"]
 
