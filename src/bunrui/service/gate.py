@@ -92,6 +92,10 @@ class Gate:
         told = ("", "") if problem is None else (problem.kind, problem.instance)
         log.request(scope["method"], route, out.status, seconds, *told)
 
+    def end_jobs(self) -> None:
+        """Have the jobs end, while requests are still answered."""
+        self._service.jobs.end()
+
     async def _pass(self, scope: Scope, receive: Receive, out: _Out) -> None:
         service, security, path, method = self._service, self._service.security, scope["path"], scope["method"]
         head = head_of(scope["headers"])

@@ -13,6 +13,7 @@ import uvicorn
 
 from bunrui.errors import OptionError
 from bunrui.service.app import create_app
+from bunrui.service.gate import Gate
 from bunrui.service.logs import event, open_log
 from bunrui.service.settings import Settings
 from bunrui.stored import StoredClassifier
@@ -21,7 +22,7 @@ __all__ = ["listen", "run"]
 
 _BACKLOG = 1024
 _KEEP_ALIVE_SECONDS = 15
-_STOP_SECONDS = 3  # for requests: a job that writes has six more, and all is over in ten
+_STOP_SECONDS = 3  # for requests; jobs that write have five, meanwhile, and all is over in ten
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -59,8 +60,9 @@ def _why_not(error: OSError, host: str, port: int) -> str:
 def run(classifier: StoredClassifier, settings: Settings, opened: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; what is at work then has seconds to finish, and the classifier is closed."""
     open_log()
+    gate = create_app(classifier, settings)
     config = uvicorn.Config(
-        create_app(classifier, settings),
+        gate,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -71,10 +73,22 @@ def run(classifier: StoredClassifier, settings: Settings, opened: socket.socket)
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config, gate)
     with _signals(server):
         server.run(sockets=[opened])
     event("stop")
+
+
+class _Server(uvicorn.Server):
+    """Jobs end while requests do, not after them."""
+
+    def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
+        super().__init__(config)
+        self._gate = gate
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._gate.end_jobs()
+        await super().shutdown(sockets)
 
 
 @contextmanager
