@@ -212,6 +212,7 @@ def test_closing_cancels_what_is_left_but_not_what_writes(caplog: pytest.LogCapt
         for job in (running, waiting, writing):
             jobs.start(job, work)
         await asyncio.to_thread(work.has_begun.wait, 30)
+        jobs.end()
         closing = asyncio.create_task(asyncio.to_thread(jobs.close))
         await asyncio.sleep(0.05)
         work.may_go_on.set()
