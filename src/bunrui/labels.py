@@ -11,10 +11,10 @@ LONGEST_LABEL = 1000
 def unfit(label: str, longest: int | None = LONGEST_LABEL) -> str | None:
     """Why a new label should have another name, None where its name is right; `longest` is None for any length.
 
-    >>> unfit("spam"), unfit(" "), unfit("x" * 2000)
+    >>> unfit("spam"), unfit("\\u200b "), unfit("x" * 2000)
     (None, 'is blank: give it a name', 'has 2,000 characters, and 1,000 are the most: give it a shorter name')
     """
-    if not label.strip():
+    if not any(character.isprintable() and not character.isspace() for character in label):
         return f"is {'blank' if label else 'empty'}: give it a name"
     if longest is not None and len(label) > longest:
         return f"has {len(label):,} characters, and {longest:,} are the most: give it a shorter name"

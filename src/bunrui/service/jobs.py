@@ -137,7 +137,7 @@ class Jobs:
         """Have a job done."""
         alike = [known for known in self._jobs.values() if known.is_owners == job.is_owners]
         over = [known.id for known in alike if known.is_over]
-        if len(alike) - len(over) > _MOST_WAITING:
+        if len(alike) - len(over) > _MOST_WAITING or self._lanes[job.is_owners].is_full:
             raise Problem.busy(f"{_MOST_WAITING} jobs wait already")
         for id in over[: max(0, len(over) - _MOST_KEPT)]:
             del self._jobs[id]
