@@ -557,7 +557,7 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "fractions": (
         np.array([3.5, 1]),
         LabelError,
-        "a label of text 0 is 3.5, no string, integer or boolean: convert labels with str",
+        "a label of text 0 is 3.5, a fraction: convert labels with int, or with str",
     ),
     "a large number": (
         [1, 1 << 63],
@@ -577,7 +577,7 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "missing": (
         ["x", None],
         LabelError,
-        "a label of text 1 is None, no string, integer or boolean: convert labels with str",
+        "the label of text 1 is missing: give one, or leave the text out",
     ),
     "missing in Arrow": (pa.array(["x", None]), LabelError, "the label of text 1 is missing (null)"),
     "missing in pandas": (pd.Series(["x", None]), LabelError, "the label of text 1 is missing (null)"),

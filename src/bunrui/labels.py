@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 __all__ = ["LONGEST_LABEL", "unfit"]
+
+_UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")  # controls, format characters, spaces
 
 LONGEST_LABEL = 1000
 """Characters.  Paths and addresses fit; a text that is taken for a label does not."""
@@ -14,7 +18,7 @@ def unfit(label: str, longest: int | None = LONGEST_LABEL) -> str | None:
     >>> unfit("spam"), unfit("\\u200b "), unfit("x" * 2000)
     (None, 'is blank: give it a name', 'has 2,000 characters, and 1,000 are the most: give it a shorter name')
     """
-    if not any(character.isprintable() and not character.isspace() for character in label):
+    if all(unicodedata.category(character) in _UNSEEN for character in label):
         return f"is {'blank' if label else 'empty'}: give it a name"
     if longest is not None and len(label) > longest:
         return f"has {len(label):,} characters, and {longest:,} are the most: give it a shorter name"
