@@ -64,7 +64,7 @@ def check_log(clf: Any, row: tuple[int, int] | None = None) -> tuple[int, int]:
     return found
 
 
-def write(path: str, stop: Event, seed: int, wait: float) -> dict[str, float]:
+def write(path: str, stop: Event, seed: int, wait: float, done: Any) -> dict[str, float]:
     """Learn, unlearn, undo and compact until it is time to stop."""
     rng = random.Random(seed)
     figures: dict[str, float] = dict.fromkeys(
@@ -104,12 +104,13 @@ def write(path: str, stop: Event, seed: int, wait: float) -> dict[str, float]:
         figures[longest] = max(figures.get(longest, 0), round(time.monotonic() - start, 3))
         figures[kind] += 1
         assert check_row(clf) == (first, end)
+        done.value += 1
         time.sleep(rng.uniform(0, wait))
     clf.close()
     return figures
 
 
-def read(path: str, stop: Event, seed: int, wait: float) -> dict[str, int]:
+def read(path: str, stop: Event, seed: int, wait: float, done: Any) -> dict[str, int]:
     """Refresh, check and predict until it is time to stop."""
     rng = random.Random(seed)
     figures = dict.fromkeys(["refresh", "news", "predict", "log", "open"], 0)
@@ -129,6 +130,7 @@ def read(path: str, stop: Event, seed: int, wait: float) -> dict[str, int]:
         number = rng.randrange(*row)
         assert clf.predict([document(number)[0]])[0] == document(number)[1]
         figures["predict"] += 1
+        done.value += 1
         if rng.random() < 0.2:
             with clf._file.store.reading():
                 clf.refresh()  # what the log says at the same moment
@@ -139,10 +141,10 @@ def read(path: str, stop: Event, seed: int, wait: float) -> dict[str, int]:
     return figures
 
 
-def _process(kind: str, path: str, stop: Event, seed: int, wait: float, results: Any) -> None:
+def _process(kind: str, path: str, stop: Event, seed: int, wait: float, done: Any, results: Any) -> None:
     store._MOST_DELTAS = 20  # fold often
     try:
-        figures = write(path, stop, seed, wait) if kind == "writer" else read(path, stop, seed, wait)
+        figures = (write if kind == "writer" else read)(path, stop, seed, wait, done)
         results.put((kind, figures, None))
     except BaseException as error:
         results.put((kind, {}, f"{type(error).__name__}: {error}"))
@@ -150,21 +152,29 @@ def _process(kind: str, path: str, stop: Event, seed: int, wait: float, results:
         raise
 
 
-def run(folder: str, seconds: float, readers: int = 8, seed: int = 0, wait: float = 0.02) -> dict[str, Any]:
-    """Start the processes; what they did, and how they failed."""
+def run(
+    folder: str, seconds: float, readers: int = 8, seed: int = 0, wait: float = 0.02, least: int = 0
+) -> dict[str, Any]:
+    """Start the processes; what they did, and how they failed.
+
+    They go on for some seconds, and until each has done something `least` times, however slow the machine.
+    """
     context = multiprocessing.get_context("spawn")
     path = os.path.join(folder, NAME)
     with bunrui.create(path) as clf:
         clf.learn(*zip(*map(document, range(10)), strict=True))
     stop, results = context.Event(), context.Queue()
     kinds = ["writer", *["reader"] * readers]
+    done = [context.Value("q") for _ in kinds]
     processes = [
-        context.Process(target=_process, args=(kind, path, stop, seed + k, wait, results))
+        context.Process(target=_process, args=(kind, path, stop, seed + k, wait, done[k], results))
         for k, kind in enumerate(kinds)
     ]
     for process in processes:
         process.start()
     stop.wait(seconds)
+    while any(n.value < least for n in done) and not stop.wait(0.1):
+        pass
     stop.set()
     figures: dict[str, Any] = {"seconds": seconds, "readers": readers, "failures": []}
     for _ in processes:

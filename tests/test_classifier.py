@@ -552,7 +552,7 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "fractions": (
         np.array([3.5, 1]),
         LabelError,
-        "a label of text 0 is 3.5, no string, integer or boolean: convert labels with str",
+        "a label of text 0 is 3.5, a fraction: convert labels with int, or with str",
     ),
     "a large number": (
         [1, 1 << 63],
@@ -572,7 +572,7 @@ BAD_LABELS: dict[str, tuple[Any, type[BunruiError], str]] = {
     "missing": (
         ["x", None],
         LabelError,
-        "a label of text 1 is None, no string, integer or boolean: convert labels with str",
+        "the label of text 1 is missing: give one, or leave the text out",
     ),
     "missing in Arrow": (pa.array(["x", None]), LabelError, "the label of text 1 is missing (null)"),
     "missing in pandas": (pd.Series(["x", None]), LabelError, "the label of text 1 is missing (null)"),
@@ -993,3 +993,38 @@ def test_one_document_has_the_probabilities_that_it_has_among_many() -> None:
     clf = TextClassifier().learn(texts, [f"c{k:02}" for k in range(20)])
     alone = np.vstack([clf.predict_proba([text]) for text in texts])
     assert alone.tobytes() == clf.predict_proba(texts * 3)[:20].tobytes()
+
+
+# --- what takes long without the lock
+
+
+@pytest.mark.parametrize("ask", ["scores", "predict", "explain"])
+def test_nobody_who_learns_waits_for_a_text_to_be_folded_or_read(ask: str) -> None:
+    """A text stops in the middle of its folding, or of its reading; something is learned; then it goes on."""
+    clf = TextClassifier("multinomial").learn(["cheap pills", "see you at noon"], ["spam", "ham"])
+    hard = "new pills a\u0301\u0327\u0323"  # three marks in the wrong order
+    has_come, may_go_on = threading.Event(), threading.Event()
+    went_on: list[bool] = []
+    found: list[Any] = []
+
+    def stop_once(frame: Any, event: str, arg: Any) -> None:
+        if event == "call" and frame.f_code.co_name in ("refold", "features") and not has_come.is_set():
+            has_come.set()
+            went_on.append(may_go_on.wait(20))
+
+    def work() -> None:
+        sys.setprofile(stop_once)
+        texts = hard if ask == "explain" else ["pills", hard, hard]
+        found.append(getattr(clf, ask)(texts))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert has_come.wait(60)
+    clf.learn(["new new"], ["other"])
+    may_go_on.set()
+    thread.join()
+    assert went_on == [True]
+    if ask == "explain":
+        assert found[0] == clf.explain(hard)
+    else:
+        np.testing.assert_array_equal(found[0], getattr(clf, ask)(["pills", hard, hard]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -60,13 +60,8 @@ class Answering(Learner):
         if is_trained(self.model):
             with self._trained_model() as model:
                 return model.classes, model.scores(texts)
-        docs, recipe, again = self._documents(self._as_read(texts))
-        with self._memory.lock.read():
-            reader = self._current_reader()
-            out, hard = _score(reader, docs, recipe)
-            if len(hard):
-                out[hard], _ = _score(reader, *again(hard))
-            return reader.classes, np.ascontiguousarray(out[:, reader.columns])
+        reader, (out,) = self._read(texts, _score)
+        return reader.classes, np.ascontiguousarray(out[:, reader.columns])
 
     def _best(self, texts: Texts, k: int) -> Best:
         """The k best classes of every text, or all where there are fewer.
@@ -76,14 +71,34 @@ class Answering(Learner):
         if is_trained(self.model):
             classes, scores = self._scores(texts)
             return Best(classes, self.counts.live.dtype, *_highest(scores, k))
+        reader, (places, scores) = self._read(
+            texts, lambda reader, docs, recipe: _find_best(reader, docs, recipe, min(k, len(reader.classes)))
+        )
+        return Best(reader.classes, reader.dtype, places, scores)
+
+    def _read(self, texts: Texts, score: Callable[[Reader, Documents, Recipe], Any]) -> tuple[Reader, list[Any]]:
+        """What `score` finds in all documents, with a row for each, and the reader that it was found by.
+
+        Documents that only Python can fold are folded without the lock, and read a second time: that may take seconds,
+        and whoever waits to learn keeps all others out.
+        """
         docs, recipe, again = self._documents(self._as_read(texts))
-        with self._memory.lock.read():
-            reader = self._current_reader()
-            k = min(k, len(reader.classes))
-            places, scores, hard = _find_best(reader, docs, recipe, k)
-            if len(hard):
-                places[hard], scores[hard], _ = _find_best(reader, *again(hard), k)
-            return Best(reader.classes, reader.dtype, places, scores)
+        reader: Reader | None = None
+        folded: tuple[Documents, Recipe] | None = None
+        while True:
+            with self._memory.lock.read():
+                now = self._current_reader()
+                if reader is not now:  # the first time, and when something was learned meanwhile
+                    reader = now
+                    *found, hard = score(reader, docs, recipe)
+                if not len(hard):
+                    return reader, found
+                if folded is not None:
+                    *rest, _ = score(reader, *folded)
+                    for rows, more in zip(found, rest, strict=True):
+                        rows[hard] = more
+                    return reader, found
+            folded = again(hard)
 
     def _as_read(self, texts: Texts) -> Texts:
         """Texts with every word once, where words that were never learned count, and count once."""

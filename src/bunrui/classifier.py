@@ -203,10 +203,12 @@ class TextClassifier(Answering):
             with self._trained_model() as model:
                 found = model.explain(text, label, against)
         else:
-            from bunrui.explanation import explain
+            from bunrui.explanation import explain, read
 
+            # Without the lock: a long text takes a second, and whoever waits to learn keeps all others out.
+            reading = read(self._analyzer, text)
             with self._memory.lock.read():
-                found = explain(self._current_reader(), self._analyzer, text, label, against)
+                found = explain(self._current_reader(), self._analyzer, text, reading, label, against)
         if not self.is_calibrated:
             return found
         classes, scores = self._scores([text])

@@ -301,7 +301,7 @@ def test_json_of_the_worked_example() -> None:
         ),
         (
             *(["a"], [None], LabelError),
-            "predicted labels: a label of text 0 is None, no string, integer or boolean: convert labels with str",
+            "predicted labels: the label of text 0 is missing: give one, or leave the text out",
         ),
         (
             *(["a", [1]], ["a", "a"], LabelError),

@@ -21,24 +21,25 @@ from bunrui.service.problems import Problem
 Send = Callable[[Any], None]
 
 
-def send_all(send: Send, *values: Any) -> None:
+def send_all(send: Send, body: bytes, *values: Any) -> None:
     for value in values:
         send(value)
+    send(pa.record_batch({"text": ["a", body.decode()], "label": [["x"], ["x", "y"]]}))
 
 
-def crash(send: Send) -> None:
+def crash(send: Send, body: bytes) -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def fail(send: Send, kind: type[Exception], *args: Any) -> None:
-    raise kind(*args)
+def fail(send: Send, body: bytes, kind: str, *args: Any) -> None:
+    raise {"data": DataError, "problem": Problem, "zero": ZeroDivisionError}[kind](*args)
 
 
-def take(send: Send, n_bytes: int) -> None:
+def take(send: Send, body: bytes, n_bytes: int) -> None:
     send(len(np.ones(n_bytes, np.uint8)))
 
 
-def never_end(send: Send, pid: str) -> None:
+def never_end(send: Send, body: bytes, pid: str) -> None:
     Path(pid).write_text(str(os.getpid()))
     send("running")
     time.sleep(1e6)
@@ -61,10 +62,9 @@ def is_gone(pid: int) -> bool:
 
 
 def test_what_is_sent_comes() -> None:
-    batch = pa.record_batch({"text": ["a", "本"], "label": [["x"], ["x", "y"]]})
-    found = list(run_apart(Job("x", None), send_all, {"a": [1, None]}, batch, "end"))
-    assert found[0] == {"a": [1, None]} and found[2] == "end"
-    assert found[1].equals(batch)
+    found = list(run_apart(Job("x", None), send_all, {"a": [1, None]}, "語", body="本".encode()))
+    assert found[:2] == [{"a": [1, None]}, "語"]
+    assert found[2].to_pylist() == [{"text": "a", "label": ["x"]}, {"text": "本", "label": ["x", "y"]}]
 
 
 def test_a_crash_is_told() -> None:
@@ -74,15 +74,15 @@ def test_a_crash_is_told() -> None:
 
 def test_errors_are_told(caplog: pytest.LogCaptureFixture) -> None:
     for error, kind, detail in [
-        ((DataError, "/far/away/mail.bunrui: no label"), "invalid", "mail.bunrui: no label"),
-        ((Problem, "too-large", "cut it"), "too-large", "cut it"),
+        (("data", "/far/away/mail.bunrui: no label"), "invalid", "mail.bunrui: no label"),
+        (("problem", "too-large", "cut it"), "too-large", "cut it"),
     ]:
         with pytest.raises(Problem) as caught:
             list(run_apart(Job("x", None), fail, *error, path="/far/away/mail.bunrui"))
         assert (caught.value.kind, caught.value.detail) == (kind, detail)
     caplog.set_level("ERROR", "bunrui.service")
     with pytest.raises(Problem, match="should not happen") as caught:
-        list(run_apart(Job("x", None), fail, ZeroDivisionError, "a document"))
+        list(run_apart(Job("x", None), fail, "zero", "a document"))
     (record,) = caplog.records
     assert record.fields["cause"] == "ZeroDivisionError" and "test_apart.py" in record.fields["through"][-1]
     assert "a document" not in str(record.__dict__) + caught.value.detail

@@ -212,6 +212,7 @@ def test_closing_cancels_what_is_left_but_not_what_writes(caplog: pytest.LogCapt
         for job in (running, waiting, writing):
             jobs.start(job, work)
         await asyncio.to_thread(work.has_begun.wait, 30)
+        jobs.end()
         closing = asyncio.create_task(asyncio.to_thread(jobs.close))
         await asyncio.sleep(0.05)
         work.may_go_on.set()
@@ -229,6 +230,7 @@ def test_what_writes_ends_with_the_service_if_it_takes_long() -> None:
         job = Job("train", 1, writes=True)
         job.ends_by(work.may_go_on.set)
         jobs.start(job, work)
+        await asyncio.to_thread(work.has_begun.wait, 30)
         await asyncio.to_thread(jobs.close)
         assert await over(job) == ["cancelled"]
 

@@ -146,7 +146,8 @@ def test_labels_words_info_log(server: Server) -> None:
     assert ask("/v1/log", params={"before": 2}).json()["changes"] == changes[-1:]
 
 
-def test_pages_of_the_log(server: Server) -> None:
+def test_pages_of_the_log(serve: Serve) -> None:
+    server = serve()
     for k in range(5):
         server.client.post("/v1/learn", json={"texts": [f"text {k}"], "labels": ["ham"]})
     everything = server.client.get("/v1/log").json()

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -161,7 +162,7 @@ def test_a_broken_schema_is_told_on_one_line(tmp_path: Path) -> None:
     bunrui.create(path).close()
     db = sqlite3.connect(path)
     db.execute("PRAGMA writable_schema = ON")
-    db.execute("UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', char(10) || 'NOT ((')")
+    db.execute("UPDATE sqlite_schema SET sql = replace(sql, '(', '[') WHERE name = 'transactions'")
     db.commit()
     db.close()
     with pytest.raises(DamagedError) as caught:
@@ -207,3 +208,13 @@ def test_two_that_open_an_older_file_at_once(tmp_path: Path) -> None:
     assert [version_of(db, path) for db in (one, two)] == [2, 2]
     one.close()
     two.close()
+
+
+def test_checksums_do_not_depend_on_the_tables_of_python(tmp_path: Path) -> None:
+    """`repr` shows a character that its Python knows, and spells out one that it does not: 🫨 came with 3.12."""
+    path = str(tmp_path / "mail.bunrui")
+    with bunrui.create(path) as clf:
+        clf.learn(["shaking"], ["🫨"])
+    (label, name, tx, checksum), *_ = sqlite3.connect(path).execute("SELECT label, name, tx, checksum FROM labels")
+    assert checksum == zlib.crc32(rf"({label}, '\U0001fae8', {tx})".encode())
+    assert name == "🫨"

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -390,3 +390,36 @@ def test_a_journal_that_cannot_be_deleted(is_left: bool) -> None:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             assert pool.submit(read_as_nobody, str(path)).result() == few
         os.chmod(spare, 0o755)
+
+
+def test_a_copy_made_by_the_process_itself_lets_nobody_take_its_journal(path: Path, tmp_path: Path) -> None:
+    """To close any descriptor of the file drops the locks that SQLite has on it for the process."""
+    with bunrui.open(path) as clf:
+        clf.learn(["before"], ["x"])
+        shutil.copy(path, tmp_path / "backup.bunrui")
+        with working(path) as worker:
+            worker.do("by another").end()
+        clf.learn(["after"], ["x"])
+    assert texts_in(path)[-3:] == ["before", "by another", "after"]
+
+
+def test_a_file_of_the_first_format_gets_a_mark(tmp_path: Path) -> None:
+    """Without one, a journal that it leaves behind would fit any other such file."""
+    old = Path(shutil.copy(FORMATS / "1.bunrui", tmp_path))
+    assert int.from_bytes(old.read_bytes()[60:64], "big") == 1
+    bunrui.open(old).close()
+    assert int.from_bytes(old.read_bytes()[60:64], "big") > 0xFF
+
+
+def test_many_threads_open_and_close(path: Path) -> None:
+    def use(_: int) -> int:
+        with bunrui.open(path, read_only=True) as clf:
+            return int(clf.counts.n_docs)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            assert len(set(pool.map(use, range(300)))) == 1
+    finally:
+        sys.setswitchinterval(before)

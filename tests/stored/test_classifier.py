@@ -825,3 +825,12 @@ TestHistories = Histories.TestCase
 TestHistories.settings = settings(
     max_examples=30, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+def test_to_find_nothing_new_waits_for_no_reader(tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "mail.bunrui").learn(["cheap pills", "noon"], ["spam", "ham"]) as clf:
+        refreshing = threading.Thread(target=clf.refresh)
+        with clf._memory.lock.read():
+            refreshing.start()
+            refreshing.join(60)
+            assert not refreshing.is_alive()

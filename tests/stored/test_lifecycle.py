@@ -21,6 +21,7 @@ from bunrui import StoredClassifier, TextClassifier
 from bunrui.errors import LabelError, LabelSetError, OptionError, StoreError, UnlearnError
 from bunrui.evaluation import leave_one_out
 from bunrui.store.codec import Unpacker
+from bunrui.store.schema import seal
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?"]
 LABELS = ["spam", "ham", ["spam", "ad"], "ham"]
@@ -250,6 +251,7 @@ def test_names_that_no_label_should_get(path: str, name: str) -> None:
 def test_files_from_before_may_have_such_names(path: str, name: str) -> None:
     with learned(path, ["old", "ham", "old", "ham"]) as clf:
         clf._file.store.db.execute("UPDATE labels SET name = ? WHERE name = 'old'", [name])
+        seal(clf._file.store.db, "labels")
     with bunrui.open(path) as clf:
         clf.learn(["one more"], [name])
         clf.unlearn([TEXTS[0]], [name])

@@ -259,3 +259,16 @@ def test_an_older_file_is_joined_when_it_has_many_changes(tmp_path: Path) -> Non
         learn(clf, *range(200, 200 + FOLD))
         assert n_blocks(clf) <= FOLD + 1
         assert clf.check().is_right
+
+
+def test_a_change_that_failed_leaves_no_index_behind(path: str) -> None:
+    with bunrui.open(path) as clf:
+        for k in range(FOLD):
+            learn(clf, k)
+        numbers = range(30)
+        with pytest.raises(UnlearnError), clf.unlearning() as session:
+            for k in (*numbers, 10_000):
+                session.add([text(k)], [label(k)])
+        clf.unlearn([text(k) for k in numbers], [label(k) for k in numbers])
+        assert clf.counts.n_docs == FOLD - len(numbers)
+        assert clf.check().is_right

@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> str:
 
 
 def test_one_writer_and_eight_readers(script: ModuleType, tmp_path: Path) -> None:
-    figures = script.run(str(tmp_path), seconds=5)
+    figures = script.run(str(tmp_path), seconds=2, least=10)
     assert figures["failures"] == []
     assert figures["left"] == [script.NAME]
     assert sum(n for name, n in figures["writer"].items() if "," not in name) > 3

@@ -113,6 +113,8 @@ def _is_row(names: list[bytes], below: Iterator[Record]) -> bool:
     >>> _is_row([b"text", b"label"], records(b"lunch?,ham\\n", b","))
     False
     """
+    if {b"text", b"label"} & {name.strip().lower() for name in names}:
+        return False
     if any(len(name) > _LONGEST_NAME or b"\n" in name for name in names):
         return True
     rows = (record.fields for record in islice(below, _COMPARED))

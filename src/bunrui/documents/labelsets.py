@@ -1,4 +1,4 @@
-"""Which names labels may have; labels with a separator in one column → lists of labels."""
+"""Labels with a separator in one column → lists of labels."""
 
 from __future__ import annotations
 
@@ -8,23 +8,7 @@ import pyarrow.compute as pc
 
 from bunrui.documents.reading import Reading
 
-__all__ = ["LONGEST_LABEL", "unfit", "with_label_sets"]
-
-LONGEST_LABEL = 1000
-"""Characters.  Paths and addresses fit; a text that is taken for a label does not."""
-
-
-def unfit(label: str, longest: int | None = LONGEST_LABEL) -> str | None:
-    """Why a new label should have another name, None where its name is right; `longest` is None for any length.
-
-    >>> unfit("spam"), unfit(" "), unfit("x" * 2000)
-    (None, 'is blank: give it a name', 'has 2,000 characters, and 1,000 are the most: give it a shorter name')
-    """
-    if not label.strip():
-        return f"is {'blank' if label else 'empty'}: give it a name"
-    if longest is not None and len(label) > longest:
-        return f"has {len(label):,} characters, and {longest:,} are the most: give it a shorter name"
-    return None
+__all__ = ["with_label_sets"]
 
 
 def with_label_sets(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bunrui.documents.labelsets import LONGEST_LABEL, unfit
 from bunrui.documents.reading import Reading, RowError
+from bunrui.labels import LONGEST_LABEL, unfit
 
 __all__ = ["COUNTS", "LABELS", "STRING", "TOKENS", "Object", "Rows", "Written", "assemble", "shown", "tidy"]
 

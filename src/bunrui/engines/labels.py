@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.counts import Label, check_types
-from bunrui.documents.labelsets import unfit
 from bunrui.errors import DataError, LabelError
+from bunrui.labels import unfit
 
 __all__ = ["LabelSets", "check_new", "label_sets"]
 
@@ -64,6 +64,8 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSet
         hasattr(labels, name) for name in ("__iter__", "__arrow_c_array__")
     ):
         raise LabelError(f"labels should be a list with one for each text, not {type(labels).__name__}")
+    if hasattr(labels, "columns") and hasattr(labels, "shape"):
+        raise LabelError("labels are a data frame: give one of its columns, for example df['label']")
     if isinstance(labels, np.ndarray) and labels.ndim > 1 and labels.dtype.kind in "biuf":
         # A matrix of 0 and 1 says which labels a document has: read as sets, they would all be 0 and 1.
         raise LabelError(f"labels have the shape {labels.shape}: give one for each text, or a list of its labels")
@@ -167,6 +169,10 @@ def _checked(label: Any, where: str) -> Label:
         if not -(1 << 63) <= label < 1 << 63:  # an array of such would be of floats
             raise LabelError(f"a label {where} is {label}, which has more than 64 bits: convert labels with str")
         return int(label)
+    if label is None or (isinstance(label, (float, np.floating)) and label != label):
+        raise LabelError(f"the label {where} is missing: give one, or leave the text out")
+    if isinstance(label, (float, np.floating)):
+        raise LabelError(f"a label {where} is {label!r}, a fraction: convert labels with int, or with str")
     if not isinstance(label, str):
         raise LabelError(f"a label {where} is {label!r}, no string, integer or boolean: convert labels with str")
     if not label:

@@ -11,7 +11,8 @@ The same sum for one occurrence of each word tells which words speak for a label
 from __future__ import annotations
 
 from bunrui.explanation.documents import explain
+from bunrui.explanation.reading import read
 from bunrui.explanation.words import Word, telling_words
 from bunrui.rendering import Contribution, Explanation
 
-__all__ = ["Contribution", "Explanation", "Word", "explain", "telling_words"]
+__all__ = ["Contribution", "Explanation", "Word", "explain", "read", "telling_words"]

@@ -13,7 +13,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import distinct
 from bunrui.counts import Label
 from bunrui.errors import LabelError
-from bunrui.explanation.reading import Reading, check_label, find, read
+from bunrui.explanation.reading import Reading, check_label, find
 from bunrui.explanation.words import Weights
 from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import Documents, Recipe
@@ -26,15 +26,19 @@ Floats = npt.NDArray[np.float64]
 
 
 def explain(
-    reader: Reader, analyzer: Analyzer, document: Any, label: Label | None, against: Label | None
+    reader: Reader,
+    analyzer: Analyzer,
+    document: Any,
+    reading: Reading,
+    label: Label | None,
+    against: Label | None,
 ) -> Explanation:
     """Take the score of a label, held against that of another, apart.
 
-    `document` is a string, a list of tokens, or a mapping from word to count.  The label is by default the one that is
-    predicted, and held against the best of the others.
+    `document` is a string, a list of tokens, or a mapping from word to count, and `reading` what `read` finds in it.
+    The label is by default the one that is predicted, and held against the best of the others.
     """
     check_pair(reader.classes, label, against)
-    reading = read(analyzer, document)
     duel = hold(reader.classes, _scores(reader, analyzer, document), label, against)
     features = list(reading.counts)
     ids = find(reader.view, features)

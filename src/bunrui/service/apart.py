@@ -1,6 +1,6 @@
 """Work in a process of its own, which may crash, take too much memory, or be ended at any time: the service goes on.
 
-    service ──► a function and its arguments, pickled ──► process
+    service ──► the name of a function (on the command line), its arguments (JSON), and bytes ──► process
     process ──► messages, as the function sends them ──► service
 
 A thread cannot be ended, and what a damaged file does to Arrow ends all threads.  Messages are read as if a stranger
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-import pickle
+import signal
 import struct
 import subprocess
 import sys
@@ -30,11 +30,11 @@ from bunrui.service.jobs import Job
 from bunrui.service.logs import event
 from bunrui.service.problems import Problem, problem_of
 
-__all__ = ["Died", "run_apart", "study_apart"]
+__all__ = ["Died", "main", "main_of_study", "run_apart", "study_apart"]
 
 Send = Callable[[Any], None]
 
-_ASKED = struct.Struct("<QQ")  # bytes of memory, of the pickle
+_ASKED = struct.Struct("<QQQ")  # bytes of memory, of the arguments, of the body
 _TOLD = struct.Struct("<cQ")  # kind of message, its bytes
 _JSON, _ARROW, _PROBLEM, _END = b"j", b"a", b"p", b"."
 
@@ -43,22 +43,31 @@ class Died(Exception):  # noqa: N818
     """The process ended before its work was done."""
 
 
-def run_apart(job: Job, function: Callable[..., None], *args: Any, path: str = "", memory: int = 0) -> Iterator[Any]:
-    """What `function(send, *args)` sends; the end of the job ends it, as does the end of the service.
+def run_apart(
+    job: Job,
+    function: Callable[..., None],
+    *args: Any,
+    body: bytes | bytearray = b"",
+    path: str = "",
+    memory: int = 0,
+    _main: str = "main",
+) -> Iterator[Any]:
+    """What `function(send, body, *args)` sends; the end of the job ends it, as does the end of the service.
 
     Parameters
     ----------
     job : Job
     function : callable
-        Of a module, as pickle wants it.  Sends record batches, and what JSON can hold.
+        Of a module.  Sends record batches, and what JSON can hold; `args` are what JSON can hold, too.
     path : str
         Of the classifier: as for `problem_of`.
     memory : int
         Bytes that it may take, where the system knows such a limit; 0 for any number.
     """
+    work = f"from {function.__module__} import {function.__name__} as work"
     process = subprocess.Popen(
         # Without the current folder, unless this process looks there, too.
-        [sys.executable, "-P", "-m", __name__],
+        [sys.executable, "-P", "-c", f"from {__name__} import {_main}; {work}; {_main}(work)"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -68,9 +77,10 @@ def run_apart(job: Job, function: Callable[..., None], *args: Any, path: str = "
     assert process.stdin is not None and process.stdout is not None
     try:
         job.ends_by(process.kill)
-        asked = pickle.dumps((path, function, args))
+        asked = to_json([path, args])
         with suppress(BrokenPipeError):
-            process.stdin.write(_ASKED.pack(memory, len(asked)) + asked)
+            process.stdin.write(_ASKED.pack(memory, len(asked), len(body)) + asked)
+            process.stdin.write(body)
             process.stdin.flush()
         yield from _messages(process.stdout)
     except Died:
@@ -117,16 +127,10 @@ def _problem(kind: str, detail: str, error: str, through: list[str]) -> Problem:
 
 def study_apart(job: Job, path: str, study: Callable[..., dict[str, Any]], *args: Any) -> dict[str, Any]:
     """What `study(path, *args, job)` says of the classifier at a path, with its progress."""
-    for told in run_apart(job, _study, study, path, *args, path=path):
+    for told in run_apart(job, study, path, *args, path=path, _main="main_of_study"):  # type: ignore[arg-type]
         job.total, job.result = told["total"], told["result"]
         job.add(told["done"] - job.done)
     return job.result or {}
-
-
-def _study(send: Send, study: Callable[..., dict[str, Any]], *args: Any) -> None:
-    job = _Told(send)
-    job.result = study(*args, job)
-    job.add(0)
 
 
 class _Told(Job):
@@ -144,14 +148,15 @@ class _Told(Job):
 # --- in the process
 
 
-def main() -> None:
+def main(work: Callable[..., None]) -> None:
     """Do what stdin asks for, and end."""
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)  # nothing else is written to it
-        memory, size = _ASKED.unpack(sys.stdin.buffer.read(_ASKED.size))
+        memory, *sizes = _ASKED.unpack(sys.stdin.buffer.read(_ASKED.size))
         if memory:
             _bound(memory)
-        asked = sys.stdin.buffer.read(size)
+        asked, body = (sys.stdin.buffer.read(size) for size in sizes)
+        path, args = json.loads(asked)
         threading.Thread(target=_end_with_service, daemon=True).start()
 
         def send(value: Any) -> None:
@@ -160,15 +165,23 @@ def main() -> None:
             else:
                 _write(out, _JSON, to_json(value, inf_nan_mode="constants"))
 
-        path, function, args = pickle.loads(asked)
-        del asked
         try:
-            function(send, *args)
+            work(send, body, *args)
         except Exception as error:
             _write(out, _PROBLEM, to_json(_told(error, path)))
         else:
             _write(out, _END, b"")
-    os._exit(0)
+
+
+def main_of_study(study: Callable[..., dict[str, Any]]) -> None:
+    """The same for a study."""
+
+    def work(send: Send, _: bytes, *args: Any) -> None:
+        job = _Told(send)
+        job.result = study(*args, job)
+        job.add(0)
+
+    main(work)
 
 
 def _bound(memory: int) -> None:
@@ -185,7 +198,7 @@ def _bound(memory: int) -> None:
 def _end_with_service() -> None:
     """Nobody writes to stdin any more: the service closes it, or is no longer there."""
     os.read(0, 1)
-    os._exit(1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _write(out: IO[bytes], kind: bytes, body: bytes) -> None:
@@ -199,7 +212,3 @@ def _told(error: Exception, path: str) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     through = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
     return {"kind": problem.kind, "detail": problem.detail, "error": type(error).__name__, "through": through}
-
-
-if __name__ == "__main__":
-    main()

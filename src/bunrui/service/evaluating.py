@@ -21,7 +21,7 @@ from bunrui.service.openapi import described
 from bunrui.service.problems import Problem
 from bunrui.trained.names import is_trained
 
-__all__ = ["add_evaluating"]
+__all__ = ["add_evaluating", "leave_out"]
 
 _WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "batch", "state": "waiting", "progress": {"done": 0, "total": 2000}}
 
@@ -56,9 +56,9 @@ def add_evaluating(app: FastAPI, service: Service) -> None:
             jobs.start(job, lambda job: _predict_all(classifier, body, job))
         else:
             _check_leaves_out(served.classifier.keep, classifier.model)
-            path, options = served.classifier.path, classifier.get_params()
+            path = served.classifier.path
             job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
-            jobs.start(job, lambda job: study_apart(job, path, _leave_out, options))
+            jobs.start(job, lambda job: study_apart(job, path, leave_out, body.model))
         return answer(job.to_dict(), 202, {"Location": f"/v1/evaluate/{job.id}"})
 
 
@@ -81,9 +81,11 @@ def _check_leaves_out(keep: str, model: str) -> None:
         raise Problem("conflict", f"{model} would be trained for each document: send texts and labels to be predicted")
 
 
-def _leave_out(path: str, options: dict[str, Any], job: Job) -> dict[str, Any]:
+def leave_out(path: str, model: str | None, job: Job) -> dict[str, Any]:
+    """What every document of a file is predicted to be by the others."""
     with closing(stored.open(path, read_only=True)) as opened:
         texts, labels = own_documents(opened)
+        options = (opened if model is None else opened.with_model(model)).get_params()
     job.total = len(texts)
     found = leave_one_out(TextClassifier(**options), texts, labels)
     job.add(len(texts))

@@ -92,9 +92,10 @@ class Gate:
         told = ("", "") if problem is None else (problem.kind, problem.instance)
         log.request(scope["method"], route, out.status, seconds, *told)
 
-    def stop_reading(self) -> None:
-        """End the requests whose bodies have not come."""
+    def stop(self) -> None:
+        """End the requests whose bodies have not come, and have the jobs end, while others are still answered."""
         self._service.stop_reading()
+        self._service.jobs.end()
 
     async def _pass(self, scope: Scope, receive: Receive, out: _Out) -> None:
         service, security, path, method = self._service, self._service.security, scope["path"], scope["method"]

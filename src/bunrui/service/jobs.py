@@ -41,6 +41,8 @@ class Job:
         Whether it changes the classifier: then it is done before the service stops, if that does not take long.
     is_owners : bool
         Whether it was started with the token.
+    is_cancelled : bool
+        Whether it is to end.
     asked : float
         When somebody last asked for it, by `time.monotonic`.
     """
@@ -59,7 +61,7 @@ class Job:
         self.result: dict[str, Any] | None = None
         self.problem: Problem | None = None
         self.asked = time.monotonic()
-        self._is_cancelled = False
+        self.is_cancelled = False
         self._end: Callable[[], None] = lambda: None
 
     @property
@@ -70,12 +72,12 @@ class Job:
     def add(self, n_docs: int) -> None:
         """So many more documents are done; the way out of a job that was cancelled."""
         self.done += n_docs
-        if self._is_cancelled:
+        if self.is_cancelled:
             raise Cancelled
 
     def cancel(self) -> None:
         """Stop soon; a job that is over stays as it is."""
-        self._is_cancelled = True
+        self.is_cancelled = True
         if self.state == "waiting":
             self.state = "cancelled"
         self._end()
@@ -83,7 +85,7 @@ class Job:
     def ends_by(self, end: Callable[[], None]) -> None:
         """What to call when it is cancelled, to have it end at once."""
         self._end = end
-        if self._is_cancelled:
+        if self.is_cancelled:
             end()
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,10 +118,11 @@ class Jobs:
         Seconds that a job that writes has to end when the service does.
     """
 
-    def __init__(self, path: str, *, patience: float = 300, grace: float = 6) -> None:
+    def __init__(self, path: str, *, patience: float = 300, grace: float = 5) -> None:
         self._path = path
         self._patience = patience
         self._grace = grace
+        self._late: threading.Timer | None = None
         # Those that were cancelled wait, too.
         self._lanes = {is_owners: Lane("jobs", 1, 2 * _MOST_WAITING) for is_owners in (True, False)}
         self._jobs: dict[str, Job] = {}
@@ -134,7 +137,7 @@ class Jobs:
         """Have a job done."""
         alike = [known for known in self._jobs.values() if known.is_owners == job.is_owners]
         over = [known.id for known in alike if known.is_over]
-        if len(alike) - len(over) > _MOST_WAITING:
+        if len(alike) - len(over) > _MOST_WAITING or self._lanes[job.is_owners].is_full:
             raise Problem.busy(f"{_MOST_WAITING} jobs wait already")
         for id in over[: max(0, len(over) - _MOST_KEPT)]:
             del self._jobs[id]
@@ -172,19 +175,25 @@ class Jobs:
         self._jobs[id].asked = time.monotonic()
         return self._jobs[id]
 
-    def close(self) -> None:
+    def end(self) -> None:
         """Cancel what is left, but what writes only if it takes long: who was told that it will be learned need not
         ask again."""
         self._cancel(*(job for job in self._jobs.values() if not job.writes))
-        late = threading.Timer(self._grace, self._cancel, list(self._jobs.values()))
-        late.start()
+        if self._late is None:
+            self._late = threading.Timer(self._grace, lambda: self._cancel(*list(self._jobs.values())))
+            self._late.start()
+
+    def close(self) -> None:
+        """End, and wait until all is done."""
+        self.end()
         for lane in self._lanes.values():
             lane.close()
-        late.cancel()
+        if self._late is not None:
+            self._late.cancel()
 
     def _cancel(self, *jobs: Job) -> None:
         for job in jobs:
-            if not job.is_over:
+            if not job.is_over and not job.is_cancelled:
                 event("job cancelled", kind=job.kind, done=job.done, total=job.total)
                 job.cancel()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -124,7 +125,8 @@ class BodyReader:
         """End what is being read: a request whose body has not come has not begun."""
         self._is_stopping = True
         for patience in self._reading:
-            patience.reschedule(asyncio.get_running_loop().time())
+            with suppress(RuntimeError):  # it has just run out
+                patience.reschedule(asyncio.get_running_loop().time())
 
     def _joined(self, body: Body, piece: bytes) -> Body:
         size = len(body) + len(piece)
@@ -191,9 +193,14 @@ class Lane:
             self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"bunrui-{name}")
         self.pending = 0
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no more can wait."""
+        return self.pending >= self._most
+
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do it on a thread."""
-        if self.pending >= self._most:
+        if self.is_full:
             raise Problem.busy(f"too much waits already ({self._name})")
         self.pending += 1
         try:

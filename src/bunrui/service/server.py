@@ -22,7 +22,7 @@ __all__ = ["listen", "run"]
 
 _BACKLOG = 1024
 _KEEP_ALIVE_SECONDS = 15
-_STOP_SECONDS = 3  # for requests: a job that writes has six more, and all is over in ten
+_STOP_SECONDS = 3  # for requests; jobs that write have five, meanwhile, and all is over in ten
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -60,9 +60,9 @@ def _why_not(error: OSError, host: str, port: int) -> str:
 def run(classifier: StoredClassifier, settings: Settings, opened: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; what is at work then has seconds to finish, and the classifier is closed."""
     open_log()
-    app = create_app(classifier, settings)
+    gate = create_app(classifier, settings)
     config = uvicorn.Config(
-        app,
+        gate,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -73,21 +73,22 @@ def run(classifier: StoredClassifier, settings: Settings, opened: socket.socket)
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
-    server = _Server(config, app)
+    server = _Server(config, gate)
     with _signals(server):
         server.run(sockets=[opened])
     event("stop")
 
 
 class _Server(uvicorn.Server):
-    """uvicorn stops when all requests are answered; those whose bodies have not come are not waited for."""
+    """uvicorn stops when all requests are answered.  Those whose bodies have not come are not waited for; jobs end
+    while requests do, not after them."""
 
-    def __init__(self, config: uvicorn.Config, app: Gate) -> None:
+    def __init__(self, config: uvicorn.Config, gate: Gate) -> None:
         super().__init__(config)
-        self._app = app
+        self._gate = gate
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.stop_reading()
+        self._gate.stop()
         await super().shutdown(sockets)
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 
 from bunrui import stored
-from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier
 from bunrui.evaluation.loo import kept_documents
 from bunrui.service import schemas
@@ -28,35 +27,36 @@ from bunrui.service.openapi import described
 from bunrui.service.problems import Problem
 from bunrui.service.suspects import find_suspects
 
-__all__ = ["PRIVATE", "add_studying"]
+__all__ = ["PRIVATE", "add_studying", "study"]
 
 PRIVATE = ("/v1/mistakes", "/v1/audit")
 """The paths that show documents."""
 
 _WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "curve", "state": "waiting", "progress": {"done": 0, "total": 2000}}
 
-Work = Callable[..., dict[str, Any]]
-"""Of a classifier without documents, the documents, some options, and a job."""
+# Of a classifier without documents, the documents, what the client gave, and the job.
+_STUDIES: dict[str, Callable[..., dict[str, Any]]] = {
+    "mistakes": find_mistakes,
+    "curve": find_curve,
+    "compare": compare_all,
+    "audit": find_suspects,
+}
 
 
 def add_studying(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     served, jobs = service.served, service.jobs
 
-    def start(request: Request, kind: str, work: Work, *given: Any) -> Response:
+    def start(request: Request, kind: str, *given: Any) -> Response:
         if served.classifier.keep != "text":
             raise Problem(
                 "conflict",
                 f"the file keeps {served.classifier.keep} of its documents: learn into one that keeps texts",
             )
-        path, options, calibration = (
-            served.classifier.path,
-            served.classifier.get_params(),
-            served.classifier.calibration,
-        )
+        path = served.classifier.path
         is_private, is_owners = f"/v1/{kind}" in PRIVATE, request.scope["bunrui.is_owner"]
         job = Job(kind, None, is_private=is_private, is_owners=is_owners)
-        jobs.start(job, lambda job: study_apart(job, path, _study, options, calibration, work, given))
+        jobs.start(job, lambda job: study_apart(job, path, study, kind, *given))
         return answer(job.to_dict(), 202, {"Location": f"/v1/jobs/{job.id}"})
 
     @app.post(
@@ -71,7 +71,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
         ),
     )
     async def mistakes(request: Request) -> Response:
-        return start(request, "mistakes", find_mistakes)
+        return start(request, "mistakes")
 
     @app.post(
         "/v1/curve",
@@ -84,7 +84,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
         ),
     )
     async def curve(request: Request) -> Response:
-        return start(request, "curve", find_curve)
+        return start(request, "curve")
 
     @app.post(
         "/v1/compare",
@@ -102,7 +102,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
     async def compare(request: Request) -> Response:
         """The result grows while it runs; progress counts measurements."""
         body = await service.read_given(schemas.Compare, request)
-        return start(request, "compare", compare_all, body.trained)
+        return start(request, "compare", body.trained)
 
     @app.post(
         "/v1/audit",
@@ -120,14 +120,13 @@ def add_studying(app: FastAPI, service: Service) -> None:
     )
     async def audit(request: Request) -> Response:
         body = await service.read_given(schemas.Audit, request)
-        return start(request, "audit", find_suspects, frozenset(body.kept))
+        return start(request, "audit", body.kept)
 
 
-def _study(
-    path: str, options: dict[str, Any], calibration: Calibration | None, work: Work, given: tuple[Any, ...], job: Job
-) -> dict[str, Any]:
+def study(path: str, kind: str, *given: Any) -> dict[str, Any]:
+    """What a study says of the documents of a file; the last that is given is the job."""
     with closing(stored.open(path, read_only=True)) as opened:
         documents = kept_documents(opened)
-    empty = TextClassifier(**options)
-    empty.set_calibration(calibration)
-    return work(empty, documents, *given, job)
+        empty = TextClassifier(**opened.get_params())
+        empty.set_calibration(opened.calibration)
+    return _STUDIES[kind](empty, documents, *given)

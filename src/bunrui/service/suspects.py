@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from bunrui.classifier import TextClassifier
@@ -17,14 +18,15 @@ _MOST_CONTRIBUTIONS = 500
 _LONGEST_EXPLAINED = 20_000
 
 
-def find_suspects(clf: TextClassifier, documents: list[Document], kept: frozenset[str], job: Job) -> dict[str, Any]:
+def find_suspects(clf: TextClassifier, documents: list[Document], kept: Collection[str], job: Job) -> dict[str, Any]:
     """The most suspicious documents, but those whose digests are in `kept`: somebody has said that they are right."""
     from bunrui.selection import audit
 
     job.total = len(documents)
     found = audit(clf, [document.text for document in documents], [document.labels for document in documents])
     job.add(len(documents))
-    suspects = [suspect for suspect in found.suspects if documents[suspect.row].digest not in kept]
+    known = frozenset(kept)
+    suspects = [suspect for suspect in found.suspects if documents[suspect.row].digest not in known]
     shown = []
     for suspect in suspects[:_MOST]:
         job.add(0)

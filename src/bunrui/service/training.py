@@ -89,8 +89,9 @@ def _upload(service: Service, request: Request, name: str, encoding: str, header
 
 def _apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> list[Any]:
     """All that a function sends about a file, from a process of its own."""
+    about = upload.name, upload.encoding, upload.most_bytes, upload.header
     try:
-        return list(run_apart(job, function, upload, *args, memory=upload.memory))
+        return list(run_apart(job, function, about, *args, body=upload.body, memory=upload.memory))
     except Died:
         raise Problem("invalid", f"{upload.name} is damaged: get or write it again") from None
 

@@ -254,16 +254,20 @@ class _Bounded(Progress):
 # --- in a process of its own
 
 
-def inspect_apart(send: Callable[[Any], None], upload: Upload, text: str | None, label: str | None) -> None:
+Send = Callable[[Any], None]
+Named = tuple[str, str, int]
+
+
+def inspect_apart(send: Send, body: bytes, about: Named, text: str | None, label: str | None) -> None:
     """Send what `Upload.inspect` says."""
+    upload = Upload(body, *about)
     with upload.within_memory():
         send(upload.inspect(text, label))
 
 
-def batches_apart(
-    send: Callable[[Any], None], upload: Upload, text: str | None, label: str | None, skip_bad: bool
-) -> None:
+def batches_apart(send: Send, body: bytes, about: Named, text: str | None, label: str | None, skip_bad: bool) -> None:
     """Send what `Upload.batches` gives."""
+    upload = Upload(body, *about)
     with upload.within_memory():
         for batch in upload.batches(text, label, skip_bad=skip_bad):
             send(batch)

@@ -140,6 +140,7 @@ class Row(NamedTuple):
         """The block, if it can be one."""
         n = self.n_docs
         unpacker.check_whole(n, self.given)
+        times = unpacker.numbers(self.times, n)  # first: digests of far too many documents would take seconds
         digests = unpacker.unpack(self.digests, n * DIGEST.itemsize)
         if n < 1 or len(digests) != n * DIGEST.itemsize:
             raise unpacker.damaged("a block of the log has another number of documents than digests")
@@ -161,7 +162,6 @@ class Row(NamedTuple):
         )
         if not fits:
             raise unpacker.damaged("a block of the log does not fit together")
-        times = unpacker.numbers(self.times, n)
         return Block(
             times,
             np.frombuffer(digests, DIGEST),

@@ -158,10 +158,7 @@ class Log:
 
     def rolled_back(self) -> None:
         """Forget what an index has read of changes that are not to be."""
-        block, removal = self._ends()
-        self._known = {
-            by: known for by, known in self._known.items() if known.block <= block and known.removal <= removal
-        }
+        self._known = {}
 
     def _ends(self) -> tuple[int, int]:
         """The numbers of the last block and of the last removal, 0 where there is none."""

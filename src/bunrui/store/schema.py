@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import quote
 
 from bunrui.errors import DamagedError, StoreError
-from bunrui.store.journal import FORMAT_MASK, OPENING, Connection, owned
+from bunrui.store.journal import FORMAT_MASK, OPENING, Connection, new_mark, owned
 
 __all__ = [
     "APPLICATION_ID",
@@ -105,7 +105,8 @@ SEALED_SINCE = 2
 
 
 def _checksum(*values: Any) -> int:
-    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+    # Not `repr`: which characters that shows depends on the Unicode tables of the Python that runs.
+    return zlib.crc32(ascii(values).encode())
 
 
 def is_whole(table: str) -> str:
@@ -175,7 +176,8 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
         if version < SEALED_SINCE:
             for table in SEALED:
                 seal(connection, table)
-        connection.execute(f"PRAGMA user_version = {known - version + FORMAT}")
+        # With a new mark: files of the first format had none, so that a journal of one would fit another.
+        connection.execute(f"PRAGMA user_version = {new_mark() | FORMAT}")
 
 
 def version_of(connection: sqlite3.Connection, name: str) -> int:

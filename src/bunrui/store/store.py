@@ -40,6 +40,7 @@ _FEW_CELLS = 1 << 17
 _LEAST_BUDGET = 1 << 30
 _TIMES_SIZE = 100
 
+_MARK_SECONDS = 10.0
 _PATIENCE_SECONDS = 0.1  # of a change, for readers: a `refresh` takes some milliseconds
 
 _PART = ", ".join(Part._fields)
@@ -150,7 +151,12 @@ class Store:
                 if not read_only:
                     migrate(db, version)
                     version = FORMAT
-                return cls(path, name or path, db, version, read_only=read_only)
+                store = cls(path, name or path, db, version, read_only=read_only)
+                if not read_only and not db.has_mark() and not store._checkpoint(_MARK_SECONDS):
+                    raise StoreError(
+                        f"{path} is of an older bunrui, and another process reads it: try again when that has ended"
+                    )
+                return store
             except BaseException:
                 db.close()
                 raise

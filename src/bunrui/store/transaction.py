@@ -15,7 +15,7 @@ from bunrui.counts import Counts, Integers, check_strings
 from bunrui.store.blocks import Row
 from bunrui.store.cells import Head, Part, Parts
 from bunrui.store.codec import pack_numbers
-from bunrui.store.schema import seal
+from bunrui.store.schema import SEALED, seal
 from bunrui.store.trouble import explained
 
 if TYPE_CHECKING:
@@ -211,6 +211,5 @@ def insert_parts(
     head = Head(counts.n_docs, counts.n_terms, counts.n_doc_freq, label_ids[used], counts.doc_count[used])
     blobs = pack_numbers(head.labels), pack_numbers(head.doc_count)
     row = (delta, tx, sign, int(is_snapshot), *head[:3], len(used), *blobs)
-    columns = "delta, tx, sign, is_snapshot, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count"
-    db.execute(f"INSERT INTO deltas ({columns}) VALUES ({', '.join('?' * len(row))})", row)
+    db.execute(f"INSERT INTO deltas ({SEALED['deltas']}) VALUES ({', '.join('?' * len(row))})", row)
     seal(db, "deltas", "delta = ?", (delta,))

@@ -96,8 +96,10 @@ class File:
             self._load()
             return True
         deltas, state = news
+        if state == before:  # a lock for nothing would keep readers out for as long as the longest of them reads
+            return False
         self._take_in(deltas, state)
-        return state != before
+        return True
 
     def _load(self) -> None:
         counts, state = self.store.load()

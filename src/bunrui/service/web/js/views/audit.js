@@ -73,6 +73,7 @@ export function create() {
     replace(
       card,
       h("p", { class: "muted", t: ["audit.place", { at: at + 1, of: suspects.length, total }] }),
+      said(),
       h("p", { class: "doubt", t: ["audit.doubt", words] }),
       one.explanation && one.explanation.against !== null
         ? [speaking(turned(one.explanation)), explanation(turned(one.explanation), { table: false })]
@@ -87,6 +88,13 @@ export function create() {
       isOne ? choices() : h("p", { class: "warning", t: "audit.several" }),
     );
     announce(`${t("audit.doubt", words)} ${one.text.slice(0, LONGEST_SAID)}`);
+  }
+
+  /** What was decided last. */
+  function said() {
+    if (at === 0 || done.length === 0) return null;
+    const words = { from: suspects[at - 1].given.map(visible).join(", "), to: visible(done.at(-1)?.label ?? "") };
+    return h("p", { class: "muted", t: [done.at(-1) ? "audit.relabelled" : "audit.kept", words] });
   }
 
   /** The words that speak most against the label. */
@@ -164,7 +172,7 @@ export function create() {
     move(1);
   });
   const change = alone(async (label) => {
-    done.push(await relabel(suspects[at].digest, label));
+    done.push({ ...(await relabel(suspects[at].digest, label)), label });
     move(1);
   });
   const choose = (label) => (suspects[at].given.includes(label) ? keep() : change(label));
