@@ -20,6 +20,7 @@ from bunrui import counts as counts_module
 from bunrui.engines import threads
 from bunrui.errors import DataError, MismatchError, UnlearnError
 from bunrui.models import MODELS
+from tests.support.kernels import MODES, kernels
 
 Document = tuple[list[str], Any]
 
@@ -572,7 +573,9 @@ def test_one_document_or_many(documents: list[Document]) -> None:
 @settings(max_examples=15)
 def test_plain_and_compiled(documents: list[Document]) -> None:
     found = []
-    found.append(bits(classifier(documents)))
+    for mode in MODES:
+        with kernels(mode):
+            found.append(bits(classifier(documents)))
     assert found[0] == found[1]
 
 

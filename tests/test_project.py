@@ -26,6 +26,7 @@ EXTRAS = {
     "serve": {"fastapi", "httptools", "pydantic", "uvicorn"},
     "plots": {"matplotlib"},
     "ray": {"ray"},
+    "jit": {"numba"},
 }
 
 

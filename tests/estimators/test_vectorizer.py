@@ -254,7 +254,7 @@ def test_given_features() -> None:
     assert vectorizer.transform([{"a": 2, "zebra": 1}]).toarray().tolist() == [[0, 0, 2]]
 
 
-def test_long_documents_of_many_features(compiled: None) -> None:
+def test_long_documents_of_many_features() -> None:
     words = [f"w{i}" for i in range(100_000)]
     X = TextVectorizer(ngram_range=(1, 2)).fit_transform([" ".join(words), "w1 w2", " ".join(words[::-1])])
     assert X.shape == (3, 299_998)
@@ -416,7 +416,7 @@ def test_hash_is_as_written_down(word: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [1 << 10, 1000])
-def test_hashes_spread(width: int, compiled: None) -> None:
+def test_hashes_spread(width: int) -> None:
     words = [f"{a} {b}" for a in range(200) for b in range(200)]
     filled = TextVectorizer(n_features=width).transform([words]).toarray().ravel()
     # The mean is the variance where columns are as good as drawn; its own deviation here is 4.5 %.
@@ -453,7 +453,7 @@ def test_hashing_keeps_no_names() -> None:
 
 
 @pytest.fixture
-def many_threads(monkeypatch: pytest.MonkeyPatch, compiled: None) -> None:
+def many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUNRUI_THREADS", "5")
     monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1)
 

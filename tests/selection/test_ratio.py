@@ -19,6 +19,7 @@ from bunrui.errors import NotLearnedError, OptionError
 from bunrui.selection import buckets
 from bunrui.selection.ratio import Ratio
 from tests.estimators.test_vectorizer import stable_hash
+from tests.support.kernels import MODES, kernels
 
 TARGET = ["the film was good good", "a film of few words :)", "映画は良かった", "x" * 40 + " film", "영화 좋다"]
 HOSTILE = [
@@ -70,7 +71,9 @@ def test_ratios_are_those_of_the_formula(spec: AnalyzerSpec, bits: int) -> None:
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6))
 def test_any_text(texts: list[str]) -> None:
     found = []
-    found.append(Ratio(hash_bits=10).learn_target(TARGET).learn_raw(texts).read([*texts, *TARGET]))
+    for mode in MODES:
+        with kernels(mode):
+            found.append(Ratio(hash_bits=10).learn_target(TARGET).learn_raw(texts).read([*texts, *TARGET]))
     assert np.array_equal(found[0], found[1]), "to the last bit"
     assert found[0][0] == pytest.approx(brute(SPECS[0], 10, TARGET, texts, [*texts, *TARGET]), abs=1e-12)
 
@@ -157,7 +160,7 @@ def test_an_error_loses_no_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> int:
         raise MemoryError
 
-    with monkeypatch.context() as patched:
+    with kernels("plain"), monkeypatch.context() as patched:
         patched.setattr(buckets.kernel, "sum_buckets", fail)
         patched.setattr(buckets.kernel, "count_buckets", fail)
         with pytest.raises(MemoryError):

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.service.conftest import Serve, Server
+from tests.service.conftest import TOKEN, Serve, Server
 
 LINE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? (\d+(\.\d+)?)$')
 
@@ -87,7 +87,7 @@ def test_the_log_has_no_documents(server: Server) -> None:
     told = next(entry for entry in entries if entry.get("instance") == refused["instance"])
     assert (told["route"], told["status"], told["problem"]) == ("/v1/relabel", 409, "conflict")
     assert secret not in server.log.read_text()
-    assert "token" not in server.log.read_text()
+    assert TOKEN not in server.log.read_text()
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="sets the limits of another process")

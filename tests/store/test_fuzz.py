@@ -343,6 +343,6 @@ def test_a_schema_of_another_is_refused(case: str, good: Path, prober: Prober, f
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=[path.stem for path in SEEDS])
-def test_seeds(seed: Path, good: Path, any_prober: Prober, folder: Path) -> None:
+def test_seeds(seed: Path, good: Path, prober: Prober, folder: Path) -> None:
     path = changed(good, folder / "seed.bunrui", seed.read_text(encoding="utf-8"))
-    assert use(any_prober, path).failures == []
+    assert use(prober, path).failures == []

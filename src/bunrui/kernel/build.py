@@ -70,7 +70,7 @@ def build(variants: Sequence[str]) -> None:
         if _is_there(digest, variants):
             return
         start = time.perf_counter()
-        print(f"Compiling the kernels of bunrui for {', '.join(variants)}.", file=sys.stderr, flush=True)
+        _tell(f"compiling the kernels for {', '.join(variants)}")
         about.write_text(_ABOUT.format(digest=digest, variants=" ".join(variants)))
         objects = [path for variant in variants for path in _compile(variant)]
         unfinished = LIBRARY.with_suffix(f".{os.getpid()}")
@@ -80,7 +80,12 @@ def build(variants: Sequence[str]) -> None:
         finally:
             unfinished.unlink(missing_ok=True)
     size = LIBRARY.stat().st_size / 1e6
-    print(f"Compiled {len(objects)} kernels in {time.perf_counter() - start:.0f} s, {size:.1f} MB.", file=sys.stderr)
+    _tell(f"compiled {len(objects)} kernels in {time.perf_counter() - start:.0f} s, {size:.1f} MB")
+
+
+def _tell(what: str) -> None:
+    sys.stderr.write(f"bunrui: {what}\n")
+    sys.stderr.flush()
 
 
 def _own_variant(probe: Path) -> str:
@@ -231,4 +236,4 @@ if __name__ == "__main__":
     try:
         build(sys.argv[1:])
     except BuildError as error:
-        sys.exit(f"bunrui.kernel.build: {error}")
+        raise SystemExit(f"bunrui: {error}") from None

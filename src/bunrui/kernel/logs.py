@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.kernel.library import run
-from bunrui.kernel.signature import F64s, kernel
+from bunrui.kernel.signature import F64s, Read, kernel
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,12 +44,12 @@ def _apply(loop: Callable[..., None], scalar: Callable[[float], float], x: npt.A
 
 
 @kernel
-def _log_loop(x: F64s, out: F64s) -> None:
+def _log_loop(x: Read[F64s], out: F64s) -> None:
     for i in range(len(x)):
         out[i] = scalar_log(x[i])
 
 
 @kernel
-def _log1p_loop(x: F64s, out: F64s) -> None:
+def _log1p_loop(x: Read[F64s], out: F64s) -> None:
     for i in range(len(x)):
         out[i] = scalar_log1p(x[i])

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bunrui.kernel.library import run
 from bunrui.kernel.primitives import i64
-from bunrui.kernel.signature import F64s, I32s, I64s, kernel
+from bunrui.kernel.signature import F64s, I32s, I64s, Read, kernel
 
 HIGH_BITS = 20
 LOW_BITS = 30
@@ -38,7 +38,7 @@ def exact_sums_of(parts: Iterable[tuple[Any, Any]], n_groups: int) -> npt.NDArra
 
 
 @kernel
-def add_parts(values: F64s, groups: I32s, high: I64s, low: I64s) -> None:
+def add_parts(values: Read[F64s], groups: Read[I32s], high: I64s, low: I64s) -> None:
     for k in range(len(values)):
         scaled = values[k] * HIGH
         whole = math.floor(scaled)
