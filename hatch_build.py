@@ -22,9 +22,9 @@ class CompileKernels(BuildHookInterface):
             return
         source = Path(self.root) / "src"
         variants = os.environ.get("BUNRUI_VARIANTS", "").replace(",", " ").split()
-        command = [sys.executable, "-m", "bunrui.kernel.build", *variants]
-        path = os.pathsep.join([str(source), *filter(None, [os.environ.get("PYTHONPATH")])])
-        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=False)
+        # Not by PYTHONPATH: pip takes the folder away from it where an editable installation has named it.
+        program = f"import sys; sys.path.insert(0, {str(source)!r}); from bunrui.kernel.build import main; main()"
+        done = subprocess.run([sys.executable, "-c", program, *variants], check=False)
         if done.returncode:
             if variants:
                 raise RuntimeError("the kernels cannot be compiled")

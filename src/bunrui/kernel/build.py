@@ -55,13 +55,15 @@ class BuildError(Exception):
 
 def build(variants: Sequence[str]) -> None:
     """Build the library, unless the one that is there holds these variants of the same sources."""
+    digest = digest_of_sources()
+    if LIBRARY.exists() and not _is_there(digest, variants):
+        LIBRARY.unlink()  # nothing runs with it
     linker = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if linker is None:
         raise BuildError("there is no C compiler here (cc, gcc or clang) to link the kernels with")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         about = folder / "about.c"
-        digest = digest_of_sources()
         probe = folder / "probe.so"
         about.write_text(_ABOUT.format(digest=digest, variants=" ".join(variants)))
         _link(linker, probe, [about])
@@ -232,8 +234,13 @@ def _entry(kernel: Any) -> Any:
     return {"": nothing, "q": whole, "d": real, "qq": pair}[codes]
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Build what the command line says."""
     try:
         build(sys.argv[1:])
     except BuildError as error:
         raise SystemExit(f"bunrui: {error}") from None
+
+
+if __name__ == "__main__":
+    main()
