@@ -9,6 +9,9 @@ BENCH_VENV := .venv-bench
 DOCS_VENV := .venv-docs
 RUN := $(VENV)/bin/python
 
+TEST_EXTRAS := '.[ja,zh,ko,serve,ray,dev]'
+BENCH_EXTRAS := '.[ja,zh,ko]'
+
 # Compiled from the kernels when bunrui is installed, and anew when one of them has changed.
 KERNELS := $(wildcard src/bunrui/kernel/*.py)
 LIBRARY := src/bunrui/kernel/_kernels.so
@@ -78,13 +81,13 @@ $(LIBRARY): $(KERNELS) | $(STAMP)
 $(STAMP): pyproject.toml hatch_build.py
 	@$(call make_venv,$(VENV))
 	@echo "Installing bunrui and its tools into $(VENV); the first time this takes minutes."
-	@$(call install,$(VENV),-e '.[ja,zh,ko,serve,ray,dev]')
+	@$(call install,$(VENV),-e $(TEST_EXTRAS))
 	@touch $(CORE_STAMP) $@
 
 $(BENCH_STAMP): pyproject.toml hatch_build.py benchmarks/requirements.txt $(KERNELS)
 	@$(call make_venv,$(BENCH_VENV))
 	@echo "Installing bunrui and what it is compared with into $(BENCH_VENV); the first time this takes minutes."
-	@$(call install,$(BENCH_VENV),-e '.[ja,zh,ko]' -r benchmarks/requirements.txt)
+	@$(call install,$(BENCH_VENV),-e $(BENCH_EXTRAS) -r benchmarks/requirements.txt)
 	@touch $@
 
 # The guide is made from the sources as they lie there: bunrui itself, and what it needs, need not be installed.
