@@ -109,6 +109,12 @@ class Log:
         with explained(self._store.path):
             yield from self._store.db.execute(query)
 
+    def check_numbers(self) -> None:
+        """Refuse blocks of transactions that there never were: these rows have no checksum but that of their blobs."""
+        ((n_wrong,),) = self._rows("SELECT count(*) FROM documents WHERE tx NOT IN (SELECT tx FROM transactions)")
+        if n_wrong:
+            raise self._store.unpacker().damaged("the log has blocks of changes that there never were")
+
     def doc_counts(self) -> tuple[int, dict[str, int]]:
         """How many documents there are, and how many of each label that has any."""
         names = self._store.labels()

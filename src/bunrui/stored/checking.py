@@ -58,6 +58,7 @@ def check(classifier: StoredClassifier) -> Report:
 
 
 def _check_log(classifier: StoredClassifier, store: Store, counts: Counts, report: Report) -> None:
+    store.log.check_numbers()
     names, n_wrong = store.labels(), 0
     again = Counts(counts.fingerprint)
     for _, block in store.log.blocks():
