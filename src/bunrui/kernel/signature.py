@@ -156,6 +156,6 @@ def _block(argument: Argument, value: Any) -> int:
     known = value.__dict__.get("block")
     if known is None:
         words = ctypes.create_string_buffer(pack(fields_of(argument.record), value))
-        # Of two threads that pack the same record, the first decides: the other's words are not kept.
+        # Two threads may pack the same record: both use the words of the first, which the record keeps.
         known = value.__dict__.setdefault("block", (ctypes.addressof(words), words))
     return int(known[0])

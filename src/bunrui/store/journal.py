@@ -110,7 +110,7 @@ class Connection(sqlite3.Connection):
 
 def _begin_work(path: str, at: tuple[int, int]) -> None:
     """Lock a file until the last connection to it is closed."""
-    if at in _at_work or not hasattr(fcntl, "F_OFD_SETLK"):
+    if sys.platform == "win32" or at in _at_work or not hasattr(fcntl, "F_OFD_SETLK"):
         return
     descriptor = os.open(path, os.O_RDONLY)
     lock = struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, _AT_WORK, 1, 0)
