@@ -151,7 +151,7 @@ def scan_ascii(
     """The units of `data[lo:hi]`, which is ASCII, as `scan` finds them in the folded text; how many.
 
     It reads 64 bytes at a time: one mask has the letters and digits, another the marks, and a word lies between two
-    edges of the first.  With `scan` alone, which goes from character to character, learning IMDB takes a sixth longer.
+    edges of the first.  `scan` goes from character to character.
     """
     text = units.text
     order = i64(chars.orders[WORD_ORDER])
