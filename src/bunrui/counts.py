@@ -352,8 +352,9 @@ class Counts:
         sizes = v.starts[ids + 1] - v.starts[ids]
         text = v.text[ranges(v.starts[ids], sizes)]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        size = np.array([len(ids), len(text), v.size[2], v.size[3]], np.uint64)
-        vocabulary = Vocabulary(v.slots[:0], v.hashes[ids], starts, resized(text, len(text) + 64), size)
+        size = v.size.copy()
+        size[FEATURES], size[BYTES] = len(ids), len(text)
+        vocabulary = Vocabulary(v.slots[:0], v.hashes[ids], starts, resized(text, len(text) + 64), size, v.loads[:0])
         return vocabulary, p._replace(**{name: getattr(p, name)[ids] for name in _BY_FEATURE})
 
     def _absorb(self, ov: Vocabulary, op: Postings, class_map: Integers, n_cells: int) -> None:
@@ -380,7 +381,7 @@ class Counts:
     def _grow_features(self, ov: Vocabulary) -> None:
         features = self.n_ids + max(postings.BLOCK, min(int(ov.size[FEATURES]), self.n_ids))
         text_bytes = int(self.vocabulary.size[BYTES]) + int(ov.size[BYTES])
-        vocabulary = grown_vocabulary(self.vocabulary, features, text_bytes)
+        vocabulary = grown_vocabulary(self.vocabulary, features, text_bytes, in_regions=True)
         room = len(vocabulary.hashes)
         larger = {name: resized(getattr(self.postings, name), room) for name in _BY_FEATURE}
         self.vocabulary, self.postings = vocabulary, self.postings._replace(**larger)

@@ -143,8 +143,9 @@ def counts_of(cells: Cells, labels: Iterable[str], fingerprint: str, narrow: Any
     # Copies: what was sent cannot be written to, and the kernels are compiled for arrays that can.
     starts = np.concatenate([[0], np.cumsum(cells.sizes, dtype=np.int64)])
     text = resized(cells.text, len(cells.text) + 64)
-    size = np.array([n, len(cells.text), 64, narrow], np.uint64)
-    vocabulary = Vocabulary(np.empty(0, np.uint64), np.zeros(n, np.uint64), starts, text, size)
+    size = np.array([n, len(cells.text), 64, narrow, 0, 0], np.uint64)
+    loads = np.empty(0, np.int64)
+    vocabulary = Vocabulary(np.empty(0, np.uint64), np.zeros(n, np.uint64), starts, text, size, loads)
     lengths = cells.lengths.astype(np.int32)
     p = new_postings(n, 0)._replace(
         starts=np.cumsum(lengths, dtype=np.int64) - lengths,

@@ -57,8 +57,8 @@ def restored(text: Any, sizes: npt.NDArray[np.int64]) -> Vocabulary:
     all_hashes = np.empty(room, np.uint64)
     all_hashes[:n] = hashes
     n_bytes = int(starts[n])
-    size = np.array([n, n_bytes, 64 - bits, workspace.NARROW_HASH], np.uint64)
-    return Vocabulary(slots, all_hashes, starts, text, size)
+    size = np.array([n, n_bytes, 64 - bits, workspace.NARROW_HASH, len(slots) - 1, n], np.uint64)
+    return Vocabulary(slots, all_hashes, starts, text, size, np.array([n], np.int64))
 
 
 def _keys(text: Any, at: Any, sizes: Any) -> tuple[Words, Words, Words]:
