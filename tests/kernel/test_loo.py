@@ -37,7 +37,7 @@ def read(clf: TextClassifier, texts: list[Any]) -> dict[int, tuple[list[str], di
         documents, recipe = analyzer.documents(texts), analyzer.recipe
     names = clf.counts.features()
     found = {}
-    for rows in read_rows(documents, recipe, clf.counts.vocabulary, np.arange(len(texts))):
+    for rows in read_rows(documents, recipe, clf.counts.vocabulary):
         for row, d in enumerate(rows.docs.tolist()):
             features = [names[f] for f in rows.features[rows.starts[row] : rows.starts[row + 1]].tolist()]
             values = rows.values[rows.starts[row] : rows.starts[row + 1]].tolist()
@@ -137,7 +137,7 @@ def test_rows_ascend() -> None:
     clf = learned(AnalyzerSpec(), ["a b", "", "b c c"])
     analyzer = analyzer_of(clf.analyzer)
     documents = analyzer.documents(["a b", "", "b c c"])
-    for rows in read_rows(documents, analyzer.recipe, clf.counts.vocabulary, np.arange(3)):
+    for rows in read_rows(documents, analyzer.recipe, clf.counts.vocabulary):
         assert all(a <= b for a, b in pairwise(rows.starts.tolist()))
         assert rows.starts[-1] == len(rows.features) == len(rows.values)
         assert rows.firsts[-1] == len(rows.places)

@@ -5,108 +5,46 @@ The same addition joins threads, batches and machines, so the result is the same
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from functools import cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
-
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Counts, new_postings
 from bunrui.engines.labels import LabelSets
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError
 from bunrui.kernel import count as tallying
 from bunrui.kernel import postings
 from bunrui.kernel.analyze import GIVEN, KIND, ORDER, UNIVERSAL, Documents, Recipe
 from bunrui.kernel.count import Tally
 from bunrui.kernel.library import run
+from bunrui.kernel.slices import cut, each_slice, n_threads
 from bunrui.kernel.vocabulary import FEATURES, Vocabulary
-from bunrui.kernel.workspace import grown_vocabulary, new_vocabulary, release, resized, scratch_for
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+from bunrui.kernel.workspace import MAX_DOCUMENT, grown_vocabulary, new_vocabulary, release, resized, scratch_for
 
 __all__ = ["bounds_of", "count", "each_slice", "longest_document", "n_threads"]
 
 Integers = npt.NDArray[np.int64]
-T = TypeVar("T")
-
-# Below this many bytes a second thread costs more than it brings.
-_WORTH_A_THREAD = 1 << 20
 _LARGE_TABLE = 1 << 17
 
-# Places in the folded text, which may be five times as long, are 32-bit.
-MAX_DOCUMENT = 512 << 20
 
-# A slot counts the occurrences of one part with 32 bits.
-_MOST_BYTES = 1 << 32
-
-
-def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> tuple[Counts, Integers]:
-    """Count documents; also the indices of those that must be folded in Python first, which are left out."""
+def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> Counts:
+    """Count documents."""
     order = np.argsort(sets.groups, kind="stable")
     sizes = _sizes(docs, recipe)[order]
     longest = longest_document(docs, recipe)
 
-    def count_slice(lo: int, hi: int) -> tuple[Counts, Integers]:
+    def count_slice(lo: int, hi: int) -> Counts:
         return _count_slice(docs, recipe, sets, order[lo:hi], int(sizes[lo:hi].sum()), longest, fingerprint)
 
-    parts = each_slice(count_slice, _cut(sizes))
-    counts, hard = parts[0]
-    for more, more_hard in parts[1:]:
+    counts, *rest = each_slice(count_slice, cut(sizes))
+    for more in rest:
         counts.add(more)
         release(more.vocabulary)
-        hard = np.concatenate([hard, more_hard])
-    return counts, hard
-
-
-def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
-    """Run `work(lo, hi)` for neighbouring bounds, on as many threads."""
-    pairs = list(pairwise(bounds))
-    if len(pairs) == 1:
-        return [work(*pairs[0])]
-    return list(_pool().map(lambda pair: work(*pair), pairs))
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(n_threads(), thread_name_prefix="bunrui")
-
-
-# The threads of the pool stay behind in the parent: a child that waited for them would wait for ever.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-
-
-def n_threads() -> int:
-    """Threads that this process may use; BUNRUI_THREADS says otherwise."""
-    given = os.environ.get("BUNRUI_THREADS")
-    if given:
-        if not given.isdecimal():
-            raise OptionError(f"BUNRUI_THREADS should be a whole number, not {given!r}")
-        return max(1, int(given))
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return counts
 
 
 def bounds_of(docs: Documents, recipe: Recipe) -> list[int]:
     """Where to cut documents into parts for the threads."""
-    return _cut(_sizes(docs, recipe))
-
-
-def _cut(sizes: Integers) -> list[int]:
-    """Where to cut a list into parts of about the same number of bytes."""
-    total = int(sizes.sum())
-    parts = max(min(n_threads(), max(1, total // _WORTH_A_THREAD)), -(-total // _MOST_BYTES))
-    if parts == 1:
-        return [0, len(sizes)]
-    cuts = np.searchsorted(np.cumsum(sizes), np.arange(1, parts) * (total / parts))
-    return [0, *cuts.tolist(), len(sizes)]
+    return cut(_sizes(docs, recipe))
 
 
 def _sizes(docs: Documents, recipe: Recipe) -> Integers:
@@ -135,7 +73,7 @@ def _count_slice(
     n_bytes: int,
     longest: int,
     fingerprint: str,
-) -> tuple[Counts, Integers]:
+) -> Counts:
     groups = sets.groups[order].astype(np.int32)
     scratch = scratch_for(longest)
     # A table that is right from the start is not copied on the way.  IMDB has a word for every 440 bytes, a 1-2-gram
@@ -143,7 +81,7 @@ def _count_slice(
     single = recipe.params[KIND] != UNIVERSAL and recipe.params[ORDER] == 1
     guess = max(64, min(n_bytes // 4, max(1 << 12, n_bytes // (128 if single else 24)), len(order) << 12))
     v = new_vocabulary(guess, 8 * guess)
-    tally = _new_tally(len(v.hashes), guess, len(order))
+    tally = _new_tally(len(v.hashes), guess)
     while True:
         status = run(tallying.count_documents, docs, order, groups, recipe, scratch, v, tally)
         if status == tallying.DONE:
@@ -164,13 +102,10 @@ def _count_slice(
         v = grown_vocabulary(v, features, 2 * len(v.text) + 16 * n_new + longest)
         tally = tally._replace(touched=np.empty(len(v.hashes) + 1, np.uint64))
         run(tallying.list_touched, v, tally)
-    n_hard = int(tally.state[tallying.N_HARD])
-    hard = tally.hard[:n_hard]
-    counted = np.setdiff1d(order, hard) if n_hard else order
-    return _assemble(v, tally, sets, counted, fingerprint), hard
+    return _assemble(v, tally, sets, order, fingerprint)
 
 
-def _new_tally(features: int, cells: int, n_docs: int) -> Tally:
+def _new_tally(features: int, cells: int) -> Tally:
     return Tally(
         # One more than there are features: a slot is noted before it is known to be new.
         touched=np.empty(features + 1, np.uint64),
@@ -178,8 +113,7 @@ def _new_tally(features: int, cells: int, n_docs: int) -> Tally:
         groups=np.empty(cells, np.int32),
         terms=np.empty(cells, np.int64),
         docs=np.empty(cells, np.int64),
-        hard=np.empty(n_docs, np.int64),
-        state=np.array([0, 0, 0, 0, -1, 0], np.int64),
+        state=np.array([0, 0, 0, 0, -1], np.int64),
     )
 
 

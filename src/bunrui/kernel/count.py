@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, keys_of, units_of
 from bunrui.kernel.hashing import S32
-from bunrui.kernel.ngrams import TWO, Items, put_items
+from bunrui.kernel.ngrams import TWO, Items
 from bunrui.kernel.postings import LIVE, USED, Postings
 from bunrui.kernel.primitives import ONE, ZERO, i64, prefetch, u64
 from bunrui.kernel.signature import I32s, I64s, U32s, U64s, kernel, record
-from bunrui.kernel.vocabulary import AHEAD, FOUR, ID, NARROW, SHIFT, THREE, Vocabulary, add, find, has_room
+from bunrui.kernel.vocabulary import AHEAD, FOUR, ID, SHIFT, THREE, Vocabulary, add, find, has_room
 
 DONE = 0
 GROW_TABLE = 1
@@ -28,7 +28,6 @@ UNIT = 1  # of the document there, where the last call stopped
 TOUCHED = 2
 CELLS = 3
 GROUP = 4  # whose counters stand in the slots, -1 before the first
-N_HARD = 5
 
 
 @record
@@ -40,8 +39,7 @@ class Tally(NamedTuple):
     groups: I32s
     terms: I64s
     docs: I64s
-    hard: I64s  # documents that only Python can fold
-    state: I64s  # (6)
+    state: I64s  # (5)
 
 
 @kernel
@@ -67,21 +65,13 @@ def count_documents(
             state[GROUP] = groups[p]
         d = i64(order[p])
         n_units = units_of(docs, d, recipe, scratch)
-        if n_units == HARD:
-            tally.hard[state[N_HARD]] = d
-            state[N_HARD] += 1
-            state[POSITION] = p + 1
-            continue
         unit = u64(state[UNIT])
-        while unit < u64(n_units):
-            n_items, after = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
-            text = scratch.units.text
-            n_bytes = put_items(text, scratch.items, n_items, v.size[NARROW])
+        while unit < n_units:
+            n_items, first, after, n_bytes = keys_of(docs, d, recipe, scratch, unit, n_units, v)
             if not has_room(v, n_items, n_bytes):
                 state[UNIT] = i64(unit)
                 return GROW_TABLE
-            first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
-            count_items(v, scratch.items, n_items, text, u64(p) + ONE, docs.counts, first, tally)
+            count_items(v, scratch.items, n_items, scratch.units.text, u64(p) + ONE, docs.counts, first, tally)
             unit = after
         state[UNIT] = 0
         state[POSITION] = p + 1
