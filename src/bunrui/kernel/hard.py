@@ -34,35 +34,76 @@ def find_hard(docs: Documents, lo: int, hi: int, recipe: Recipe, codes: U32s, ha
 
     `codes` is room to fold a document.  One that is too long for it is left out.
     """
+    # Two loops: where the masks of both met, they were made one bit after the other (22 → 2 GB/s).
+    if recipe.params[KIND] == WORDS:
+        return find_lowering(docs, lo, hi, hard)
+    return find_joining(docs, lo, hi, recipe.nfkc, codes, hard)
+
+
+# Both go through all documents at once: each ends where a character does.
+
+
+def find_lowering(docs: Documents, lo: int, hi: int, hard: MutableSequence[int]) -> int:
     offsets = docs.offsets
     end = u64(offsets[hi])
     i = u64(offsets[lo])
     d = lo
     n_hard = i64(0)
-    # Through all documents at once: each ends where a character does.
     while True:
-        i = next_suspect(docs.data, i, end, recipe)
+        i = next_lowering(docs.data, i, end)
         if i >= end:
             return n_hard
         while u64(offsets[d + 1]) <= i:
             d += 1
         i = u64(offsets[d + 1])
-        if is_hard(docs.data, i64(offsets[d]), i64(i), recipe, codes):
+        hard[d] = 1
+        n_hard += 1
+
+
+def next_lowering(data: Sequence[int], i: int, end: int) -> int:
+    """From `i` on, the place of the first Σ or İ; `end` or more where there is none."""
+    n_data = u64(len(data))
+    while i < end and i + READS <= n_data:
+        found = lowering64(data, i)
+        if found != ZERO:
+            return i + ctz(found)
+        i = i + S64
+    while i < end:
+        if u64(data[i]) >= LEAD:
+            code, _ = decode(data, i, end)
+            if code == SIGMA or code == DOTTED:
+                return i
+        i = i + ONE
+    return end
+
+
+def find_joining(
+    docs: Documents, lo: int, hi: int, t: unicode.NfkcTable, codes: MutableSequence[int], hard: MutableSequence[int]
+) -> int:
+    offsets = docs.offsets
+    end = u64(offsets[hi])
+    i = u64(offsets[lo])
+    d = lo
+    n_hard = i64(0)
+    while True:
+        i = next_joining(docs.data, i, end, t)
+        if i >= end:
+            return n_hard
+        while u64(offsets[d + 1]) <= i:
+            d += 1
+        start = i64(offsets[d])
+        i = u64(offsets[d + 1])
+        if i64(i) - start + SLACK <= len(codes) and fold_nfkc(docs.data, start, i64(i), codes, t) < 0:
             hard[d] = 1
             n_hard += 1
 
 
-def next_suspect(data: Sequence[int], i: int, end: int, recipe: Recipe) -> int:
+def next_joining(data: Sequence[int], i: int, end: int, t: unicode.NfkcTable) -> int:
     """From `i` on, the place of the first character that may make a text hard; `end` where there is none."""
     n_data = u64(len(data))
-    lowers = recipe.params[KIND] == WORDS
     while i < end:
         if i + READS <= n_data:
-            found = u64(0)
-            if lowers:
-                found = lowering64(data, i)
-            elif wide64(data, i) != ZERO:
-                found = doubtful64(data, i)
+            found = doubtful64(data, i) if wide64(data, i) != ZERO else ZERO
             if found == ZERO:
                 i = i + S64
                 continue
@@ -73,7 +114,7 @@ def next_suspect(data: Sequence[int], i: int, end: int, recipe: Recipe) -> int:
         # Where one character is in doubt, so is the next (Greek, say): until ASCII comes the table tells.
         while i < end and u64(data[i]) >= LEAD:
             code, after = decode(data, i, end)
-            if (code == SIGMA or code == DOTTED) if lowers else may_be_hard(code, after - i, recipe.nfkc):
+            if may_be_hard(code, after - i, t):
                 return i
             i = after
     return end
@@ -84,10 +125,3 @@ def may_be_hard(code: int, n_bytes: int, t: unicode.NfkcTable) -> bool:
     entry = u64(t.codes[code])
     kind = entry >> KIND_SHIFT
     return kind > CLOSED or (kind != ZERO and u64(t.expansions[entry & PAYLOAD]) > n_bytes)
-
-
-def is_hard(data: Sequence[int], lo: int, hi: int, recipe: Recipe, codes: MutableSequence[int]) -> bool:
-    """Whether the loops give up a text that has a suspect."""
-    if recipe.params[KIND] == WORDS:
-        return True
-    return hi - lo + SLACK <= len(codes) and fold_nfkc(data, lo, hi, codes, recipe.nfkc) < 0
