@@ -77,15 +77,6 @@ def test_rows_of_counts(mode: str) -> None:
 
 
 @both
-def test_texts_that_only_python_folds_are_left_for_later(mode: str) -> None:
-    texts = ["plain", "ΟΔΟΣ", "한글"]
-    with kernels(mode):
-        found = read(learned(AnalyzerSpec(name="words"), texts), texts)
-    assert sorted(found) == [-1, 0, 2]
-    assert found[-1] == ([], {}, [])
-
-
-@both
 def test_rows_grow(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More features, and more items, than there is room for at first; a document in several pieces."""
     monkeypatch.setattr(loorows, "_MOST_ROOM", 0)
