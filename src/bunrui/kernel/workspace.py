@@ -25,6 +25,10 @@ ITEMS = 1 << 14
 MAX_TEXT = 0xFFFF_FFFF  # places of items are 32-bit
 NARROW_HASH = int(M64)  # tests set fewer bits, so that many features share a hash
 NO_COUNTS = np.empty(0, np.int64)
+NONE_FOLDED = np.empty(0, np.uint8)
+
+# Places in the folded text, which may be five times as long, are 32-bit.
+MAX_DOCUMENT = 512 << 20
 
 _REGION_BITS = 14  # slots of a region: 512 KB
 _MOST_REGIONS_BITS = 8
@@ -213,7 +217,6 @@ def new_recipe(
     kind: int,
     *,
     order: int = 1,
-    folded: bool = False,
     hash_bits: int = 0,
     lower: Any = None,
     nfkc: NfkcTable | None = None,
@@ -225,7 +228,7 @@ def new_recipe(
     numbers = np.empty(0, np.int32)
     no_characters = Characters(np.empty(0, np.uint8), numbers, numbers, codes, np.zeros(9, np.int64))
     return analyze.Recipe(
-        params=np.array([kind, int(folded), order, hash_bits], np.int64),
+        params=np.array([kind, order, hash_bits], np.int64),
         lower=codes if lower is None else lower,
         nfkc=NfkcTable(codes, codes, np.empty(0, np.uint64), codes) if nfkc is None else nfkc,
         chars=no_characters if characters is None else characters,

@@ -1,0 +1,68 @@
+"""Work in slices, on the threads of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from bunrui.errors import OptionError
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+__all__ = ["cut", "each_slice", "n_threads"]
+
+T = TypeVar("T")
+
+# Below this many bytes a second thread costs more than it brings.
+_WORTH_A_THREAD = 1 << 20
+
+# A slot counts the occurrences of one part with 32 bits.
+_MOST_BYTES = 1 << 32
+
+
+def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
+    """Run `work(lo, hi)` for neighbouring bounds, on as many threads."""
+    pairs = list(pairwise(bounds))
+    if len(pairs) == 1:
+        return [work(*pairs[0])]
+    return list(_pool().map(lambda pair: work(*pair), pairs))
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(n_threads(), thread_name_prefix="bunrui")
+
+
+# The threads of the pool stay behind in the parent: a child that waited for them would wait for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def n_threads() -> int:
+    """Threads that this process may use; BUNRUI_THREADS says otherwise."""
+    given = os.environ.get("BUNRUI_THREADS")
+    if given:
+        if not given.isdecimal():
+            raise OptionError(f"BUNRUI_THREADS should be a whole number, not {given!r}")
+        return max(1, int(given))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def cut(sizes: Any) -> list[int]:
+    """Where to cut a list into parts of about the same number of bytes."""
+    total = int(sizes.sum())
+    parts = max(min(n_threads(), max(1, total // _WORTH_A_THREAD)), -(-total // _MOST_BYTES))
+    if parts == 1:
+        return [0, len(sizes)]
+    cuts = np.searchsorted(np.cumsum(sizes), np.arange(1, parts) * (total / parts))
+    return [0, *cuts.tolist(), len(sizes)]
