@@ -250,7 +250,7 @@ def _collect(
         if kernel.MORE_FEATURES in lacking:
             v, parts = _with_more_slots(v, parts)
         if kernel.MORE_BYTES in lacking:
-            most = int(streams.written.max()) * kernel.UNIT_OF_TEXT
+            most = 16 * int(streams.written.max())
             parts = parts._replace(text=_longer(parts.text, n_parts, max(most, len(parts.text) // n_parts)))
         if kernel.MORE_CELLS in lacking:
             by_cell = ("features", "groups", "terms", "docs")
