@@ -3,8 +3,8 @@
 A group is a class, or a set of labels that documents share.  Features belong to partitions, by the highest bits of
 their hash.  No table of groups × features exists at any time, and nothing is added up twice:
 
-scatter   Each thread reads a slice of the documents.  It counts the features that it met first, the most frequent
-          ones among them, in a small table that stays in its cache (57 % of the items of IMDB are of 8,000 features).
+scatter   Each thread reads a slice of the documents.  It counts some features, the most frequent ones among them, in
+          a small table that stays in the processor's cache (57 % of the items of IMDB are of the first 8,000 features).
           Of all other items it sends a record to the stream of their partition, and when a group ends, one for each
           counter of the small table.
 collect   Each thread takes whole partitions: it counts the records in the region of the large table that is the
@@ -29,21 +29,14 @@ from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.signature import I32s, I64s, U8s, U32s, U64s, kernel, record
 from bunrui.kernel.vocabulary import (
-    AHEAD,
-    BYTES,
-    FEATURES,
     FOUR,
-    FULLEST,
     ID,
     NARROW,
     REGION,
     SHIFT,
     THREE,
     Vocabulary,
-    add,
     copy_text,
-    find,
-    has_room,
     hash_of,
     is_long,
     next_slot,
@@ -51,7 +44,7 @@ from bunrui.kernel.vocabulary import (
 )
 
 DONE = 0
-GROW_TABLE = 1
+GROW = 1
 FULL = 2
 
 # Places in `state` of a slice
@@ -59,10 +52,13 @@ POSITION = 0  # in `order`
 UNIT = 1  # of the document there, where the last call stopped
 GROUP = 2  # whose counters stand in the small table, -1 before the first
 TOUCHED = 3  # counters that are not zero
-COUNTED = 4  # items in the small table, up to now
+CLAIMED = 4  # slots of the small table that have a feature
+COUNTED = 5  # items that the small table has counted
+GROWS = 6  # whether the small table may grow
+STATES_OF_SLICE = 7
 
 # Items of the small table for each of its features, from which a larger one pays.
-WORTH = 8
+WORTH = 4
 
 RECORD = 3
 BLOCK = 256  # records of a stream that lie together, a power of two
@@ -72,6 +68,7 @@ MOST = U64(0xFFFF)  # occurrences or documents of a record
 KEY = U64((1 << 40) - 1)  # bits of the second word of a long key
 PLACES = 1 << 24  # of long texts, each a multiple of 16 bytes
 S15 = U64(15)
+S24 = U64(24)
 S40 = U64(40)
 S48 = U64(48)
 
@@ -89,17 +86,18 @@ STATES = 8
 # What a partition lacks
 MORE_FEATURES = 1
 MORE_BYTES = 2
-MORE_CELLS = 3
+MORE_CELLS = 4
 
 
 @record
 class Small(NamedTuple):
-    """The small table of a thread."""
+    """The small table of a thread: a feature has one slot, by its hash, and the first one to come keeps it.
 
-    table: Vocabulary
-    slots: U32s  # (room of the table): slot of each feature
-    touched: U32s  # (room of the table + 1): slots with a counter that is not zero
-    most: I64s  # (1): features for which the table may still grow
+    A slot is four words: the key, the document that was last counted (0 where the slot is free), and the counter.
+    """
+
+    slots: U64s
+    touched: U32s  # (slots + 1): slots with a counter that is not zero
 
 
 @record
@@ -141,147 +139,123 @@ def scatter(
     end: int,
     recipe: Recipe,
     scratch: Scratch,
+    v: Vocabulary,
     small: Small,
     streams: Streams,
     thread: int,
     order_of_ngrams: int,
+    is_alone: int,
     state: I64s,
 ) -> int:
     """Read the documents up to order[end - 1], whose groups are `groups`; go on where the last call stopped.
 
-    No n-gram is longer than `order_of_ngrams` units.  Returns DONE, or FULL when the streams must be emptied, or
-    GROW_TABLE when the small table should be larger.
+    No n-gram is longer than `order_of_ngrams` units; `v` says how features are hashed.  Returns DONE, or FULL when the
+    streams must be emptied, or GROW when a larger small table would pay.  It stops in the middle of a document only
+    where the thread `is_alone`: else records of others would come between two of the same document.
     """
-    v = small.table
     while state[POSITION] < end:
         p = i64(state[POSITION])
         if groups[p] != state[GROUP]:
-            if not send_counters(small, streams, thread, state):
+            if not send_counters(v, small, streams, thread, state):
                 return FULL
             state[GROUP] = groups[p]
         d = i64(order[p])
         n_units = units_of(docs, d, recipe, scratch)
-        unit = u64(state[UNIT])
-        is_huge = unit > ZERO
-        if n_units > ZERO and unit == ZERO:
+        if is_alone == 0 and n_units > ZERO:
             # The n-grams that end at a unit have, together, the bytes of the units before it so many times.
             n_bytes = u64(scratch.units.borders[(n_units << ONE) - ONE]) + S16
             n_bytes = n_bytes * u64(order_of_ngrams * (order_of_ngrams + 1) // 2)
-            if not can_take(streams, thread, n_units * u64(order_of_ngrams), n_bytes):
-                if streams.taken[thread] > 0:
-                    return FULL
-                is_huge = True
-        adds = True
+            n_more = n_more_records(docs.counts, i64(docs.lists[d]), i64(n_units)) if len(docs.counts) > 0 else ZERO
+            if not can_take(streams, thread, n_units * u64(order_of_ngrams) + n_more, n_bytes):
+                return FULL
+        unit = u64(state[UNIT])
         while unit < n_units:
             n_items, first, after, n_bytes = keys_of(docs, d, recipe, scratch, unit, n_units, v)
-            # A feature that was sent is not added later in the same document: it would have the document twice.
-            adds = adds and has_room(v, n_items, n_bytes)
-            # A document that does not fit into empty streams goes through the table, however large.
-            if is_huge and not adds:
-                state[UNIT] = i64(unit)
-                return GROW_TABLE
-            n_missed = count_items(small, scratch.items, n_items, scratch.units.text, p, docs.counts, first, state, adds)
+            if is_alone != 0:
+                n_more = n_more_records(docs.counts, first, i64(n_items)) if len(docs.counts) > 0 else ZERO
+                if not can_take(streams, thread, n_items + n_more, n_bytes):
+                    state[UNIT] = i64(unit)
+                    return FULL
+            n_missed = count_items(small, scratch.items, n_items, p, docs.counts, first, state)
             send_items(scratch.items, n_missed, scratch.units.text, streams, thread, p, docs.counts, first)
             unit = after
         state[UNIT] = 0
         state[POSITION] = p + 1
-        n = i64(v.size[FEATURES])
-        if n < small.most[0] and 2 * n > len(v.hashes) and state[COUNTED] > WORTH * n:
-            return GROW_TABLE
-    return DONE if send_counters(small, streams, thread, state) else FULL
+        if state[GROWS] != 0 and 8 * state[CLAIMED] > len(small.slots):
+            if state[COUNTED] < WORTH * state[CLAIMED]:
+                state[GROWS] = 0
+            elif send_counters(v, small, streams, thread, state):
+                return GROW
+    return DONE if send_counters(v, small, streams, thread, state) else FULL
+
+
+def n_more_records(counts: Sequence[int], first: int, n: int) -> int:
+    """The records that counts need beyond one for each item."""
+    more = u64(0)
+    for k in range(first, first + n):
+        more = more + u64(counts[k]) // MOST + ONE
+    return more
 
 
 def count_items(
     small: Small,
     items: Items,
     n_items: int,
-    text: Sequence[int],
     position: int,
     counts: Sequence[int],
     first: int,
     state: MutableSequence[int],
-    adds: bool,
 ) -> int:
-    """Count every item that the small table has once, or item k `counts[first + k]` times.
+    """Count every item that the small table has, or can take, once, or item k `counts[first + k]` times.
 
-    Where `adds`, features that are new are added; the caller has made room.  Returns how many items are not in the
-    table; `items.ids` has which.
+    Returns how many items it does not have; `items.ids` has which.
     """
-    v = small.table
-    slots = v.slots
+    slots = small.slots
+    touched = small.touched
     hashes = items.hashes
     lows = items.low
     highs = items.high
     missed = items.ids
-    touched = small.touched
-    shift = v.size[SHIFT]
+    mask = u64(len(slots)) - FOUR
     counted = len(counts) > 0
     stamp = u64(position) + ONE
-    mark = stamp << S32
     n_touched = u64(state[TOUCHED])
+    n_claimed = u64(0)
     n_missed = u64(0)
     x = u64(1)
     k = u64(0)
     while k < n_items:
-        prefetch(slots, (hashes[k + AHEAD] >> shift) << TWO)
-        s = find(v, items, k, text, slots, lows[k], highs[k], (hashes[k] >> shift) << TWO)
-        entry = slots[s + TWO]
-        if entry == ZERO and adds:
-            entry = add(v, s, items, k, text)
-            small.slots[entry - ONE] = s
+        low = lows[k]
+        high = highs[k]
+        # Not the highest bits: partitions have their own use for them.
+        s = (hashes[k] >> S24) & mask
+        if slots[s + TWO] == ZERO and not is_long(high):
+            slots[s] = low
+            slots[s + ONE] = high
+            n_claimed = n_claimed + ONE
+        # Bits, not branches: whether an item is in the table cannot be predicted.
+        is_there = u64(((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO) & u64(not is_long(high))
+        if counted:
+            x = u64(counts[first + i64(k)])
+        last = slots[s + TWO]
+        counter = slots[s + THREE]
         missed[n_missed] = k
-        n_missed = n_missed + u64(entry == ZERO)
-        if entry != ZERO:
-            if counted:
-                x = u64(counts[first + i64(k)])
-            counter = slots[s + THREE]
-            touched[n_touched] = s
-            n_touched = n_touched + u64(counter == ZERO)
-            # Low half: occurrences.  High half: documents, one more if the slot does not carry this document's stamp.
-            slots[s + THREE] = counter + x + (u64((entry >> S32) != stamp) << S32)
-            slots[s + TWO] = (entry & ID) | mark
+        n_missed = n_missed + (is_there ^ ONE)
+        touched[n_touched] = s
+        n_touched = n_touched + (is_there & u64(counter == ZERO))
+        # Low half: occurrences.  High half: documents, one more if the last was another.
+        slots[s + THREE] = counter + is_there * (x + (u64(last != stamp) << S32))
+        slots[s + TWO] = last + is_there * (stamp - last)
         k = k + ONE
     state[TOUCHED] = i64(n_touched)
+    state[CLAIMED] += i64(n_claimed)
     state[COUNTED] += i64(n_items - n_missed)
     return n_missed
 
 
-@kernel
-def list_slots(small: Small, state: I64s) -> None:
-    """Find the slots of the small table again after it has grown."""
-    v = small.table
-    n = u64(0)
-    s = u64(0)
-    end = u64(len(v.slots))
-    while s < end:
-        if v.slots[s + TWO] != ZERO:
-            small.slots[(v.slots[s + TWO] & ID) - ONE] = s
-            small.touched[n] = s
-            n = n + u64(v.slots[s + THREE] != ZERO)
-        s = s + FOUR
-    state[TOUCHED] = i64(n)
-
-
-@kernel
-def clear_table(small: Small) -> None:
-    """Empty the small table."""
-    v = small.table
-    for f in range(i64(v.size[FEATURES])):
-        s = u64(small.slots[f])
-        v.slots[s] = ZERO
-        v.slots[s + ONE] = ZERO
-        v.slots[s + TWO] = ZERO
-        v.slots[s + THREE] = ZERO
-    v.size[FEATURES] = ZERO
-    v.size[BYTES] = ZERO
-    v.size[FULLEST] = ZERO
-    v.loads[0] = 0
-
-
-def send_counters(small: Small, streams: Streams, thread: int, state: MutableSequence[int]) -> bool:
+def send_counters(v: Vocabulary, small: Small, streams: Streams, thread: int, state: MutableSequence[int]) -> bool:
     """Send the counters of the small table to the partitions; False where there is no room."""
-    v = small.table
-    slots = v.slots
+    slots = small.slots
     touched = small.touched
     n_touched = u64(state[TOUCHED])
     n_records = u64(0)
@@ -289,24 +263,25 @@ def send_counters(small: Small, streams: Streams, thread: int, state: MutableSeq
     while t < n_touched:
         n_records = n_records + n_records_of(slots[u64(touched[t]) + THREE])
         t = t + ONE
-    if n_records > ZERO and not can_take(streams, thread, n_records, v.size[BYTES] * (n_records // n_touched + ONE)):
-        return False
+    if not can_take(streams, thread, n_records, ZERO):
+        return n_records == ZERO
+    narrow = v.size[NARROW]
     n_parts = u64(len(streams.first) // len(streams.taken))
     # Any document of the group will do.
     position = u64(state[POSITION]) - ONE
     t = u64(0)
     while t < n_touched:
         s = u64(touched[t])
-        f = (slots[s + TWO] & ID) - ONE
-        stream = u64(thread) * n_parts + region_of(v.hashes[f], n_parts)
+        low = slots[s]
+        high = slots[s + ONE]
+        stream = u64(thread) * n_parts + region_of(hash_of(low, high, narrow), n_parts)
         counter = slots[s + THREE]
         terms = counter & ID
         docs = counter >> S32
         for _ in range(i64(n_records_of(counter))):
             some_docs = min(docs, MOST)
             some = min(terms, MOST)
-            high = placed(streams, thread, slots[s + ONE], v.text, u64(v.starts[f]))
-            put_record(streams, stream, thread, slots[s], high, position | (some << S32) | (some_docs << S48))
+            put_record(streams, stream, thread, low, high, position | (some << S32) | (some_docs << S48))
             terms = terms - some
             docs = docs - some_docs
         slots[s + THREE] = ZERO
@@ -409,16 +384,16 @@ def collect(
 ) -> int:
     """Count the records of the partitions lo … hi - 1; go on where the last call stopped.
 
-    Where `is_last`, no more will come, and all counters go out as cells.  Returns DONE, or what the first partition
-    that is full lacks.  `places` is scratch.
+    Where `is_last`, no more will come, and all counters go out as cells.  Returns DONE, or all that some partitions
+    lack.  `places` is scratch.
     """
+    all_lacking = DONE
     for p in range(lo, hi):
         lacking = collect_part(p, streams, groups, v, parts, places)
         if lacking == DONE and is_last != 0 and not write_cells(p, v, parts):
             lacking = MORE_CELLS
-        if lacking != DONE:
-            return lacking
-    return DONE
+        all_lacking = all_lacking | lacking
+    return all_lacking
 
 
 def collect_part(
