@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
@@ -18,15 +19,12 @@ from bunrui.kernel import postings, vocabulary
 from bunrui.kernel.analyze import KIND, ORDER, UNIVERSAL, Documents, Recipe
 from bunrui.kernel.count import Parts, Small, Streams
 from bunrui.kernel.library import run
-from bunrui.kernel.mutex import Mutex
-from bunrui.kernel.ngrams import Items
 from bunrui.kernel.universal import FIRST_SCRIPT, WORD_ORDER
 from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, Vocabulary
 from bunrui.kernel.workspace import (
     MAX_TEXT,
     bits_for,
     bits_of,
-    grown_vocabulary,
     new_items,
     new_vocabulary,
     regions_for,
@@ -39,10 +37,10 @@ __all__ = ["count"]
 
 Integers = npt.NDArray[np.int64]
 
-# Bytes of documents that all threads together read before records are collected: more take memory, with fewer each
-# record finds its region out of the cache (IMDB with 2, 4, 8 and 16 MB: .26, .20, .16 and .16 s of collecting).
-_ROUND = 8 << 20
-_WORTH_A_THREAD = 1 << 20
+# Records that are on their way at once, 24 bytes each: more take memory, with fewer each of them finds its region out of
+# the cache.
+_RECORDS = 2_000_000
+_WORTH_A_THREAD = 1 << 20  # bytes
 
 # log2 of the slots of the small table of a thread, which stays in the cache of its core, and of the largest that it may
 # become where nearly all items are of its features; items that it takes at once.
@@ -54,18 +52,13 @@ _ITEMS = 1 << 10
 def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> Counts:
     """Count documents; the result is the same for any number of threads."""
     order = np.argsort(sets.groups, kind="stable")
-    sizes = threads.sizes_of(docs, recipe)[order]
-    n_bytes = int(sizes.sum())
-    # A table that is right from the start is not copied on the way.  IMDB has a word for every 440 bytes, a 1-2-gram
-    # for every 25; livedoor a character n-gram for every 16.
-    single = recipe.params[KIND] != UNIVERSAL and recipe.params[ORDER] == 1
-    guess = max(64, min(n_bytes // 4, max(1 << 12, n_bytes // (128 if single else 24)), len(order) << 12))
+    ends = np.cumsum(threads.sizes_of(docs, recipe)[order])
     longest = threads.longest_document(docs, recipe)
-    work = _Work(docs, order, sets.groups[order].astype(np.int32), recipe, longest, _longest_ngram(recipe))
+    work = _Work(docs, order, sets.groups[order].astype(np.int32), recipe, longest, _longest_ngram(recipe), ends)
     try:
-        v, parts = _count(work, sizes, guess, regions_for(bits_for(guess)))
+        v, parts = _count(work, regions_for(bits_for(work.n_bytes // 8)))
     except _Uneven:
-        v, parts = _count(work, sizes, guess, 1)
+        v, parts = _count(work, 1)
     return _arranged(v, parts, sets, fingerprint)
 
 
@@ -76,6 +69,11 @@ class _Work(NamedTuple):
     recipe: Recipe
     longest: int  # document
     order_of_ngrams: int
+    ends: Integers  # bytes of the documents in this order, added up
+
+    @property
+    def n_bytes(self) -> int:
+        return int(self.ends[-1]) if len(self.ends) else 0
 
 
 def _longest_ngram(recipe: Recipe) -> int:
@@ -90,47 +88,75 @@ class _Uneven(Exception):
     """Too many features are in one partition: hashes that agree in their highest bits, by chance or by intent."""
 
 
-def _count(work: _Work, sizes: Integers, guess: int, n_parts: int) -> tuple[Vocabulary, Parts]:
+def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
     """The table and the cells of documents, by partition."""
-    v = new_vocabulary(guess, 0, n_parts)
-    parts = _new_parts(n_parts, len(v.slots) // vocabulary.SLOT // n_parts)
-    ends = np.cumsum(sizes)
-    n_bytes = int(ends[-1]) if len(ends) else 0
+    n_docs, n_bytes = len(work.order), work.n_bytes
     n_threads = max(1, min(threads.n_threads(), n_bytes // _WORTH_A_THREAD))
-    n_rounds = max(1, n_bytes // max(_ROUND, n_threads * _WORTH_A_THREAD))
-    n_slices = n_rounds * n_threads
-    bounds = [0, *np.searchsorted(ends, np.arange(1, n_slices) * (n_bytes / n_slices)).tolist(), len(sizes)]
-    streams = _new_streams(n_threads, n_parts, n_bytes // n_slices)
-    readers = [_Reader(work, v, t, n_bytes) for t in range(n_threads)]
-    for k in range(0, n_slices, n_threads):
-        for reader, lo, hi in zip(readers, bounds[k:], bounds[k + 1 :], strict=False):
-            reader.begin(lo, hi)
-        left = readers
-        while left:
+    round_bytes = min(n_bytes, n_threads * _WORTH_A_THREAD)
+    # IMDB has a word for every 440 bytes, a 1-2-gram for every 25; livedoor a character n-gram for every 16.
+    v = new_vocabulary(max(64, round_bytes // 16), 0, n_parts)
+    parts = _new_parts(n_parts, len(v.slots) // vocabulary.SLOT // n_parts)
+    streams = _new_streams(n_threads, n_parts, round_bytes)
+    readers = [_Reader(work, v, t) for t in range(n_threads)]
+    lo = 0
+    while True:
+        first_byte = int(work.ends[lo - 1]) if lo else 0
+        cuts = first_byte + np.arange(1, n_threads + 1) * (round_bytes / n_threads)
+        bounds = [lo, *np.searchsorted(work.ends, cuts).tolist()]
+        if first_byte + round_bytes >= n_bytes:
+            bounds[-1] = n_docs
+        for reader, a, b in zip(readers, bounds, bounds[1:], strict=False):
+            reader.begin(a, b)
+        v, parts, n_records = _round(work, readers, streams, v, parts, is_last=bounds[-1] == n_docs)
+        if bounds[-1] == n_docs:
+            return v, parts
+        if not lo:
+            v, parts = _with_room_for(_expected(parts, round_bytes, n_bytes), v, parts)
+        lo = bounds[-1]
+        round_bytes = min(n_bytes, max(round_bytes * min(_RECORDS / n_records, 8), n_threads << 16))
 
-            def read(i: int, _: int, left: list[_Reader] = left) -> None:
-                left[i].read(streams)
 
-            threads.each_slice(read, range(len(left) + 1))
-            left = [reader for reader in left if not reader.is_done]
-            stuck = [reader for reader in left if not streams.taken[reader.thread]]
-            v, parts = _collect(streams, work.groups, v, parts, is_last=not left and k + n_threads == n_slices)
-            for reader in stuck:
-                # A document that does not fit into the streams: piece by piece, with nobody else's records between.
-                is_done = False
-                while not is_done:
-                    is_done = reader.read_one(streams)
-                    v, parts = _collect(streams, work.groups, v, parts, is_last=False)
-    return v, parts
+def _expected(parts: Parts, n_bytes: int, all_bytes: int) -> int:
+    """How many features all documents have, if the first bytes have as many as these.
+
+    New ones become rarer: a table that is right from the start is not copied on the way.
+    """
+    found = int(parts.state[kernel.N_FEATURES :: kernel.STATES].sum())
+    return int(found * (all_bytes / n_bytes) ** 0.7)
+
+
+def _round(
+    work: _Work, readers: Sequence[_Reader], streams: Streams, v: Vocabulary, parts: Parts, *, is_last: bool
+) -> tuple[Vocabulary, Parts, int]:
+    """Read some documents and count them; how many records they make, about."""
+    n_records = 1
+    left = readers
+    while left:
+
+        def read(i: int, _: int, left: Sequence[_Reader] = left) -> None:
+            left[i].read(streams)
+
+        threads.each_slice(read, range(len(left) + 1))
+        left = [reader for reader in left if not reader.is_done]
+        stuck = [reader for reader in left if not streams.taken[reader.thread]]
+        n_records += int(streams.taken.sum()) * kernel.BLOCK
+        v, parts = _collect(streams, work.groups, v, parts, is_last=is_last and not left)
+        for reader in stuck:
+            # A document that does not fit into the streams: piece by piece, with nobody else's records between.
+            is_done = False
+            while not is_done:
+                is_done = reader.read_one(streams)
+                v, parts = _collect(streams, work.groups, v, parts, is_last=False)
+    return v, parts, n_records
 
 
 class _Reader:
     """What a thread reads its documents with."""
 
-    def __init__(self, work: _Work, v: Vocabulary, thread: int, n_bytes: int) -> None:
+    def __init__(self, work: _Work, v: Vocabulary, thread: int) -> None:
         self.thread = thread
         self._work, self._v = work, v
-        self._small = _new_small(min(_SMALL, max(6, (n_bytes // 8).bit_length())))
+        self._small = _new_small(min(_SMALL, max(6, (work.n_bytes // 8).bit_length())))
         self._state = np.zeros(kernel.STATES_OF_SLICE, np.int64)
         self._state[[kernel.GROUP, kernel.GROWS]] = -1, 1
         self._items = new_items(_ITEMS)
@@ -176,13 +202,16 @@ def _new_streams(n_threads: int, n_parts: int, n_bytes: int) -> Streams:
     """Room for the records of so many bytes of text from each thread."""
     size = 8 * kernel.RECORD * kernel.BLOCK
     # All counters of the largest small table fit, so that only a document may be too long.
-    blocks = n_threads * (n_bytes * _BYTES_PER_BYTE // size + (2 << _LARGEST) // kernel.BLOCK + 2 * n_parts)
+    n_records = max(n_bytes * _BYTES_PER_BYTE // (8 * kernel.RECORD), _RECORDS * 3 // 2) // n_threads
+    if n_bytes < _WORTH_A_THREAD:
+        n_records = n_bytes
+    blocks = n_threads * ((n_records + (2 << _LARGEST)) // kernel.BLOCK + 2 * n_parts)
     data = np.empty(blocks * size + 64, np.uint8)
     n = n_threads * n_parts
     streams = Streams(
         words=data[: blocks * size].view(np.uint64),
         data=data,
-        text=np.empty(n_threads * (n_bytes * _BYTES_PER_BYTE + (32 << _LARGEST)), np.uint8),
+        text=np.empty(n_threads * (8 * n_records + (32 << _LARGEST)), np.uint8),
         following=np.empty(blocks, np.int64),
         first=np.empty(n, np.int64),
         at=np.empty(n, np.int64),
@@ -202,17 +231,19 @@ def _empty(streams: Streams) -> None:
 
 # Partitions
 
+_BY_CELL = ("features", "groups", "terms", "docs")
+
 
 def _new_parts(n: int, slots: int) -> Parts:
     """Room for n partitions whose regions have so many slots."""
     features = slots * 3 // 4
-    cells = features * 3 // 2
+    cells = features * 5 // 4
     state = np.zeros((n, kernel.STATES), np.int64)
     state[:, kernel.AT_GROUP] = -1
     return Parts(
         starts=np.empty(n * features, np.uint32),
         touched=np.empty(n * features, np.uint32),
-        text=np.empty(n * (16 * features + 64), np.uint8),
+        text=np.empty(n * (12 * features + 64), np.uint8),
         features=np.empty(n * cells, np.uint32),
         groups=np.empty(n * cells, np.int32),
         terms=np.empty(n * cells, np.uint32),
@@ -241,13 +272,14 @@ def _collect(
             _empty(streams)
             return v, parts
         if lacking & kernel.MORE_FEATURES:
-            v, parts = _with_more_slots(v, parts)
+            if n_parts > 1 and int(state[:, kernel.N_FEATURES].sum()) < len(v.slots) // vocabulary.SLOT // 4:
+                raise _Uneven
+            v, parts = _with_room_for(len(v.slots) // vocabulary.SLOT, v, parts)
         if lacking & kernel.MORE_BYTES:
             most = 16 * int(streams.written.max())
             parts = parts._replace(text=_longer(parts.text, n_parts, max(most, len(parts.text) // n_parts)))
         if lacking & kernel.MORE_CELLS:
-            by_cell = ("features", "groups", "terms", "docs")
-            parts = parts._replace(**{name: _longer(getattr(parts, name), n_parts) for name in by_cell})
+            parts = parts._replace(**{name: _longer(getattr(parts, name), n_parts) for name in _BY_CELL})
 
 
 def _longer(array: Any, n: int, more: int = 0) -> Any:
@@ -261,22 +293,27 @@ def _longer(array: Any, n: int, more: int = 0) -> Any:
     return new.reshape(-1)
 
 
-def _with_more_slots(v: Vocabulary, parts: Parts) -> tuple[Vocabulary, Parts]:
-    """The table with twice as many slots."""
+def _with_room_for(n_features: int, v: Vocabulary, parts: Parts) -> tuple[Vocabulary, Parts]:
+    """The table with slots for so many features, if it has fewer."""
     n_parts = len(v.loads)
-    n_features = parts.state[kernel.N_FEATURES :: kernel.STATES]
-    slots = len(v.slots) // vocabulary.SLOT
-    if n_parts > 1 and int(n_features.sum()) < slots // 4:
-        raise _Uneven
-    larger = new_vocabulary(slots * 7 // 10 + 1, 0, n_parts)
+    if bits_for(n_features) <= bits_of(v):
+        return v, parts
+    larger = new_vocabulary(n_features, 0, n_parts)
     step = len(v.slots) // n_parts
     threads.each_slice(
-        lambda lo, hi: run(vocabulary.move_slots, v.slots[lo * step : hi * step], larger), _evenly(n_parts, threads.n_threads())
+        lambda lo, hi: run(vocabulary.move_slots, v.slots[lo * step : hi * step], larger),
+        _evenly(n_parts, threads.n_threads()),
     )
     release(v)
-    more = len(larger.slots) // vocabulary.SLOT // n_parts * 3 // 4 - len(parts.starts) // n_parts
-    parts = parts._replace(starts=_longer(parts.starts, n_parts, more), touched=_longer(parts.touched, n_parts, more))
-    run(kernel.list_counters, 0, n_parts, larger, parts)
+    old, new = (_new_parts(n_parts, len(each.slots) // vocabulary.SLOT // n_parts) for each in (v, larger))
+    more = {
+        name: _longer(getattr(parts, name), n_parts, (getattr(new, name).size - getattr(old, name).size) // n_parts)
+        for name in ("starts", "touched", "text", *_BY_CELL)
+    }
+    parts = parts._replace(**more)
+    threads.each_slice(
+        lambda lo, hi: run(kernel.list_counters, lo, hi, larger, parts), _evenly(n_parts, threads.n_threads())
+    )
     return larger, parts
 
 
