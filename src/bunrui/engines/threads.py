@@ -5,18 +5,12 @@ The same addition joins threads, batches and machines, so the result is the same
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from functools import cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
-
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Counts, new_postings
 from bunrui.engines.labels import LabelSets
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError
 from bunrui.kernel import count as tallying
 from bunrui.kernel import postings
 from bunrui.kernel.analyze import GIVEN, KIND, ORDER, UNIVERSAL, Documents, Recipe
@@ -24,14 +18,11 @@ from bunrui.kernel.count import Tally
 from bunrui.kernel.library import run
 from bunrui.kernel.vocabulary import FEATURES, Vocabulary
 from bunrui.kernel.workspace import grown_vocabulary, new_vocabulary, release, resized, scratch_for
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+from bunrui.pool import each_slice, n_threads
 
 __all__ = ["bounds_of", "count", "each_slice", "longest_document", "n_threads"]
 
 Integers = npt.NDArray[np.int64]
-T = TypeVar("T")
 
 # Below this many bytes a second thread costs more than it brings.
 _WORTH_A_THREAD = 1 << 20
@@ -60,38 +51,6 @@ def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) ->
         release(more.vocabulary)
         hard = np.concatenate([hard, more_hard])
     return counts, hard
-
-
-def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
-    """Run `work(lo, hi)` for neighbouring bounds, on as many threads."""
-    pairs = list(pairwise(bounds))
-    if len(pairs) == 1:
-        return [work(*pairs[0])]
-    return list(_pool().map(lambda pair: work(*pair), pairs))
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(n_threads(), thread_name_prefix="bunrui")
-
-
-# The threads of the pool stay behind in the parent: a child that waited for them would wait for ever.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-
-
-def n_threads() -> int:
-    """Threads that this process may use; BUNRUI_THREADS says otherwise."""
-    given = os.environ.get("BUNRUI_THREADS")
-    if given:
-        if not given.isdecimal():
-            raise OptionError(f"BUNRUI_THREADS should be a whole number, not {given!r}")
-        return max(1, int(given))
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def bounds_of(docs: Documents, recipe: Recipe) -> list[int]:
