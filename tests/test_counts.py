@@ -641,11 +641,11 @@ def test_an_addition_without_memory_changes_nothing(call: int, monkeypatch: pyte
     left = [*range(call)]
 
     def fails_late(function: Any) -> Any:
-        def grown(*args: Any) -> Any:
+        def grown(*args: Any, **options: Any) -> Any:
             if not left:
                 raise MemoryError
             left.pop()
-            return function(*args)
+            return function(*args, **options)
 
         return grown
 

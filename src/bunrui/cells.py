@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.kernel import postings, workspace
+from bunrui.kernel import postings, vocabulary
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.vocabulary import Vocabulary
 
@@ -128,8 +128,10 @@ class Cells(NamedTuple):
         """The features without slots and hashes: nothing can be found there, but all of it be added elsewhere."""
         n = len(self.sizes)
         starts = np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
-        size = np.array([n, len(self.text), 64, workspace.NARROW_HASH], np.uint64)
-        return Vocabulary(np.empty(0, np.uint64), np.zeros(n, np.uint64), starts, self.padded_text(), size)
+        size = np.zeros(vocabulary.SIZES, np.uint64)
+        size[vocabulary.FEATURES], size[vocabulary.BYTES] = n, len(self.text)
+        no_slots, no_loads = np.empty(0, np.uint64), np.empty(0, np.int64)
+        return Vocabulary(no_slots, np.zeros(n, np.uint64), starts, self.padded_text(), size, no_loads)
 
     def postings(self, room: int | None = None) -> Postings:
         """The lists, with room for so many features."""

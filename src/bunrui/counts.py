@@ -26,15 +26,18 @@ from bunrui.kernel import postings
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import Plan, Postings
 from bunrui.kernel.restore import fill_slots, restored
-from bunrui.kernel.vocabulary import BYTES, FEATURES, Vocabulary
+from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, MISSING, REGION, SLOT, Vocabulary
 from bunrui.kernel.workspace import (
     MAX_TEXT,
+    bits_of,
     feature_texts,
     find_features,
     grown_vocabulary,
+    has_even,
     new_vocabulary,
     resized,
     scratch_for,
+    with_slots,
 )
 
 __all__ = ["Counts", "Integers", "Label", "Live", "check_strings", "check_types", "new_postings", "total"]
@@ -43,7 +46,7 @@ Label = Any  # a str, an int or a bool; labels that stand together are all of on
 
 _BY_FEATURE = ("starts", "lengths", "rooms", "term_total", "doc_total")
 _BY_CELL = ("docs", "terms", "classes")
-_WORTH_A_THREAD = 1 << 14  # features: below, a second thread costs more than it brings
+_PADDING = 64
 
 
 class Live(NamedTuple):
@@ -289,7 +292,7 @@ class Counts:
         def subtract(lo: int, hi: int) -> int:
             return int(run(postings.subtract, self.postings, op, class_map, lo, hi, ids))
 
-        gone = pool.each_slice(subtract, pool.bounds(len(ids), _WORTH_A_THREAD))
+        gone = pool.each_slice(subtract, pool.bounds(len(ids)))
         self.postings.size[postings.LIVE] -= sum(gone)
 
     def _find_lacking(self, ov: Vocabulary, op: Postings, class_map: Integers) -> tuple[int, npt.NDArray[np.uint32]]:
@@ -300,7 +303,7 @@ class Counts:
             args = (self.vocabulary, self.postings, ov, op, class_map, lo, hi, ids, scratch_for(0).items)
             return int(run(postings.find_lacking, *args))
 
-        found = pool.each_slice(find, pool.bounds(len(ids), _WORTH_A_THREAD))
+        found = pool.each_slice(find, pool.bounds(len(ids)))
         return min((o for o in found if o >= 0), default=-1), ids
 
     def _covering(self, other: Counts) -> tuple[Integers, tuple[Postings, Integers, npt.NDArray[np.uint32]]]:
@@ -366,7 +369,7 @@ class Counts:
         """Add features with their cells, each slice of them on a thread; `skip` bits of the hashes are all the same."""
         n = int(ov.size[FEATURES])
         planned = Plan(np.empty(n, np.uint32), np.empty(n, np.uint64), np.empty(n, np.int32))
-        bounds = pool.bounds(n, _WORTH_A_THREAD)
+        bounds = pool.bounds(n)
 
         def plan(lo: int, hi: int) -> Integers:
             need = np.zeros(postings.NEEDS, np.int64)
@@ -374,16 +377,19 @@ class Counts:
             run(postings.plan, *args, scratch_for(0).items)
             return need
 
-        needs = np.array(pool.each_slice(plan, bounds))
-        need = needs.sum(axis=0).tolist()
-        self._make_room(*need[: postings.LEFT])
+        needs = pool.each_slice(plan, bounds)
+        need = sum(needs).tolist()
+        self._make_room(planned, *need[: postings.LEFT])
         v, p = self.vocabulary, self.postings
         known = self.n_ids
-        begin = (known, int(v.size[BYTES]), int(p.size[postings.USED]))
-        places = dict(zip(bounds, (np.cumsum(needs, axis=0) - needs)[:, : postings.LEFT] + begin, strict=False))
+        at = np.array([known, int(v.size[BYTES]), int(p.size[postings.USED]), 0, 0])
+        places = {}
+        for lo, some in zip(bounds, needs, strict=False):
+            places[lo] = (*at[: postings.LEFT].tolist(), int(at[postings.TEXT] + some[postings.TEXT]))
+            at += some
 
         def merge(lo: int, hi: int) -> None:
-            run(postings.merge, v, p, ov, op, class_map, lo, hi, planned, *places[lo].tolist())
+            run(postings.merge, v, p, ov, op, class_map, lo, hi, planned, *places[lo])
 
         interrupt = None
         try:
@@ -395,19 +401,25 @@ class Counts:
         p.size[postings.USED] += need[postings.CELLS]
         p.size[postings.HOLES] += need[postings.LEFT]
         p.size[postings.LIVE] += need[postings.BORN]
-        fill_slots(v, known, skip)
+        if need[postings.NEW]:
+            fill_slots(v, known, skip)
         if interrupt is not None:
             self._take_back(op, class_map, self._find_lacking(ov, op, class_map)[1])
             raise interrupt
 
-    def _make_room(self, features: int, text_bytes: int, cells: int) -> None:
-        """Let the arrays grow where so many more do not fit."""
-        features, text_bytes = self.n_ids + features, int(self.vocabulary.size[BYTES]) + text_bytes
+    def _make_room(self, planned: Plan, new: int, text_bytes: int, cells: int) -> None:
+        """Let the arrays grow where so many more features, bytes and cells do not fit."""
+        v = self.vocabulary
+        features, text_bytes = self.n_ids + new, int(v.size[BYTES]) + text_bytes
         if text_bytes > MAX_TEXT:
             raise DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
-        if features > len(self.vocabulary.hashes) or text_bytes + 64 > len(self.vocabulary.text):
+        if features > len(v.hashes) or text_bytes + _PADDING > len(v.text):
             # At once: the slots that were there until now are for others to use.
-            self.vocabulary = grown_vocabulary(self.vocabulary, features, text_bytes)
+            v = self.vocabulary = grown_vocabulary(v, features, text_bytes, in_regions=True)
+        is_safe = int(v.size[FULLEST]) + new <= int(v.size[REGION]) // SLOT
+        if not is_safe and not has_even(v, planned.hashes[planned.ids == MISSING]):
+            self.vocabulary = with_slots(v, bits_of(v), 1)
+        del v
         room = len(self.vocabulary.hashes)
         if room > len(self.postings.starts):
             larger = {name: resized(getattr(self.postings, name), room) for name in _BY_FEATURE}

@@ -11,7 +11,7 @@ from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import check_given
 from bunrui.counts import Counts
-from bunrui.engines import threads
+from bunrui.engines.counting import count
 from bunrui.engines.labels import LabelSets, label_sets
 from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import DataError, MismatchError, OptionError
@@ -206,11 +206,7 @@ class Learner:
 
     def _count(self, documents: Given, sets: LabelSets) -> Counts:
         docs, recipe, again = documents
-        counts, hard = threads.count(docs, recipe, sets, self.counts.fingerprint)
-        if len(hard):
-            more, _ = threads.count(*again(hard), sets.subset(hard), self.counts.fingerprint)
-            counts.add(more)
-        return counts
+        return count(docs, recipe, sets, self.counts.fingerprint)
 
     def _documents(self, texts: Texts) -> Given:
         """Buffers, what to do with them, and the same for some documents folded in Python."""

@@ -18,6 +18,8 @@ __all__ = ["bounds", "each_slice", "n_threads"]
 
 T = TypeVar("T")
 
+WORTH_A_THREAD = 1 << 14  # features: below, a second thread costs more than it brings
+
 
 def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
     """Run `work(lo, hi)` for neighbouring bounds, on as many threads.
@@ -36,9 +38,10 @@ def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
             future.exception()
 
 
-def bounds(n: int, least: int) -> list[int]:
-    """Where to cut n things into slices for the threads, none of fewer than `least` if it can be."""
-    parts = max(1, min(n_threads(), n // least))
+def bounds(n: int, least: int | None = None) -> list[int]:
+    """Where to cut n features, or other things, into slices for the threads, none of fewer than `least`."""
+    most = n // (least or WORTH_A_THREAD)
+    parts = min(n_threads(), most) if most > 1 else 1
     return [n * k // parts for k in range(parts + 1)]
 
 

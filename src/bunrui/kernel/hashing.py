@@ -10,18 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bunrui.kernel.primitives import M64, U64, ZERO, inline, load64
+from bunrui.kernel.primitives import M64, U64, ZERO, inline, load64, popcount
 
 K1 = U64(0x9E37_79B9_7F4A_7C15)
 K2 = U64(0xD6E8_FEB8_6659_FD93)
 K3 = U64(0xA076_1D64_78BD_642F)
+S1 = U64(1)
+S2 = U64(2)
 S3 = U64(3)
+S4 = U64(4)
 S7 = U64(7)
 S8 = U64(8)
 S16 = U64(16)
 S29 = U64(29)
 S32 = U64(32)
 BYTE = U64(0xFF)
+LOWEST = U64(0x0101_0101_0101_0101)  # the lowest bit of each byte
 
 
 @inline
@@ -52,6 +56,21 @@ def key_high(buffer: Sequence[int], start: int, n: int) -> int:
     """The second word of the key, n <= 16."""
     rest = load64(buffer, start + S8) | (padding(n & S7) if n < S16 else ZERO)
     return rest if n > S8 else M64
+
+
+@inline
+def key_length(low: int, high: int) -> int:
+    """The bytes of a text of up to 16 bytes, from its key: those that are not padding."""
+    return popcount(not_padding(low)) + popcount(not_padding(high))
+
+
+@inline
+def not_padding(word: int) -> int:
+    """A bit for each byte of a word that is not 0xFF."""
+    x = ~word & M64
+    x = x | (x >> S4)
+    x = x | (x >> S2)
+    return (x | (x >> S1)) & LOWEST
 
 
 @inline

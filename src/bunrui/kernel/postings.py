@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bunrui.kernel.ngrams import Items, put_items
 from bunrui.kernel.primitives import M64, U64, ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.signature import I32s, I64s, U32s, U64s, Unsigned, kernel, record
-from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
+from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, copy_text, probe
 
 BLOCK = 512
 
@@ -97,33 +97,46 @@ def plan(
 
     Class c there is class_map[c] here, and the map is ascending.
     """
+    ids = items.ids
+    hashes = items.hashes
+    sizes = items.lengths
+    lengths = op.lengths
+    new = i64(0)
+    n_bytes = i64(0)
+    n_cells = i64(0)
+    left = i64(0)
+    born = i64(0)
     while first < last:
         n = block_items(ov, first, last, items, v.size[NARROW])
         rotate(items, n, skip)
         probe(v, items, u64(n), ov.text, 0)
         for k in range(n):
             o = first + k
-            f = i64(items.ids[k])
-            m = i64(op.lengths[o])
-            planned.ids[o] = items.ids[k]
-            planned.hashes[o] = items.hashes[k]
+            f = i64(ids[k])
+            m = i64(lengths[o])
+            planned.ids[o] = ids[k]
+            planned.hashes[o] = hashes[k]
             planned.lengths[o] = m
             if f == MISSING:
-                need[NEW] += 1
-                need[TEXT] += i64(items.lengths[k])
-                need[CELLS] += m
-                need[BORN] += 1
+                new += 1
+                n_bytes += i64(sizes[k])
+                n_cells += m
                 continue
-            prefetch_list(p, known(items.ids, min(k + 8, n - 1)), known(items.ids, min(k + 4, n - 1)))
+            prefetch_list(p, known(ids, min(k + 8, n - 1)), known(ids, min(k + 4, n - 1)))
             length = i64(p.lengths[f])
             total = length + new_cells(p, f, op, o, class_map)
             planned.lengths[o] = total
             if total > p.rooms[f]:
-                need[CELLS] += room_for(length, total)
-                need[LEFT] += i64(p.rooms[f])
+                n_cells += room_for(length, total)
+                left += i64(p.rooms[f])
             if p.doc_total[f] == 0:
-                need[BORN] += 1
+                born += 1
         first += n
+    need[NEW] = new
+    need[TEXT] = n_bytes
+    need[CELLS] = n_cells
+    need[LEFT] = left
+    need[BORN] = born + new
 
 
 @inline
@@ -167,11 +180,12 @@ def merge(
     f_new: int,
     byte: int,
     cell: int,
+    end: int,
 ) -> None:
     """Add the features first … last - 1 as planned, in arrays that have the room.
 
-    New features, their text, and lists that move go to `f_new`, `byte` and `cell`, and to what follows.  They are not
-    in the slots yet.
+    New features, their text (up to `end`), and lists that move go to `f_new`, `byte` and `cell`, and to what follows.
+    They are not in the slots yet.
     """
     for o in range(first, last):
         f = i64(planned.ids[o])
@@ -179,9 +193,15 @@ def merge(
         if f == MISSING:
             f = f_new
             f_new += 1
-            for j in range(i64(ov.starts[o]), i64(ov.starts[o + 1])):
-                v.text[byte] = ov.text[j]
-                byte += 1
+            start = i64(ov.starts[o])
+            n = i64(ov.starts[o + 1]) - start
+            if byte + n + 16 <= end:
+                copy_text(ov.text, u64(start), u64(n), v.text, u64(byte))
+            else:
+                # What follows is the text of another slice.
+                for j in range(n):
+                    v.text[byte + j] = ov.text[start + j]
+            byte += n
             v.starts[f + 1] = byte
             v.hashes[f] = planned.hashes[o]
             p.starts[f] = cell

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui import pool
 from bunrui.errors import DataError
 from bunrui.kernel.library import run
-from bunrui.kernel.ngrams import TWO, Items
-from bunrui.kernel.postings import block_items, rotate
-from bunrui.kernel.primitives import ONE, ZERO, prefetch, u64
-from bunrui.kernel.signature import Unsigned, kernel
-from bunrui.kernel.vocabulary import BYTES, FEATURES, NARROW, SHIFT, Vocabulary, find
-from bunrui.kernel.workspace import new_vocabulary, scratch_for
+from bunrui.kernel.ngrams import TWO, Items, put_items
+from bunrui.kernel.postings import BLOCK, block_items, rotate
+from bunrui.kernel.primitives import ONE, ZERO, i64, prefetch, u64
+from bunrui.kernel.signature import U32s, Unsigned, kernel
+from bunrui.kernel.vocabulary import AHEAD, BYTES, FEATURES, FULLEST, NARROW, REGION, SHIFT, Vocabulary, find
+from bunrui.kernel.workspace import bits_for, has_even, new_vocabulary, regions_for, regions_of, scratch_for
 
 __all__ = ["fill_slots", "restored"]
 
@@ -28,43 +29,83 @@ def restored(text: Any, sizes: npt.NDArray[np.int64]) -> Vocabulary:
         If a feature is there twice.
     """
     n = len(sizes)
-    v = new_vocabulary(n, 0)._replace(text=text)
+    v = new_vocabulary(n, 0, regions_for(bits_for(n)))._replace(text=text)
     np.cumsum(sizes, out=v.starts[1 : n + 1])
     v.size[FEATURES], v.size[BYTES] = n, v.starts[n]
+    pool.each_slice(lambda lo, hi: run(put_hashes, v, lo, hi, scratch_for(0).items), pool.bounds(n))
+    if not has_even(v, v.hashes[:n]):
+        v.size[REGION] = len(v.slots) - 1
+        v = v._replace(loads=np.zeros(1, np.int64))
     fill_slots(v, 0)
     return v
 
 
 def fill_slots(v: Vocabulary, first: int, skip: int = 0) -> None:
-    """Put the features from `first` on, which have ids and texts, into the slots.
+    """Put the features from `first` on, which have ids, texts and hashes, into the slots, some regions on each thread.
 
     Raises
     ------
     DataError
         If one of them is there already.
     """
-    if run(fill, v, first, int(v.size[FEATURES]), skip, scratch_for(0).items) >= 0:
+    n, regions = int(v.size[FEATURES]), len(v.loads)
+    order = np.arange(first, n, dtype=np.uint32)
+    bounds = [0, n - first]
+    if regions > 1 and n - first >= pool.WORTH_A_THREAD:
+        numbers = regions_of(v.hashes[first:n], regions)
+        if (numbers[1:] < numbers[:-1]).any():
+            by_region = np.argsort(numbers, kind="stable")
+            order, numbers = order[by_region], numbers[by_region]
+        cuts = pool.bounds(regions, max(1, regions * pool.WORTH_A_THREAD // (n - first)))
+        bounds = np.searchsorted(numbers, np.arange(regions + 1))[cuts].tolist()
+
+    def fill_some(lo: int, hi: int) -> bool:
+        return bool(run(fill, v, order, lo, hi, skip, scratch_for(0).items))
+
+    are_new = all(pool.each_slice(fill_some, bounds))
+    v.size[FULLEST] = v.loads.max()
+    if not are_new:
         raise DataError("a feature is there twice")
 
 
 @kernel
-def fill(v: Vocabulary, first: int, last: int, skip: Unsigned, items: Items) -> int:
-    """Put the features first … last - 1 into the slots; one that is there already, or -1."""
-    slots = v.slots
-    shift = v.size[SHIFT]
+def put_hashes(v: Vocabulary, first: int, last: int, items: Items) -> None:
+    """Set the hashes of the features first … last - 1."""
     while first < last:
         n = block_items(v, first, last, items, v.size[NARROW])
-        rotate(items, n, skip)
         for k in range(n):
-            prefetch(slots, (items.hashes[min(k + 16, n - 1)] >> shift) << TWO)
-            j = u64(k)
-            s = find(v, items, j, v.text, slots, items.low[j], items.high[j], (items.hashes[j] >> shift) << TWO)
-            f = first + k
-            if slots[s + TWO] != ZERO:
-                return f
-            v.hashes[f] = items.hashes[j]
-            slots[s] = items.low[j]
-            slots[s + ONE] = items.high[j]
-            slots[s + TWO] = u64(f) + ONE
+            v.hashes[first + k] = items.hashes[k]
         first += n
-    return -1
+
+
+@kernel
+def fill(v: Vocabulary, order: U32s, first: int, last: int, skip: Unsigned, items: Items) -> bool:
+    """Put the features order[first] … order[last - 1] into the slots; False if one is there already."""
+    slots = v.slots
+    lows = items.low
+    highs = items.high
+    hashes = items.hashes
+    shift = v.size[SHIFT]
+    region = v.size[REGION] + ONE
+    while first < last:
+        n = min(last - first, BLOCK)
+        for k in range(n):
+            f = i64(order[first + k])
+            start = v.starts[f]
+            items.starts[k] = start
+            items.lengths[k] = v.starts[f + 1] - start
+        put_items(v.text, items, u64(n), v.size[NARROW])
+        rotate(items, n, skip)
+        j = u64(0)
+        while j < u64(n):
+            prefetch(slots, (hashes[min(j + AHEAD, u64(n) - ONE)] >> shift) << TWO)
+            s = find(v, items, j, v.text, slots, lows[j], highs[j], (hashes[j] >> shift) << TWO)
+            if slots[s + TWO] != ZERO:
+                return False
+            slots[s] = lows[j]
+            slots[s + ONE] = highs[j]
+            slots[s + TWO] = u64(order[first + i64(j)]) + ONE
+            v.loads[s // region] += 1
+            j = j + ONE
+        first += n
+    return True

@@ -1,18 +1,21 @@
 """A growing hash table of features: items in, ids out.
 
 A slot is four words: the two of the key, the id plus one (0 marks a free slot), and one for whoever counts.  Slots are
-indexed by the high bits of the hash and probed upwards, round the end.  Equal hashes are never taken
-for equal features: the key holds the bytes, and where a feature is longer than a key, the bytes are compared.
+indexed by the high bits of the hash and probed upwards.  Equal hashes are never taken for equal features: the key holds
+the bytes, and where a feature is longer than a key, the bytes are compared.
+
+The slots of a large table form regions, one for each value of the highest bits of the hash.  Probing goes round inside
+a region, so a feature stays in its own, and threads that work on different regions never meet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.hashing import BYTE, S8, equal_bytes
+from bunrui.kernel.hashing import BYTE, S16, equal_bytes, hash_key
 from bunrui.kernel.ngrams import TWO, Items
-from bunrui.kernel.primitives import M64, ONE, U64, ZERO, i64, inline, prefetch, u64
+from bunrui.kernel.primitives import M64, ONE, U64, ZERO, copy16, ctz, i64, inline, prefetch, u64
 from bunrui.kernel.signature import I64s, U8s, U64s, Unsigned, kernel, record
 
 AHEAD = U64(32)
@@ -21,12 +24,16 @@ FOUR = U64(4)
 ID = U64(0xFFFF_FFFF)
 MISSING = 0xFFFF_FFFF
 SLOT = 4
+S63 = U64(63)
 
 # Places in `Vocabulary.size`
 FEATURES = 0
 BYTES = 1
 SHIFT = 2
 NARROW = 3  # mask of the hashes: all ones, but in tests
+REGION = 4  # words of a region, less one
+FULLEST = 5  # features of the region that has most
+SIZES = 6
 
 
 @record
@@ -37,7 +44,26 @@ class Vocabulary(NamedTuple):
     hashes: U64s  # (room)
     starts: I64s  # (room + 1): the text of feature f is text[starts[f] : starts[f + 1]]
     text: U8s  # padded
-    size: U64s  # (4): features, bytes of text, 64 - log2(capacity), mask of the hashes
+    size: U64s  # (SIZES): features, bytes of text, 64 - log2(capacity), mask of the hashes, …
+    loads: I64s  # (regions): features of each
+
+
+@inline
+def hash_of(low: int, high: int, narrow: int) -> int:
+    """The hash of the feature with a key."""
+    return low if is_long(high) else hash_key(low, high) & narrow
+
+
+@inline
+def is_long(high: int) -> bool:
+    """Whether a key stands for a text that does not fit into it: its second word begins with 0xFF, but goes on."""
+    return ((high & BYTE) == BYTE) & (high != M64)
+
+
+@inline
+def region_of(h: int, n_regions: int) -> int:
+    """The region of a hash; there is a power of two of them."""
+    return ((h >> ONE) >> (S63 - ctz(n_regions)))
 
 
 @inline
@@ -45,18 +71,22 @@ def find(
     v: Vocabulary, items: Items, k: int, text: Sequence[int], slots: Sequence[int], low: int, high: int, s: int
 ) -> int:
     """From slot `s` on, the slot of item `k`, or the free one where it belongs."""
-    mask = u64(len(slots)) - ONE
+    mask = v.size[REGION]
     entry = slots[s + TWO]
     while entry != ZERO:
         # Bits, not branches: whether a word has more than eight letters cannot be predicted.
         if ((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO:
-            # A key whose second word begins with 0xFF, but is not all of it, stands for a longer text.
-            is_long = ((high & BYTE) == BYTE) & (high != M64)
-            if not is_long or same_text(v, (entry & ID) - ONE, items, k, text):
+            if not is_long(high) or same_text(v, (entry & ID) - ONE, items, k, text):
                 break
-        s = (s + FOUR) & mask
+        s = next_slot(s, mask)
         entry = slots[s + TWO]
     return s
+
+
+@inline
+def next_slot(s: int, mask: int) -> int:
+    """The slot after `s` in its region, whose last word has all bits of `mask`."""
+    return (s & ~mask & M64) | ((s + FOUR) & mask)
 
 
 @kernel
@@ -91,12 +121,8 @@ def add(v: Vocabulary, s: int, items: Items, k: int, text: Sequence[int]) -> int
     """Put item `k` into the free slot `s` as a new feature."""
     f = v.size[FEATURES]
     at = v.size[BYTES]
-    start = u64(items.starts[k])
     n = u64(items.lengths[k])
-    j = u64(0)
-    while j < n:
-        v.text[at + j] = text[start + j]
-        j = j + ONE
+    copy_text(text, u64(items.starts[k]), n, v.text, at)
     v.hashes[f] = items.hashes[k]
     v.starts[f + ONE] = i64(at + n)
     v.size[FEATURES] = f + ONE
@@ -104,27 +130,46 @@ def add(v: Vocabulary, s: int, items: Items, k: int, text: Sequence[int]) -> int
     v.slots[s] = items.low[k]
     v.slots[s + ONE] = items.high[k]
     v.slots[s + TWO] = f + ONE
+    region = s // (v.size[REGION] + ONE)
+    v.loads[region] += 1
+    v.size[FULLEST] = max(v.size[FULLEST], u64(v.loads[region]))
     return f + ONE
+
+
+@inline
+def copy_text(text: Sequence[int], start: int, n: int, out: MutableSequence[int], at: int) -> None:
+    """Copy `text[start : start + n]`, and up to 16 bytes that follow it, to `out[at:]`."""
+    copy16(text, start, out, at)
+    j = S16
+    while j < n:
+        copy16(text, start + j, out, at + j)
+        j = j + S16
 
 
 def has_room(v: Vocabulary, n_items: int, n_bytes: int) -> bool:
     """Whether so many new features with so many bytes of text fit without growing."""
-    return v.size[FEATURES] + n_items <= u64(len(v.hashes)) and v.size[BYTES] + n_bytes + S8 <= u64(len(v.text))
+    return (
+        v.size[FEATURES] + n_items <= u64(len(v.hashes))
+        and v.size[BYTES] + n_bytes + S16 <= u64(len(v.text))
+        # One slot of a region stays free: the search for a feature that is not there ends at it.
+        and v.size[FULLEST] + n_items <= v.size[REGION] >> TWO
+    )
 
 
 @kernel
 def move_slots(old: U64s, v: Vocabulary) -> None:
-    """Fill the slots of a table that has grown from those that it had."""
+    """Fill the slots of a table that has grown from those, or some of those, that it had."""
     shift = v.size[SHIFT]
-    mask = u64(len(v.slots)) - ONE
+    mask = v.size[REGION]
+    narrow = v.size[NARROW]
     n = u64(len(old))
     o = u64(0)
     while o < n:
         entry = old[o + TWO]
         if entry != ZERO:
-            s = (v.hashes[(entry & ID) - ONE] >> shift) << TWO
+            s = (hash_of(old[o], old[o + ONE], narrow) >> shift) << TWO
             while v.slots[s + TWO] != ZERO:
-                s = (s + FOUR) & mask
+                s = next_slot(s, mask)
             v.slots[s] = old[o]
             v.slots[s + ONE] = old[o + ONE]
             v.slots[s + TWO] = entry

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bunrui import pool
 from bunrui.errors import DataError
 from bunrui.kernel import analyze, buckets, ngrams, vocabulary
 from bunrui.kernel.library import run
@@ -19,12 +20,15 @@ from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.primitives import M64
 from bunrui.kernel.unicode import NfkcTable
 from bunrui.kernel.universal import Characters
-from bunrui.kernel.vocabulary import BYTES, FEATURES, NARROW, SHIFT, SLOT, Vocabulary
+from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, NARROW, REGION, SHIFT, SLOT, Vocabulary
 
 ITEMS = 1 << 14
 MAX_TEXT = 0xFFFF_FFFF  # places of items are 32-bit
 NARROW_HASH = int(M64)  # tests set fewer bits, so that many features share a hash
 NO_COUNTS = np.empty(0, np.int64)
+
+_REGION_BITS = 14  # slots of a region: 512 KB
+_MOST_REGIONS_BITS = 8
 
 
 def resized(array: Any, size: int) -> Any:
@@ -46,7 +50,7 @@ _spare_lock = Mutex()
 
 def release(v: Vocabulary) -> None:
     """Give back the slots of a vocabulary that is used no more, to be used again."""
-    bits = (len(v.slots) // SLOT).bit_length() - 1
+    bits = bits_of(v)
     with _spare_lock:
         spare = _spare.setdefault(bits, [])
         if _LEAST_SPARE_BITS <= bits <= _SPARE_BITS and len(spare) < _SPARE_EACH:
@@ -67,15 +71,25 @@ def empty_slots(bits: int) -> Any:
 
 
 def bits_for(features: int) -> int:
-    """log2 of the slots for so many features: at most five of eight are taken."""
-    return max(6, (max(features, 1) * 8 // 5).bit_length())
+    """log2 of the slots for so many features: at most seven of ten are taken."""
+    return max(6, (max(features, 1) * 10 // 7).bit_length())
+
+
+def bits_of(v: Vocabulary) -> int:
+    """log2 of its slots."""
+    return 64 - int(v.size[SHIFT])
 
 
 def room_of(bits: int) -> int:
-    return (1 << bits) * 5 // 8
+    return (1 << bits) * 7 // 10
 
 
-def new_vocabulary(features: int, text_bytes: int) -> Vocabulary:
+def regions_for(bits: int) -> int:
+    """The regions of a table with so many slots, such that a region fits into a processor's own cache."""
+    return 1 << min(max(bits - _REGION_BITS, 0), _MOST_REGIONS_BITS)
+
+
+def new_vocabulary(features: int, text_bytes: int, regions: int = 1) -> Vocabulary:
     """An empty vocabulary with room for so many features."""
     bits = bits_for(features)
     starts = np.empty(room_of(bits) + 1, np.int64)
@@ -85,11 +99,12 @@ def new_vocabulary(features: int, text_bytes: int) -> Vocabulary:
         hashes=np.empty(room_of(bits), np.uint64),
         starts=starts,
         text=np.empty(text_bytes + 64, np.uint8),
-        size=np.array([0, 0, 64 - bits, NARROW_HASH], np.uint64),
+        size=np.array([0, 0, 64 - bits, NARROW_HASH, (SLOT << bits) // regions - 1, 0], np.uint64),
+        loads=np.zeros(regions, np.int64),
     )
 
 
-def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int) -> Vocabulary:
+def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int, *, in_regions: bool = False) -> Vocabulary:
     """The vocabulary with room for so many features and bytes of text in all."""
     text = v.text
     if features <= len(v.hashes) and len(text) == MAX_TEXT + 64:
@@ -97,13 +112,43 @@ def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int) -> Vocabular
     if text_bytes + 64 > len(text):
         text = resized(text, min(max(text_bytes, 2 * len(text)), MAX_TEXT) + 64)
     if features <= len(v.hashes):
-        return v._replace(text=text)
+        v = v._replace(text=text)
+        return v if len(v.loads) == 1 or is_even(v) else with_slots(v, bits_of(v), 1)
     bits = bits_for(features)
-    size = v.size.copy()
-    size[SHIFT] = 64 - bits
     room = room_of(bits)
-    grown = Vocabulary(empty_slots(bits), resized(v.hashes, room), resized(v.starts, room + 1), text, size)
-    run(vocabulary.move_slots, v.slots, grown)
+    grown = v._replace(hashes=resized(v.hashes, room), starts=resized(v.starts, room + 1), text=text)
+    return with_slots(grown, bits, regions_for(bits) if in_regions else 1)
+
+
+def is_even(v: Vocabulary) -> bool:
+    """Whether no region is nearly full: hashes that agree in their highest bits all go to one."""
+    return int(v.size[FULLEST]) * 8 <= (int(v.size[REGION]) + 1) // SLOT * 7
+
+
+def has_even(v: Vocabulary, more: Any) -> bool:
+    """Whether no region would be nearly full with more features, which have these hashes."""
+    loads = v.loads + np.bincount(regions_of(more, len(v.loads)), minlength=len(v.loads))
+    return len(loads) == 1 or int(loads.max()) * 8 <= (int(v.size[REGION]) + 1) // SLOT * 7
+
+
+def regions_of(hashes: Any, regions: int) -> Any:
+    """The region of every hash."""
+    return (hashes >> np.uint64(1) >> np.uint64(64 - regions.bit_length())).astype(np.uint8)
+
+
+def with_slots(v: Vocabulary, bits: int, regions: int) -> Vocabulary:
+    """The vocabulary with so many slots, in so many regions, or one where features do not spread over them."""
+    size = v.size.copy()
+    loads = np.bincount(regions_of(v.hashes[: int(size[FEATURES])], regions), minlength=regions)
+    size[SHIFT], size[REGION], size[FULLEST] = 64 - bits, (SLOT << bits) // regions - 1, loads.max()
+    grown = v._replace(size=size, loads=loads)
+    if regions > 1 and not is_even(grown):
+        return with_slots(v, bits, 1)
+    grown = grown._replace(slots=empty_slots(bits))
+    # Whole regions of both tables on each thread.
+    n = min(len(v.loads), regions)
+    step = len(v.slots) // n
+    pool.each_slice(lambda lo, hi: run(vocabulary.move_slots, v.slots[lo * step : hi * step], grown), pool.bounds(n, 1))
     release(v)
     return grown
 
