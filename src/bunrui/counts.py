@@ -378,7 +378,7 @@ class Counts:
             return need
 
         needs = pool.each_slice(plan, bounds)
-        need = sum(needs).tolist()
+        need = np.sum(needs, axis=0).tolist()
         self._make_room(planned, *need[: postings.LEFT])
         v, p = self.vocabulary, self.postings
         known = self.n_ids
