@@ -661,19 +661,27 @@ def test_an_addition_without_memory_changes_nothing(call: int, monkeypatch: pyte
     assert counts == before
 
 
-def test_an_interrupted_addition_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", ["plan", "merge", "fill_some"])
+@pytest.mark.parametrize("least", [7, 1 << 14])
+def test_an_interrupted_addition_changes_nothing(step: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counts, many = small_and_large()
     before = counts.copy()
     each_slice = pool.each_slice
-    calls = []
+    steps = []
 
-    def interrupted(*args: Any) -> Any:
-        calls.append(each_slice(*args))
-        if len(calls) == 2:  # the lists are merged
+    def interrupted(work: Any, bounds: Any) -> Any:
+        done = each_slice(work, bounds)
+        steps.append(work.__name__)
+        if work.__name__ == step:
             raise KeyboardInterrupt
-        return calls[-1]
+        return done
 
+    monkeypatch.setattr(pool, "WORTH_A_THREAD", least)
     monkeypatch.setattr(pool, "each_slice", interrupted)
+    if step == "plan" and least > 7:  # small additions plan and merge in one call
+        counts.add(many)
+        assert "plan" not in steps
+        return
     with pytest.raises(KeyboardInterrupt):
         counts.add(many)
     monkeypatch.undo()

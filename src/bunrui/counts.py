@@ -25,7 +25,7 @@ from bunrui.errors import DataError, LabelError, MismatchError, UnlearnError
 from bunrui.kernel import postings
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import Plan, Postings
-from bunrui.kernel.restore import fill_slots, restored
+from bunrui.kernel.restore import absorb, fill_slots, restored
 from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, MISSING, REGION, SLOT, Vocabulary
 from bunrui.kernel.workspace import (
     MAX_TEXT,
@@ -377,9 +377,15 @@ class Counts:
             run(postings.plan, *args, scratch_for(0).items)
             return need
 
-        needs = pool.each_slice(plan, bounds)
-        need = np.sum(needs, axis=0).tolist()
-        self._make_room(planned, *need[: postings.LEFT])
+        if len(bounds) == 2 and not skip:
+            need = np.zeros(postings.NEEDS, np.int64)
+            if run(absorb, self.vocabulary, self.postings, ov, op, class_map, planned, need, scratch_for(0).items):
+                return
+            needs = [need]
+        else:
+            needs = pool.each_slice(plan, bounds)
+        sizes = np.sum(needs, axis=0).tolist()
+        self._make_room(planned, *sizes[: postings.LEFT])
         v, p = self.vocabulary, self.postings
         known = self.n_ids
         at = np.array([known, int(v.size[BYTES]), int(p.size[postings.USED]), 0, 0])
@@ -396,13 +402,15 @@ class Counts:
             pool.each_slice(merge, bounds)
         except BaseException as error:  # the threads have gone on to their end
             interrupt = error
-        v.size[FEATURES] += need[postings.NEW]
-        v.size[BYTES] += need[postings.TEXT]
-        p.size[postings.USED] += need[postings.CELLS]
-        p.size[postings.HOLES] += need[postings.LEFT]
-        p.size[postings.LIVE] += need[postings.BORN]
-        if need[postings.NEW]:
+        v.size[FEATURES] += sizes[postings.NEW]
+        v.size[BYTES] += sizes[postings.TEXT]
+        p.size[postings.USED] += sizes[postings.CELLS]
+        p.size[postings.HOLES] += sizes[postings.LEFT]
+        p.size[postings.LIVE] += sizes[postings.BORN]
+        try:
             fill_slots(v, known, skip)
+        except BaseException as error:
+            interrupt = error
         if interrupt is not None:
             self._take_back(op, class_map, self._find_lacking(ov, op, class_map)[1])
             raise interrupt

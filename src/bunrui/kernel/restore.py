@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,26 @@ from bunrui import pool
 from bunrui.errors import DataError
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import TWO, Items, put_items
-from bunrui.kernel.postings import BLOCK, block_items, rotate
+from bunrui.kernel.postings import (
+    BLOCK,
+    BORN,
+    CELLS,
+    HOLES,
+    LEFT,
+    LIVE,
+    NEW,
+    TEXT,
+    USED,
+    Plan,
+    Postings,
+    block_items,
+    merge,
+    plan,
+    rotate,
+)
 from bunrui.kernel.primitives import ONE, ZERO, i64, prefetch, u64
-from bunrui.kernel.signature import U32s, Unsigned, kernel
-from bunrui.kernel.vocabulary import AHEAD, BYTES, FEATURES, FULLEST, NARROW, REGION, SHIFT, Vocabulary, find
+from bunrui.kernel.signature import I64s, U32s, Unsigned, kernel
+from bunrui.kernel.vocabulary import AHEAD, BYTES, FEATURES, FULLEST, NARROW, REGION, SHIFT, Vocabulary, find, has_room
 from bunrui.kernel.workspace import bits_for, has_even, new_vocabulary, regions_for, regions_of, scratch_for
 
 __all__ = ["fill_slots", "restored"]
@@ -62,10 +79,11 @@ def fill_slots(v: Vocabulary, first: int, skip: int = 0) -> None:
     def fill_some(lo: int, hi: int) -> bool:
         return bool(run(fill, v, order, lo, hi, skip, scratch_for(0).items))
 
-    are_new = all(pool.each_slice(fill_some, bounds))
-    v.size[FULLEST] = v.loads.max()
-    if not are_new:
-        raise DataError("a feature is there twice")
+    try:
+        if not all(pool.each_slice(fill_some, bounds)):
+            raise DataError("a feature is there twice")
+    finally:
+        v.size[FULLEST] = v.loads.max()
 
 
 @kernel
@@ -79,8 +97,50 @@ def put_hashes(v: Vocabulary, first: int, last: int, items: Items) -> None:
 
 
 @kernel
+def absorb(
+    v: Vocabulary,
+    p: Postings,
+    ov: Vocabulary,
+    op: Postings,
+    class_map: I64s,
+    planned: Plan,
+    need: I64s,
+    items: Items,
+) -> bool:
+    """Plan to add (ov, op), and add it where there is room; False where something must grow first.
+
+    One call in place of three: of the 45 µs that adding a document took with them, 18 were calls.
+    """
+    n = i64(ov.size[FEATURES])
+    plan(v, p, ov, op, class_map, ZERO, i64(0), n, planned, need, items)
+    if not has_room(v, u64(need[NEW]), u64(need[TEXT])) or p.size[USED] + need[CELLS] > len(p.classes):
+        return False
+    known = i64(v.size[FEATURES])
+    byte = i64(v.size[BYTES])
+    end = byte + need[TEXT]
+    merge(v, p, ov, op, class_map, i64(0), n, planned, known, byte, i64(p.size[USED]), end)
+    v.size[FEATURES] = u64(known + need[NEW])
+    v.size[BYTES] = u64(end)
+    p.size[USED] += need[CELLS]
+    p.size[HOLES] += need[LEFT]
+    p.size[LIVE] += need[BORN]
+    if need[NEW] > 0:
+        fill_slots_of(v, planned.ids, 0, known, known + need[NEW], ZERO, items)
+        for r in range(len(v.loads)):
+            v.size[FULLEST] = max(v.size[FULLEST], u64(v.loads[r]))
+    return True
+
+
+@kernel
 def fill(v: Vocabulary, order: U32s, first: int, last: int, skip: Unsigned, items: Items) -> bool:
     """Put the features order[first] … order[last - 1] into the slots; False if one is there already."""
+    return fill_slots_of(v, order, 1, first, last, skip, items)
+
+
+def fill_slots_of(
+    v: Vocabulary, order: Sequence[int], is_ordered: int, first: int, last: int, skip: int, items: Items
+) -> bool:
+    """The same, or the features first … last - 1 themselves."""
     slots = v.slots
     lows = items.low
     highs = items.high
@@ -90,7 +150,7 @@ def fill(v: Vocabulary, order: U32s, first: int, last: int, skip: Unsigned, item
     while first < last:
         n = min(last - first, BLOCK)
         for k in range(n):
-            f = i64(order[first + k])
+            f = i64(order[first + k]) if is_ordered != 0 else first + k
             start = v.starts[f]
             items.starts[k] = start
             items.lengths[k] = v.starts[f + 1] - start
@@ -104,7 +164,8 @@ def fill(v: Vocabulary, order: U32s, first: int, last: int, skip: Unsigned, item
                 return False
             slots[s] = lows[j]
             slots[s + ONE] = highs[j]
-            slots[s + TWO] = u64(order[first + i64(j)]) + ONE
+            f = i64(order[first + i64(j)]) if is_ordered != 0 else first + i64(j)
+            slots[s + TWO] = u64(f) + ONE
             v.loads[s // region] += 1
             j = j + ONE
         first += n
