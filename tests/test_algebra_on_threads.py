@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bunrui import Counts, TextClassifier, pool
+from bunrui import Counts, TextClassifier
 from bunrui.engines import counting
 from bunrui.engines.partitions import PARTITIONS, add_part, added, by_partition, parts_of
 from bunrui.errors import UnlearnError
-from bunrui.kernel import workspace
+from bunrui.kernel import slices, workspace
 
 # All bits; only high ones, so that many features share a hash; none, so that all do; only low ones: one region.
 MASKS = [2**64 - 1, 0xFFF << 52, 0, 0xFF]
@@ -70,7 +71,7 @@ def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 def test_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUNRUI_THREADS", "1")
     alone = all_that_is_done(600)
-    monkeypatch.setattr(pool, "WORTH_A_THREAD", 7)
+    monkeypatch.setattr(slices, "FEATURES", 7)
     for n in ("1", "2", "3", "8"):
         monkeypatch.setenv("BUNRUI_THREADS", n)
         assert all_that_is_done(600) == alone
@@ -101,9 +102,9 @@ def test_work_on_the_pool_does_not_wait_for_the_pool() -> None:
     """Slices inside slices, more than there are threads."""
 
     def outer(lo: int, hi: int) -> int:
-        return sum(pool.each_slice(lambda a, b: b - a, range(lo * 10, hi * 10 + 1)))
+        return sum(slices.each_slice(lambda a, b: b - a, range(lo * 10, hi * 10 + 1)))
 
-    assert pool.each_slice(outer, range(20)) == [10] * 19
+    assert slices.each_slice(outer, range(20)) == [10] * 19
 
 
 def test_slices_end_before_an_error_is_raised() -> None:
@@ -115,5 +116,30 @@ def test_slices_end_before_an_error_is_raised() -> None:
         done.append(lo)
 
     with pytest.raises(ValueError, match="the first"):
-        pool.each_slice(work, range(9))
+        slices.each_slice(work, range(9))
     assert sorted(done) == list(range(1, 8))
+
+
+def test_without_memory_for_threads_this_one_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    slices._pool.cache_clear()
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def start_one(thread: threading.Thread) -> None:
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    monkeypatch.setenv("BUNRUI_THREADS", "4")
+    seen: list[int] = []
+
+    def work(lo: int, hi: int) -> int:
+        seen.append(lo)
+        return hi
+
+    assert slices.each_slice(work, range(5)) == [1, 2, 3, 4]
+    assert sorted(seen) == [0, 1, 2, 3]
+    monkeypatch.undo()
+    assert slices.each_slice(work, range(5)) == [1, 2, 3, 4]

@@ -34,6 +34,7 @@ from bunrui.errors import (
     OptionError,
     UnlearnError,
 )
+from bunrui.kernel import slices
 from bunrui.models import MODELS
 from bunrui.trained import TRAINED
 
@@ -763,7 +764,7 @@ def test_scoring_on_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     clf = TextClassifier().learn(texts, [f"c{k % 4}" for k in range(300)])
     monkeypatch.setenv("BUNRUI_THREADS", "1")
     expected = {model: clf.with_model(model).scores(texts) for model in MODELS}
-    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(slices, "_WORTH_A_THREAD", 1)
     for n in ("2", "5"):
         monkeypatch.setenv("BUNRUI_THREADS", n)
         for model, scores in expected.items():
@@ -821,8 +822,8 @@ def test_a_forked_child_can_count() -> None:
         import os, signal, sys, warnings
         warnings.simplefilter("ignore")
         from bunrui import TextClassifier
-        from bunrui.engines import threads
-        threads._WORTH_A_THREAD = 1
+        from bunrui.kernel import slices
+        slices._WORTH_A_THREAD = 1
         texts, labels = ["a b c", "d e f"] * 50, ["x", "y"] * 50
         clf = TextClassifier().learn(texts, labels)
         sys.stdout.flush()
@@ -1008,7 +1009,7 @@ def test_nobody_who_learns_waits_for_a_text_to_be_folded_or_read(ask: str) -> No
     found: list[Any] = []
 
     def stop_once(frame: Any, event: str, arg: Any) -> None:
-        if event == "call" and frame.f_code.co_name in ("refold", "features") and not has_come.is_set():
+        if event == "call" and frame.f_code.co_name in ("folded", "features") and not has_come.is_set():
             has_come.set()
             went_on.append(may_go_on.wait(20))
 

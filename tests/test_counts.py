@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
-from bunrui import AnalyzerSpec, Counts, TextClassifier, pool
+from bunrui import AnalyzerSpec, Counts, TextClassifier
 from bunrui import counts as counts_module
 from bunrui.engines import threads
 from bunrui.errors import DataError, MismatchError, UnlearnError
+from bunrui.kernel import slices
 from bunrui.models import MODELS
 from tests.support.kernels import MODES, kernels
 
@@ -225,7 +226,7 @@ HARD = " q\u0301\u0323\u0334"  # three marks out of order: left to Python
 
 @pytest.fixture
 def small_work_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(slices, "_WORTH_A_THREAD", 1)
 
 
 @pytest.mark.parametrize("multi", [False, True])
@@ -246,11 +247,11 @@ def test_any_number_of_threads(n: int, multi: bool, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(threads, "_count_slice", noted)
     monkeypatch.setenv("BUNRUI_THREADS", "1")
     alone = TextClassifier().learn(texts, labels)
-    assert len(used) == 2  # all texts, then those that Python folds
+    assert len(used) == 1
     expected = bits(alone, texts[:40])
     monkeypatch.setenv("BUNRUI_THREADS", str(n))
     together = TextClassifier().learn(texts, labels)
-    assert len(used) == 2 + 2 * n
+    assert len(used) == 1 + n
     assert together.counts == alone.counts
     assert bits(together, texts[:40]) == expected
 
@@ -666,7 +667,7 @@ def test_an_addition_without_memory_changes_nothing(call: int, monkeypatch: pyte
 def test_an_interrupted_addition_changes_nothing(step: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counts, many = small_and_large()
     before = counts.copy()
-    each_slice = pool.each_slice
+    each_slice = slices.each_slice
     steps = []
 
     def interrupted(work: Any, bounds: Any) -> Any:
@@ -676,8 +677,8 @@ def test_an_interrupted_addition_changes_nothing(step: str, least: int, monkeypa
             raise KeyboardInterrupt
         return done
 
-    monkeypatch.setattr(pool, "WORTH_A_THREAD", least)
-    monkeypatch.setattr(pool, "each_slice", interrupted)
+    monkeypatch.setattr(slices, "FEATURES", least)
+    monkeypatch.setattr(slices, "each_slice", interrupted)
     if step == "plan" and least > 7:  # small additions plan and merge in one call
         counts.add(many)
         assert "plan" not in steps

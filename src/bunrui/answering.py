@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Answering", "Best"]
 
 Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 # Of so many numbers, a matrix of scores is no burden where only labels are wanted.
 _MOST_SCORES = 1 << 22
@@ -60,7 +61,7 @@ class Answering(Learner):
         if is_trained(self.model):
             with self._trained_model() as model:
                 return model.classes, model.scores(texts)
-        reader, (out,) = self._read(texts, _score)
+        reader, out = self._read(texts, _score)
         return reader.classes, np.ascontiguousarray(out[:, reader.columns])
 
     def _best(self, texts: Texts, k: int) -> Best:
@@ -76,29 +77,13 @@ class Answering(Learner):
         )
         return Best(reader.classes, reader.dtype, places, scores)
 
-    def _read(self, texts: Texts, score: Callable[[Reader, Documents, Recipe], Any]) -> tuple[Reader, list[Any]]:
-        """What `score` finds in all documents, with a row for each, and the reader that it was found by.
-
-        Documents that only Python can fold are folded without the lock, and read a second time: that may take seconds,
-        and whoever waits to learn keeps all others out.
-        """
-        docs, recipe, again = self._documents(self._as_read(texts))
-        reader: Reader | None = None
-        folded: tuple[Documents, Recipe] | None = None
-        while True:
-            with self._memory.lock.read():
-                now = self._current_reader()
-                if reader is not now:  # the first time, and when something was learned meanwhile
-                    reader = now
-                    *found, hard = score(reader, docs, recipe)
-                if not len(hard):
-                    return reader, found
-                if folded is not None:
-                    *rest, _ = score(reader, *folded)
-                    for rows, more in zip(found, rest, strict=True):
-                        rows[hard] = more
-                    return reader, found
-            folded = again(hard)
+    def _read(self, texts: Texts, score: Callable[[Reader, Documents, Recipe], T]) -> tuple[Reader, T]:
+        """What `score` finds in all documents, and the reader that it was found by."""
+        # Without the lock: to fold some documents takes seconds, and whoever waits to learn keeps all others out.
+        docs, recipe = self._documents(self._as_read(texts))
+        with self._memory.lock.read():
+            reader = self._current_reader()
+            return reader, score(reader, docs, recipe)
 
     def _as_read(self, texts: Texts) -> Texts:
         """Texts with every word once, where words that were never learned count, and count once."""
@@ -169,8 +154,8 @@ class Answering(Learner):
                 self._trained = train(self.model, options, self._analyzer, self.counts, source, before)
 
 
-def _score(reader: Reader, docs: Documents, recipe: Recipe) -> tuple[Floats, Any]:
-    """Scores by class id, and the documents that must be folded in Python first."""
+def _score(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:
+    """Scores by class id."""
     n = n_docs_of(docs)
     out = np.empty((n, len(reader.view.counts.labels)))
     longest = threads.longest_document(docs, recipe)
@@ -179,29 +164,28 @@ def _score(reader: Reader, docs: Documents, recipe: Recipe) -> tuple[Floats, Any
         if all(row is not None for row in simple):
             for d, row in enumerate(simple):
                 out[d] = row
-            return out, np.empty(0, np.int64)
+            return out
     reader.table()
-    hard = threads.each_slice(
+    threads.each_slice(
         lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe)
     )
-    return out, np.concatenate(hard)
+    return out
 
 
-def _find_best(reader: Reader, docs: Documents, recipe: Recipe, k: int) -> tuple[Any, Floats, Any]:
-    """Places of the k best classes, their scores, and the documents that must be folded in Python first."""
+def _find_best(reader: Reader, docs: Documents, recipe: Recipe, k: int) -> tuple[Any, Floats]:
+    """Places of the k best classes, and their scores."""
     n = n_docs_of(docs)
     is_short = not reader.has_many or not reader.wants_table(n, _n_bytes(docs))
     if is_short and n * len(reader.view.counts.labels) <= _MOST_SCORES:
-        out, hard = _score(reader, docs, recipe)
-        return *_highest(out[:, reader.columns], k), hard
+        return _highest(_score(reader, docs, recipe)[:, reader.columns], k)
     longest = threads.longest_document(docs, recipe)
     classes, scores = np.full((n, k), reader.columns[0]), np.empty((n, k))
     ranks = reader.bounds().ranks
-    hard = threads.each_slice(
+    threads.each_slice(
         lambda lo, hi: reader.best_slice(docs, recipe, lo, hi, longest, classes, scores),
         threads.bounds_of(docs, recipe),
     )
-    return ranks[classes], scores, np.concatenate(hard)
+    return ranks[classes], scores
 
 
 def _n_bytes(docs: Documents) -> int:

@@ -95,8 +95,7 @@ class Cells(NamedTuple):
 
     def narrow(self) -> Cells:
         """The same in numbers of as few bytes as they need."""
-        columns = (column.astype(np.min_scalar_type(int(column.max(initial=0)))) for column in self)
-        return Cells(*columns)._replace(text=self.text)
+        return Cells(*(column if column is self.text else _narrow(column) for column in self))
 
     def sums(self, n_classes: int) -> tuple[Integers, Integers]:
         """Occurrences, and documents of every feature, by class."""
@@ -175,6 +174,10 @@ def _places(starts: Integers, lengths: npt.NDArray[Any]) -> Any:
 def _own(numbers: npt.NDArray[Any], dtype: Any) -> npt.NDArray[Any]:
     """Numbers that kernels may write to: what was sent cannot be, and a view is somebody else's."""
     return np.require(numbers, dtype, ["C", "W", "O"])
+
+
+def _narrow(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
 
 
 def _sums(classes: npt.NDArray[Any], numbers: npt.NDArray[Any], n_classes: int) -> Integers:

@@ -19,10 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui import pool
 from bunrui.cells import Cells, Integers, new_postings
 from bunrui.errors import DataError, LabelError, MismatchError, UnlearnError
-from bunrui.kernel import postings
+from bunrui.kernel import postings, slices
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import Plan, Postings
 from bunrui.kernel.restore import absorb, fill_slots, restored
@@ -292,7 +291,7 @@ class Counts:
         def subtract(lo: int, hi: int) -> int:
             return int(run(postings.subtract, self.postings, op, class_map, lo, hi, ids))
 
-        gone = pool.each_slice(subtract, pool.bounds(len(ids)))
+        gone = slices.each_slice(subtract, slices.bounds(len(ids)))
         self.postings.size[postings.LIVE] -= sum(gone)
 
     def _find_lacking(self, ov: Vocabulary, op: Postings, class_map: Integers) -> tuple[int, npt.NDArray[np.uint32]]:
@@ -303,7 +302,7 @@ class Counts:
             args = (self.vocabulary, self.postings, ov, op, class_map, lo, hi, ids, scratch_for(0).items)
             return int(run(postings.find_lacking, *args))
 
-        found = pool.each_slice(find, pool.bounds(len(ids)))
+        found = slices.each_slice(find, slices.bounds(len(ids)))
         return min((o for o in found if o >= 0), default=-1), ids
 
     def _covering(self, other: Counts) -> tuple[Integers, tuple[Postings, Integers, npt.NDArray[np.uint32]]]:
@@ -369,7 +368,7 @@ class Counts:
         """Add features with their cells, each slice of them on a thread; `skip` bits of the hashes are all the same."""
         n = int(ov.size[FEATURES])
         planned = Plan(np.empty(n, np.uint32), np.empty(n, np.uint64), np.empty(n, np.int32))
-        bounds = pool.bounds(n)
+        bounds = slices.bounds(n)
 
         def plan(lo: int, hi: int) -> Integers:
             need = np.zeros(postings.NEEDS, np.int64)
@@ -383,7 +382,7 @@ class Counts:
                 return
             needs = [need]
         else:
-            needs = pool.each_slice(plan, bounds)
+            needs = slices.each_slice(plan, bounds)
         sizes = np.sum(needs, axis=0).tolist()
         self._make_room(planned, *sizes[: postings.LEFT])
         v, p = self.vocabulary, self.postings
@@ -399,7 +398,7 @@ class Counts:
 
         interrupt = None
         try:
-            pool.each_slice(merge, bounds)
+            slices.each_slice(merge, bounds)
         except BaseException as error:  # the threads have gone on to their end
             interrupt = error
         v.size[FEATURES] += sizes[postings.NEW]

@@ -14,7 +14,7 @@ from bunrui.counts import Counts
 from bunrui.engines.counting import count
 from bunrui.engines.labels import LabelSets, label_sets
 from bunrui.engines.locks import ReadWriteLock
-from bunrui.errors import DataError, MismatchError, OptionError
+from bunrui.errors import MismatchError, OptionError
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.workspace import release
 from bunrui.models import DEFAULT_MODEL, MODELS, Model
@@ -32,7 +32,6 @@ SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "
 
 Texts = Any
 Labels = Any
-Given = tuple[Documents, Recipe, Callable[[Any], tuple[Documents, Recipe]]]
 
 
 class Memory:
@@ -196,31 +195,24 @@ class Learner:
             from bunrui.trained.kept import checked
 
             texts = checked(texts)
-        documents = self._documents(texts)
-        sets = label_sets(labels, n_docs_of(documents[0]), self.counts.label_ids if self.counts.n_docs else {})
-        return texts, sets, self._count(documents, sets)
+        docs, recipe = self._documents(texts)
+        sets = label_sets(labels, n_docs_of(docs), self.counts.label_ids if self.counts.n_docs else {})
+        return texts, sets, self._count(docs, recipe, sets)
 
     def count_sets(self, texts: Texts, sets: LabelSets) -> Counts:
         """Count documents, and learn nothing."""
-        return self._count(self._documents(texts), sets)
+        return self._count(*self._documents(texts), sets)
 
-    def _count(self, documents: Given, sets: LabelSets) -> Counts:
-        docs, recipe, again = documents
+    def _count(self, docs: Documents, recipe: Recipe, sets: LabelSets) -> Counts:
         return count(docs, recipe, sets, self.counts.fingerprint)
 
-    def _documents(self, texts: Texts) -> Given:
-        """Buffers, what to do with them, and the same for some documents folded in Python."""
+    def _documents(self, texts: Texts) -> tuple[Documents, Recipe]:
+        """Buffers, and what to do with them."""
         self._check_options()
         if inputs.is_given(texts):
             check_given(self._analyzer)
-            return inputs.given(texts), self._analyzer.given, _never
-        array = inputs.strings(texts)
-        analyzer = self._analyzer
-
-        def again(rows: Any) -> tuple[Documents, Recipe]:
-            return analyzer.refold(inputs.pick(array, rows))
-
-        return analyzer.documents(array), analyzer.recipe, again
+            return inputs.given(texts), self._analyzer.given
+        return self._analyzer.documents(inputs.strings(texts)), self._analyzer.recipe
 
     # Options
 
@@ -232,7 +224,3 @@ class Learner:
 def n_docs_of(docs: Documents) -> int:
     """How many documents there are."""
     return max(len(docs.lists) if len(docs.lists) else len(docs.offsets), 1) - 1
-
-
-def _never(rows: Any) -> tuple[Documents, Recipe]:
-    raise DataError("given features are never folded")

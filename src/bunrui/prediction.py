@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from bunrui.kernel import best, bycount
 from bunrui.kernel import score as scoring
-from bunrui.kernel.analyze import HARD, Documents, Recipe
+from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.library import run
 from bunrui.kernel.mutex import Mutex
@@ -128,16 +128,11 @@ class Reader:
         shared = scorer.share(cells) if scorer.share else np.empty(0)
         return Table(cells.starts, cells.lengths, cells.classes, scorer.weights(cells), shared)
 
-    def score_slice(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats) -> Integers:
-        """Score the documents lo … hi - 1 into `out` (all documents, by class id).
-
-        Returns the documents that must be folded in Python first.
-        """
-        hard = np.empty(hi - lo, np.int64)
+    def score_slice(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats) -> None:
+        """Score the documents lo … hi - 1 into `out` (all documents, by class id)."""
         vocabulary, table = self.view.counts.vocabulary, self.table()
         args = (docs, lo, hi, recipe, scratch_for(longest), vocabulary, table, self.linear, self._sums())
-        n_hard = run(scoring.score_documents, *args, out[lo:hi].reshape(-1), hard)
-        return hard[:n_hard]
+        run(scoring.score_documents, *args, out[lo:hi].reshape(-1))
 
     def _sums(self) -> Sums:
         counts = self.view.counts
@@ -146,21 +141,18 @@ class Reader:
 
     def best_slice(
         self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, classes: Integers, scores: Floats
-    ) -> Integers:
+    ) -> None:
         """Write the ids of the best classes of the documents lo … hi - 1, best first, and their scores.
 
-        `classes` and `scores` are (n_docs, k) for all documents.  Returns those that must be folded in Python first.
+        `classes` and `scores` are (n_docs, k) for all documents.
         """
         n, k = len(self.view.counts.labels), classes.shape[1]
-        hard = np.empty(hi - lo, np.int64)
         room = Room(
             np.zeros(n, np.uint32), np.empty(n + k, np.int32), np.empty(n + k), np.empty(k, np.int64), np.empty(k)
         )
         vocabulary, table, bounds = self.view.counts.vocabulary, self.table(), self.bounds()
         args = (docs, lo, hi, recipe, scratch_for(longest), vocabulary, table, self.linear, bounds, self._sums(), room)
-        out = (classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1), hard)
-        n_hard = run(best.best_documents, *args, *out)
-        return hard[:n_hard]
+        run(best.best_documents, *args, classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
 
     def bounds(self) -> Bounds:
         """What scores cannot exceed, made when it is first asked for."""
@@ -193,7 +185,7 @@ class Reader:
             alive = counts.postings.doc_total
             args = (docs, d, recipe, scratch, counts.vocabulary, alive, self.view.keep, marks, stamp, found)
             n_items, n_features = run(scoring.identify, *args)
-            if n_items in (HARD, TOO_LONG):
+            if n_items == TOO_LONG:
                 return None
             features = found[:n_features]
             sums = Sums(np.empty(n_classes), np.empty(3), np.zeros(n_features if scorer.presence else 0, np.uint32))

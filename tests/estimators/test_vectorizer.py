@@ -33,7 +33,7 @@ from bunrui.errors import DataError, EncodingError, OptionError
 from bunrui.estimators import TextVectorizer
 from bunrui.estimators import matrix as matrices
 from bunrui.estimators.features import Features
-from bunrui.kernel import unicode, workspace
+from bunrui.kernel import slices, unicode, workspace
 
 REVIEWS = [
     "This film was great, really GREAT: the plot, the cast, the end.",
@@ -455,7 +455,7 @@ def test_hashing_keeps_no_names() -> None:
 @pytest.fixture
 def many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUNRUI_THREADS", "5")
-    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(slices, "_WORTH_A_THREAD", 1)
 
 
 @pytest.mark.parametrize("options", [*OPTIONS, {"n_features": 50}, {"analyzer": "universal"}], ids=str)

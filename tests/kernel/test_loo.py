@@ -37,7 +37,7 @@ def read(clf: TextClassifier, texts: list[Any]) -> dict[int, tuple[list[str], di
         documents, recipe = analyzer.documents(texts), analyzer.recipe
     names = clf.counts.features()
     found = {}
-    for rows in read_rows(documents, recipe, clf.counts.vocabulary, np.arange(len(texts))):
+    for rows in read_rows(documents, recipe, clf.counts.vocabulary):
         for row, d in enumerate(rows.docs.tolist()):
             features = [names[f] for f in rows.features[rows.starts[row] : rows.starts[row + 1]].tolist()]
             values = rows.values[rows.starts[row] : rows.starts[row + 1]].tolist()
@@ -74,15 +74,6 @@ def test_rows_of_counts(mode: str) -> None:
         2: ([], {}, []),
         3: (["c"], {"c": 4_000_000_000}, [4_000_000_000]),
     }
-
-
-@both
-def test_texts_that_only_python_folds_are_left_for_later(mode: str) -> None:
-    texts = ["plain", "ΟΔΟΣ", "한글"]
-    with kernels(mode):
-        found = read(learned(AnalyzerSpec(name="words"), texts), texts)
-    assert sorted(found) == [-1, 0, 2]
-    assert found[-1] == ([], {}, [])
 
 
 @both
@@ -137,7 +128,7 @@ def test_rows_ascend() -> None:
     clf = learned(AnalyzerSpec(), ["a b", "", "b c c"])
     analyzer = analyzer_of(clf.analyzer)
     documents = analyzer.documents(["a b", "", "b c c"])
-    for rows in read_rows(documents, analyzer.recipe, clf.counts.vocabulary, np.arange(3)):
+    for rows in read_rows(documents, analyzer.recipe, clf.counts.vocabulary):
         assert all(a <= b for a, b in pairwise(rows.starts.tolist()))
         assert rows.starts[-1] == len(rows.features) == len(rows.values)
         assert rows.firsts[-1] == len(rows.places)

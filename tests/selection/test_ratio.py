@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from bunrui import AnalyzerSpec
 from bunrui.analysis import analyzer_of
-from bunrui.engines import threads
 from bunrui.errors import NotLearnedError, OptionError
+from bunrui.kernel import slices
 from bunrui.selection import buckets
 from bunrui.selection.ratio import Ratio
 from tests.estimators.test_vectorizer import stable_hash
@@ -81,7 +81,7 @@ def test_any_text(texts: list[str]) -> None:
 @pytest.mark.parametrize("bits", [0, 12])
 def test_threads_and_batches_change_nothing(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = pa.array([f"{a} {b} {a * b}" for a in range(40) for b in range(40)] + HOSTILE)
-    monkeypatch.setattr(threads, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(slices, "_WORTH_A_THREAD", 1)
     found = []
     for n_threads, size in (("1", 10_000), ("2", 10_000), ("2", 37)):
         monkeypatch.setenv("BUNRUI_THREADS", n_threads)

@@ -73,9 +73,6 @@ class ColumnsAnalyzer(Plain):
             [[f"{_named(name)}={part}" for name, cell in row.items() for part in _parts(cell)] for row in rows]
         )
 
-    def refold(self, texts: Sequence[str]) -> tuple[Documents, Recipe]:
-        raise AssertionError("given features need no folding")
-
     def features(self, text: str) -> list[Token]:
         cells, places = cells_of(text, self.kinds), places_of(text)
         return [

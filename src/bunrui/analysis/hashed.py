@@ -7,7 +7,6 @@ features of a bucket was meant.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -40,10 +39,6 @@ class HashedAnalyzer:
 
     def documents(self, texts: pa.Array | list[str]) -> Documents:
         return self._inner.documents(texts)
-
-    def refold(self, texts: Sequence[str]) -> tuple[Documents, Recipe]:
-        documents, recipe = self._inner.refold(texts)
-        return documents, self._into_buckets(recipe)
 
     def features(self, text: str) -> list[Token]:
         return self._inner.features(text)

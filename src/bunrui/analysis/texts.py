@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from bunrui.errors import DataError, EncodingError
 from bunrui.kernel.analyze import Documents
-from bunrui.kernel.workspace import NO_COUNTS
+from bunrui.kernel.workspace import NO_COUNTS, NONE_FOLDED
 
 __all__ = ["buffers", "given", "is_given", "of_bytes", "pick", "strings"]
 
@@ -128,13 +128,13 @@ def buffers(array: pa.Array | list[str]) -> Documents:
     text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.frombuffer(b"", np.uint8)
     # Arrow says of some buffers that they may be written; numba would compile the kernels twice, once for each kind.
     text.flags.writeable = False
-    return Documents(text, numbers, NO_COUNTS, NO_COUNTS)
+    return Documents(text, numbers, NO_COUNTS, NO_COUNTS, NONE_FOLDED)
 
 
 def of_bytes(texts: Sequence[bytes]) -> Documents:
     """Buffers for a few short texts: quicker than through Arrow."""
     offsets = np.array([0, *accumulate(map(len, texts))], np.int64)
-    return Documents(np.frombuffer(b"".join(texts), np.uint8), offsets, NO_COUNTS, NO_COUNTS)
+    return Documents(np.frombuffer(b"".join(texts), np.uint8), offsets, NO_COUNTS, NO_COUNTS, NONE_FOLDED)
 
 
 def given(documents: Iterable[Any]) -> Documents:
@@ -162,9 +162,7 @@ def given(documents: Iterable[Any]) -> Documents:
     if weighted and sum(counts) > MAX_COUNT:
         raise DataError(f"the counts of one call add up to more than {MAX_COUNT:,}: give fewer documents at a time")
     text = of_bytes(words)
-    return Documents(
-        text.data, text.offsets, np.array(lists, np.int64), np.array(counts, np.int64) if weighted else NO_COUNTS
-    )
+    return text._replace(lists=np.array(lists, np.int64), counts=np.array(counts, np.int64) if weighted else NO_COUNTS)
 
 
 def _encoded(row: int, word: Any) -> bytes:

@@ -15,10 +15,11 @@ from bunrui.errors import DataError
 from bunrui.kernel import count as kernel
 from bunrui.kernel import postings, vocabulary
 from bunrui.kernel.analyze import KIND, ORDER, UNIVERSAL, Documents, Recipe
-from bunrui.kernel.count import Parts, Streams
+from bunrui.kernel.count import Parts, Small, Streams
 from bunrui.kernel.library import run
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.ngrams import Items
+from bunrui.kernel.universal import FIRST_SCRIPT, WORD_ORDER
 from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, Vocabulary
 from bunrui.kernel.workspace import (
     MAX_TEXT,
@@ -41,9 +42,11 @@ Integers = npt.NDArray[np.int64]
 # are sent more often.
 _SLICE = 2 << 20
 
-# Features of the small table of a thread, which stays in the cache of its core, and items that it takes at once.
-_SMALL = 11_000
-_ITEMS = 1 << 12
+# Features of the small table of a thread, which stays in the cache of its core, and of the largest that it may become
+# where nearly all items are of its features; items that it takes at once.
+_SMALL = 8_192
+_LARGEST = 1 << 17
+_ITEMS = 1 << 10
 
 
 def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> Counts:
@@ -55,7 +58,8 @@ def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) ->
     # for every 25; livedoor a character n-gram for every 16.
     single = recipe.params[KIND] != UNIVERSAL and recipe.params[ORDER] == 1
     guess = max(64, min(n_bytes // 4, max(1 << 12, n_bytes // (128 if single else 24)), len(order) << 12))
-    work = _Work(docs, order, sets.groups[order].astype(np.int32), recipe, threads.longest_document(docs, recipe))
+    longest = threads.longest_document(docs, recipe)
+    work = _Work(docs, order, sets.groups[order].astype(np.int32), recipe, longest, _longest_ngram(recipe))
     try:
         v, parts = _count(work, sizes, guess, regions_for(bits_for(guess)))
     except _Uneven:
@@ -68,7 +72,16 @@ class _Work(NamedTuple):
     order: Integers
     groups: npt.NDArray[np.int32]
     recipe: Recipe
-    longest: int
+    longest: int  # document
+    order_of_ngrams: int
+
+
+def _longest_ngram(recipe: Recipe) -> int:
+    """Units of the longest n-gram."""
+    if recipe.params[KIND] == UNIVERSAL:
+        orders = recipe.chars.orders
+        return int(max(orders[WORD_ORDER], orders[FIRST_SCRIPT:].max()))
+    return int(recipe.params[ORDER])
 
 
 class _Uneven(Exception):
@@ -110,56 +123,57 @@ def _count(work: _Work, sizes: Integers, guess: int, n_parts: int) -> tuple[Voca
             else:
                 _empty(streams)
     for each in small:
-        _give_back(each)
+        _give_back(*each)
     return v, parts
 
 
 # The small tables of the threads
 
-
-class _Small(NamedTuple):
-    table: Vocabulary
-    touched: npt.NDArray[np.uint32]
-    items: Items
-
-
-_idle: list[_Small] = []
+_idle: list[tuple[Small, Items]] = []
 _idle_lock = Mutex()
 _MOST_IDLE = 64
 
 
-def _borrow() -> _Small:
-    """A small table, which is empty."""
+def _borrow() -> tuple[Small, Items]:
+    """A small table, which is empty, and room for items."""
     with _idle_lock:
         if _idle:
             return _idle.pop()
-    table = new_vocabulary(_SMALL, 16 * _SMALL)
-    return _Small(table, np.empty(len(table.hashes), np.uint32), new_items(_ITEMS))
+    return _new_small(new_vocabulary(_SMALL, 16 * _SMALL)), new_items(_ITEMS)
 
 
-def _give_back(small: _Small) -> None:
-    """Keep an empty table for others, unless it has grown."""
+def _new_small(table: Vocabulary) -> Small:
+    # More slots than that many features need: the fewer are taken, the shorter is the way to one that is not there.
+    room = len(table.hashes) * 5 // 7
+    table = table._replace(hashes=table.hashes[:room])
+    return Small(table, np.empty(room, np.uint32), np.empty(room + 1, np.uint32), np.array([_LARGEST], np.int64))
+
+
+def _give_back(small: Small, items: Items) -> None:
+    """Keep a table for others, unless it has grown."""
+    if len(small.table.hashes) > _SMALL:
+        return
+    run(kernel.clear_table, small)
     with _idle_lock:
-        if len(small.table.hashes) == len(small.touched) < 2 * _SMALL and len(_idle) < _MOST_IDLE:
-            _idle.append(small)
+        if len(_idle) < _MOST_IDLE:
+            _idle.append((small, items))
 
 
 def _scatter(
-    work: _Work, end: int, state: Integers, small: _Small, streams: Streams, thread: int
-) -> tuple[_Small, int]:
+    work: _Work, end: int, state: Integers, small: tuple[Small, Items], streams: Streams, thread: int
+) -> tuple[tuple[Small, Items], int]:
     """Read documents of a slice; the table, which may have grown, and DONE or FULL."""
-    scratch = scratch_for(work.longest)._replace(items=small.items)
+    table, items = small
+    scratch = scratch_for(work.longest)._replace(items=items)
     while True:
-        table = small.table
-        args = (work.docs, work.order, work.groups, end, work.recipe, scratch, table, small.touched)
-        status = run(kernel.scatter, *args, streams, thread, state)
+        args = (work.docs, work.order, work.groups, end, work.recipe, scratch, table)
+        status = run(kernel.scatter, *args, streams, thread, work.order_of_ngrams, state)
         if status != kernel.GROW_TABLE:
-            return small, status
-        # One document with many features, or long ones.
-        features = max(4 * int(table.size[FEATURES]), len(table.hashes)) + _ITEMS
-        table = grown_vocabulary(table, features, 2 * len(table.text) + 16 * _ITEMS + 5 * work.longest)
-        small = _Small(table, np.empty(len(table.hashes), np.uint32), small.items)
-        run(kernel.list_touched, table, small.touched)
+            return (table, items), status
+        v = table.table
+        more = grown_vocabulary(v, 6 * len(v.hashes) + _ITEMS, 6 * len(v.text) + 5 * work.longest)
+        table = _new_small(more)
+        run(kernel.list_slots, table, state)
 
 
 # Streams
@@ -168,19 +182,20 @@ _BYTES_PER_BYTE = 12  # of streams, for a byte of text: as many as text of short
 
 
 def _new_streams(n_threads: int, n_parts: int, n_bytes: int) -> Streams:
-    blocks = n_threads * (n_bytes * _BYTES_PER_BYTE // (8 * kernel.BLOCK) + 2 * n_parts + 4)
-    data = np.empty(blocks * kernel.BLOCK * 8 + 64, np.uint8)
+    """Room for the records of so many bytes of text, for each thread."""
+    size = 8 * kernel.RECORD * kernel.BLOCK
+    blocks = n_threads * (n_bytes * _BYTES_PER_BYTE // size + 2 * n_parts + 4)
+    data = np.empty(blocks * size + 64, np.uint8)
     n = n_threads * n_parts
     streams = Streams(
-        words=data[: blocks * kernel.BLOCK * 8].view(np.uint64),
+        words=data[: blocks * size].view(np.uint64),
         data=data,
+        text=np.empty(n_threads * (n_bytes * _BYTES_PER_BYTE + 16 * _SMALL), np.uint8),
         following=np.empty(blocks, np.int64),
-        ends=np.empty(blocks, np.int64),
         first=np.empty(n, np.int64),
-        last=np.empty(n, np.int64),
         at=np.empty(n, np.int64),
-        left=np.empty(n, np.int64),
         taken=np.empty(n_threads, np.int64),
+        written=np.empty(n_threads, np.int64),
     )
     _empty(streams)
     return streams
@@ -188,9 +203,9 @@ def _new_streams(n_threads: int, n_parts: int, n_bytes: int) -> Streams:
 
 def _empty(streams: Streams) -> None:
     streams.first.fill(-1)
-    streams.last.fill(-1)
-    streams.left.fill(0)
+    streams.at.fill(0)
     streams.taken.fill(0)
+    streams.written.fill(0)
 
 
 # Partitions
@@ -208,8 +223,8 @@ def _new_parts(n: int, slots: int) -> Parts:
         text=np.empty(n * (16 * features + 64), np.uint8),
         features=np.empty(n * cells, np.uint32),
         groups=np.empty(n * cells, np.int32),
-        terms=np.empty(n * cells, np.int64),
-        docs=np.empty(n * cells, np.int64),
+        terms=np.empty(n * cells, np.uint32),
+        docs=np.empty(n * cells, np.uint32),
         state=state.reshape(-1),
     )
 
@@ -235,7 +250,7 @@ def _collect(
         if kernel.MORE_FEATURES in lacking:
             v, parts = _with_more_slots(v, parts)
         if kernel.MORE_BYTES in lacking:
-            most = int(streams.taken.max()) * kernel.BLOCK * 8
+            most = 16 * int(streams.written.max())
             parts = parts._replace(text=_longer(parts.text, n_parts, max(most, len(parts.text) // n_parts)))
         if kernel.MORE_CELLS in lacking:
             by_cell = ("features", "groups", "terms", "docs")

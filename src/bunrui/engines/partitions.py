@@ -36,9 +36,11 @@ class Part(NamedTuple):
     cells: Cells
 
 
-def by_partition(ids: Integers, hashes: npt.NDArray[np.uint64]) -> tuple[Integers, npt.NDArray[np.uint16]]:
-    """Features in the order of their partitions, and the partition of each."""
-    numbers = (hashes >> np.uint64(64 - BITS)).astype(np.uint16)
+def by_partition(
+    ids: Integers, hashes: npt.NDArray[np.uint64], n: int = PARTITIONS
+) -> tuple[Integers, npt.NDArray[np.uint16]]:
+    """Features in the order of their partitions, or of their parts of n, and the number of that for each."""
+    numbers = ((hashes >> np.uint64(64 - BITS)) * np.uint64(n) >> np.uint64(BITS)).astype(np.uint16)
     if (numbers[1:] >= numbers[:-1]).all():
         return ids, numbers
     order = np.argsort(numbers, kind="stable")
@@ -60,8 +62,8 @@ def parts_of(counts: Counts, n: int) -> list[Part]:
     True
     """
     ids = counts.live_ids()
-    ids, numbers = by_partition(ids, counts.vocabulary.hashes[ids])
-    bounds = np.searchsorted(numbers, -(-np.arange(n + 1) * PARTITIONS // n))
+    ids, numbers = by_partition(ids, counts.vocabulary.hashes[ids], n)
+    bounds = np.searchsorted(numbers, np.arange(n + 1))
     none = np.zeros_like(counts.doc_count)
     return [
         _part(

@@ -24,11 +24,11 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bunrui import pool
 from bunrui.cells import Cells, Integers
 from bunrui.counts import Counts
 from bunrui.engines.partitions import PARTITIONS, by_partition, sum_of
 from bunrui.errors import StoreError
+from bunrui.kernel import slices
 from bunrui.kernel.workspace import release
 
 __all__ = ["Spill"]
@@ -143,11 +143,12 @@ class Spill:
             ]
             return work(*sum_of(found), lo, hi)
 
-        groups = (np.cumsum(sizes) - sizes) // _GROUP
-        bounds = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), PARTITIONS]
-        step = pool.n_threads()
+        filled = np.flatnonzero(sizes)  # so that no group is empty
+        groups = (np.cumsum(sizes) - sizes)[filled] // _GROUP
+        bounds = [0, *filled[1:][np.diff(groups) > 0].tolist(), PARTITIONS]
+        step = slices.n_threads()
         for start in range(0, len(bounds) - 1, step):
-            yield from pool.each_slice(of, bounds[start : start + step + 1])
+            yield from slices.each_slice(of, bounds[start : start + step + 1])
 
 
 class _Piece(NamedTuple):

@@ -1,8 +1,6 @@
 """Documents → a sparse matrix, on the threads of this machine, in one pass of the kernel.
 
-    documents ─► rows of each thread, with ids of its own ─► ids of one vocabulary ─► columns ─► CSR
-
-Documents that only Python can fold come as rows of their own and are put in their places at the end.
+documents ─► rows of each thread, with ids of its own ─► ids of one vocabulary ─► columns ─► CSR
 """
 
 from __future__ import annotations
@@ -37,8 +35,11 @@ class Counted(NamedTuple):
     vocabulary: Vocabulary
     ids: list[Any]
     cells: list[Csr]
-    hard: Integers  # the documents that the last rows stand for
-    n_docs: int
+
+    @property
+    def n_docs(self) -> int:
+        """Documents that were counted."""
+        return sum(len(cells.starts) - 1 for cells in self.cells)
 
     @property
     def n_features(self) -> int:
@@ -54,19 +55,19 @@ class Counted(NamedTuple):
 
     def matrix(self, columns: Any, n_columns: int) -> Any:
         """The matrix with feature f in column columns[f], or left out where that is negative."""
-        return _assembled(self.cells, [columns[ids] for ids in self.ids], n_columns, self.hard, self.n_docs)
+        return _assembled(self.cells, [columns[ids] for ids in self.ids], n_columns)
 
 
 def count(texts: Any, analyzer: Analyzer, shortest: int = 1) -> Counted:
     """Count every feature of documents; n-grams of fewer than `shortest` words are left out."""
     source = _Source(analyzer, shortest, kernel.GROWS)
-    parts, hard, n_docs = source.read(texts)
+    parts = source.read(texts)
     v = parts[0][0]
     ids = [np.arange(int(v.size[FEATURES]), dtype=np.uint32)]
     for more, _ in parts[1:]:
         v, found = join(v, more)
         ids.append(found)
-    return Counted(v, ids, [cells for _, cells in parts], hard, n_docs)
+    return Counted(v, ids, [cells for _, cells in parts])
 
 
 def look_up(texts: Any, analyzer: Analyzer, shortest: int, table: Vocabulary) -> Any:
@@ -81,8 +82,8 @@ def hashed(texts: Any, analyzer: Analyzer, shortest: int, width: int) -> Any:
 
 
 def _identity(source: _Source, texts: Any) -> Any:
-    parts, hard, n_docs = source.read(texts)
-    return _assembled([cells for _, cells in parts], [None] * len(parts), source.width, hard, n_docs)
+    parts = source.read(texts)
+    return _assembled([cells for _, cells in parts], [None] * len(parts), source.width)
 
 
 class _Source(NamedTuple):
@@ -94,27 +95,20 @@ class _Source(NamedTuple):
     table: Vocabulary | None = None
     width: int = 0
 
-    def read(self, texts: Any) -> tuple[list[Part], Integers, int]:
-        """Rows by thread, those of the hard documents last; which these are; the number of documents."""
+    def read(self, texts: Any) -> list[Part]:
+        """Rows by thread."""
         if isinstance(texts, Iterator):
             texts = list(texts)
         if inputs.is_given(texts):
-            docs = inputs.given(texts)
-            return *self._read(docs, self.analyzer.given), len(docs.lists) - 1
-        array = inputs.strings(texts)
-        parts, hard = self._read(self.analyzer.documents(array), self.analyzer.recipe)
-        if len(hard):
-            parts += self._read(*self.analyzer.refold(inputs.pick(array, hard)))[0]
-        return parts, hard, len(array)
-
-    def _read(self, docs: Documents, recipe: Recipe) -> tuple[list[Part], Integers]:
+            docs, recipe = inputs.given(texts), self.analyzer.given
+        else:
+            docs, recipe = self.analyzer.documents(inputs.strings(texts)), self.analyzer.recipe
         longest = threads.longest_document(docs, recipe)
-        done = threads.each_slice(
+        return threads.each_slice(
             lambda lo, hi: self._fill(docs, recipe, lo, hi, longest), threads.bounds_of(docs, recipe)
         )
-        return [part for part, _ in done], np.concatenate([hard for _, hard in done])
 
-    def _fill(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int) -> tuple[Part, Integers]:
+    def _fill(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int) -> Part:
         offsets = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets
         n_bytes = int(offsets[hi] - offsets[lo])
         guess = min(max(64, n_bytes // 4), 1 << 15)
@@ -127,7 +121,6 @@ class _Source(NamedTuple):
             indices=np.empty(room, np.int32),
             values=np.empty(room, np.int64),
             places=np.zeros(self.width if self.grows == kernel.HASHED else len(v.hashes), np.int64),
-            hard=np.empty(hi - lo, np.int64),
             state=np.zeros(kernel.STATES, np.int64),
         )
         # Features that are given stay as they are.
@@ -146,12 +139,11 @@ class _Source(NamedTuple):
             places[: len(rows.places)] = rows.places
             rows = rows._replace(places=places)
         filled = int(rows.state[kernel.FILLED])
-        cells = Csr(rows.starts, rows.indices[:filled], rows.values[:filled])
-        return (v, cells), rows.hard[: int(rows.state[kernel.N_HARD])]
+        return v, Csr(rows.starts, rows.indices[:filled], rows.values[:filled])
 
 
-def _assembled(parts: Sequence[Csr], columns: Sequence[Any], n_columns: int, hard: Integers, n_docs: int) -> Any:
-    """The matrix of all rows in their places, columns ascending in each."""
+def _assembled(parts: Sequence[Csr], columns: Sequence[Any], n_columns: int) -> Any:
+    """The matrix of all rows, columns ascending in each."""
     each = range(len(parts) + 1)
     done = threads.each_slice(lambda p, _: _sorted(parts[p], columns[p], n_columns), each)
     ends = np.cumsum([0, *(len(part.indices) for part in done)])
@@ -162,10 +154,6 @@ def _assembled(parts: Sequence[Csr], columns: Sequence[Any], n_columns: int, har
     values = np.concatenate([part.values for part in done])
     matrix = sparse.csr_array((values, indices, starts.astype(index)), shape=(len(starts) - 1, n_columns))
     matrix.has_sorted_indices = True
-    if len(hard):
-        order = np.arange(n_docs)
-        order[hard] = np.arange(n_docs, n_docs + len(hard))
-        matrix = matrix[order]
     return matrix
 
 

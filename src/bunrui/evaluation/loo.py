@@ -88,15 +88,10 @@ class Corpus:
         self._options = clf.get_params()
         self._documents = Labelled(texts, labels)
         self._documents.check_two()
-        n_docs = len(self._documents)
         reader = TextClassifier(analyzer=clf.analyzer)
-        given = docs, recipe, again = reader._documents(self._documents.texts)
-        self.counts = reader._count(given, self._documents.sets)
-        v = self.counts.vocabulary
-        self._parts = read_rows(docs, recipe, v, np.arange(n_docs))
-        hard = np.setdiff1d(np.arange(n_docs), np.concatenate([part.docs for part in self._parts]))
-        if len(hard):
-            self._parts += read_rows(*again(hard), v, hard)
+        docs, recipe = reader._documents(self._documents.texts)
+        self.counts = reader._count(docs, recipe, self._documents.sets)
+        self._parts = read_rows(docs, recipe, self.counts.vocabulary)
         self._grounds: dict[tuple[bool, int], Ground] = {}
 
     def __repr__(self) -> str:

@@ -24,28 +24,23 @@ Integers = npt.NDArray[np.int64]
 _MOST_ROOM = 1 << 26
 
 
-def read_rows(docs: Documents, recipe: Recipe, v: Vocabulary, numbers: Integers) -> list[Rows]:
-    """Rows of documents whose features a vocabulary has, a part for each thread.
-
-    `numbers` are the numbers that the documents have in the rows.
-    """
+def read_rows(docs: Documents, recipe: Recipe, v: Vocabulary) -> list[Rows]:
+    """Rows of documents whose features a vocabulary has, a part for each thread."""
     longest = threads.longest_document(docs, recipe)
 
     def read(lo: int, hi: int) -> Rows:
-        return _read_slice(docs, lo, hi, recipe, longest, v, numbers[lo:hi])
+        return _read_slice(docs, lo, hi, recipe, longest, v)
 
     return threads.each_slice(read, threads.bounds_of(docs, recipe))
 
 
-def _read_slice(
-    docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int, v: Vocabulary, numbers: Integers
-) -> Rows:
+def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int, v: Vocabulary) -> Rows:
     offsets = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets
     n_bytes = int(offsets[hi] - offsets[lo])
     scratch = scratch_for(longest)
     room = min(n_bytes // 2, _MOST_ROOM) + len(scratch.items.starts)
     rows = Rows(
-        docs=numbers.copy(),
+        docs=np.arange(lo, hi),
         starts=np.zeros(hi - lo + 1, np.int64),
         features=np.empty(room, np.uint32),
         values=np.empty(room, np.uint32),

@@ -65,7 +65,6 @@ def scores_of(
 
 def _part_of(labels: Labels, docs: Integers, priors_of: Callable[[Integers, Integers], Floats]) -> Labels:
     """The groups of some documents, numbered anew."""
-    docs = docs[docs >= 0]  # others are read elsewhere
     groups, numbers = np.unique(labels.groups[docs], return_inverse=True)
     lengths = np.diff(labels.starts)[groups]
     starts = np.concatenate([[0], np.cumsum(lengths)])

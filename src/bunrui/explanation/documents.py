@@ -145,18 +145,15 @@ def _scores(reader: Reader, analyzer: Analyzer, document: Any) -> Floats:
         document = distinct(analyzer, [document])[0]
     if not isinstance(document, str):
         return _score(reader, inputs.given([document]), analyzer.given)[reader.columns]
-    scores = _score(reader, analyzer.documents(inputs.strings([document])), analyzer.recipe)
-    if not len(scores):
-        scores = _score(reader, *analyzer.refold([document]))
-    return scores[reader.columns]
+    return _score(reader, analyzer.documents(inputs.strings([document])), analyzer.recipe)[reader.columns]
 
 
 def _score(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:
-    """Scores by class id; none if the document must be folded in Python first."""
+    """Scores by class id."""
     longest = max(int(docs.offsets[-1] - docs.offsets[0]), len(docs.offsets))
     scores = reader.score_one(docs, recipe, 0, longest)
     if scores is not None:
         return scores
-    out = np.empty((1, len(reader.view.counts.labels)))
-    hard = reader.score_slice(docs, recipe, 0, 1, longest, out)
-    return out[0, :0] if len(hard) else out[0]
+    out: Floats = np.empty((1, len(reader.view.counts.labels)))
+    reader.score_slice(docs, recipe, 0, 1, longest, out)
+    return np.asarray(out[0])

@@ -1,6 +1,17 @@
-"""A document → its items, by whichever analyzer the recipe names.
+"""A document → its items, by whichever analyzer the recipe names: the one walk that everything goes which reads text.
 
-bytes ─► fold ─► units ─► n-grams = items
+    bytes ─► fold ─► units ─► n-grams = items ─► keys and hashes ─► ids
+                units_of   items_of            keys_of           ids_of
+
+A document has any number of items, and there is room for a block of them.  So whoever reads one writes
+
+    n_units = units_of(docs, d, recipe, scratch)
+    unit = u64(0)
+    while unit < n_units:
+        n_items, first, unit = ids_of(docs, d, recipe, scratch, unit, n_units, v)
+        ...
+
+and has the items in `scratch.items`; item k counts `docs.counts[first + k]` times, where counts are given.
 """
 
 from __future__ import annotations
@@ -9,12 +20,12 @@ from typing import NamedTuple
 
 from bunrui.kernel.buckets import name_buckets
 from bunrui.kernel.fold import copy_codepoints, fold_nfkc
-from bunrui.kernel.ngrams import Items, Units, ngrams, unigrams
-from bunrui.kernel.primitives import i64
+from bunrui.kernel.ngrams import Items, Units, ngrams, put_items, unigrams
+from bunrui.kernel.primitives import i64, u64
 from bunrui.kernel.signature import I64s, Read, U8s, U32s, record
 from bunrui.kernel.unicode import NfkcTable
 from bunrui.kernel.universal import Characters, is_ascii, is_stop, scan, scan_ascii
-from bunrui.kernel.vocabulary import Vocabulary
+from bunrui.kernel.vocabulary import NARROW, Vocabulary, probe
 from bunrui.kernel.words import close_gaps, fold_words, split_words
 
 # Kinds of recipe
@@ -24,18 +35,15 @@ GIVEN = 2  # features made elsewhere: a document is a list of strings
 
 # Places in `Recipe.params`
 KIND = 0
-FOLDED = 1  # the text was folded in Python already
-ORDER = 2  # longest n-gram of words (WORDS)
-BUCKETS = 3  # bits of the hash whose buckets are the features; 0 where they are themselves
-
-HARD = -1  # only Python can fold this text
+ORDER = 1  # longest n-gram of words (WORDS)
+BUCKETS = 2  # bits of the hash whose buckets are the features; 0 where they are themselves
 
 
 @record
 class Recipe(NamedTuple):
     """An analyzer as the kernels read it."""
 
-    params: I64s  # (4)
+    params: I64s  # (3)
     lower: U32s  # (0x110000): for WORDS
     nfkc: NfkcTable
     chars: Characters
@@ -46,6 +54,8 @@ class Recipe(NamedTuple):
 class Documents(NamedTuple):
     """UTF-8 text: document d is data[offsets[d] : offsets[d + 1]].
 
+    Where `folded` is set, Python has folded the text: the loops cannot (see `hard.py`), and must not do it again.
+
     For the recipe GIVEN, `lists` groups these strings: document d is the strings lists[d] … lists[d + 1] - 1, and
     string s counts counts[s] times (once where `counts` is empty).
     """
@@ -54,6 +64,7 @@ class Documents(NamedTuple):
     offsets: I64s
     lists: I64s
     counts: I64s
+    folded: U8s  # (documents), or empty where none is
 
 
 @record
@@ -66,16 +77,15 @@ class Scratch(NamedTuple):
 
 
 def units_of(docs: Documents, d: int, recipe: Recipe, scratch: Scratch) -> int:
-    """Fill `scratch.units` from a document; how many units, or HARD."""
+    """Fill `scratch.units` from a document; how many units (u64)."""
     units = scratch.units
     if recipe.params[KIND] == GIVEN:
-        return copy_strings(docs, d, units)
+        return u64(copy_strings(docs, d, units))
     lo = i64(docs.offsets[d])
     hi = i64(docs.offsets[d + 1])
     if recipe.params[KIND] == WORDS:
+        # Of what Python has folded, lower case is the same again.
         n = fold_words(docs.data, lo, hi, units.text, recipe.lower)
-        if n < 0:
-            return HARD
         n_units = split_words(units.text, n, units.borders)
         order = i64(recipe.params[ORDER])
         if len(recipe.stop.hashes) > 0:
@@ -84,16 +94,14 @@ def units_of(docs: Documents, d: int, recipe: Recipe, scratch: Scratch) -> int:
             close_gaps(units.text, units.borders, n_units)
             for u in range(n_units):
                 units.orders[u] = 16 | min(u + 1, order)
-        return n_units
+        return u64(n_units)
     if is_ascii(docs.data, lo, hi):
-        return scan_ascii(docs.data, lo, hi, recipe.chars, recipe.stop, units, scratch.items)
-    if recipe.params[FOLDED] != 0:
+        return u64(scan_ascii(docs.data, lo, hi, recipe.chars, recipe.stop, units, scratch.items))
+    if len(docs.folded) > 0 and docs.folded[d] != 0:
         n = copy_codepoints(docs.data, lo, hi, scratch.codes)
     else:
         n = fold_nfkc(docs.data, lo, hi, scratch.codes, recipe.nfkc)
-    if n < 0:
-        return HARD
-    return scan(scratch.codes, n, recipe.chars, recipe.stop, units, scratch.items)
+    return u64(scan(scratch.codes, n, recipe.chars, recipe.stop, units, scratch.items))
 
 
 def copy_strings(docs: Documents, d: int, units: Units) -> int:
@@ -121,12 +129,38 @@ def drop_stop(stop: Vocabulary, units: Units, n_units: int, items: Items) -> int
     return kept
 
 
-def items_of(recipe: Recipe, units: Units, first: int, n_units: int, items: Items) -> tuple[int, int]:
-    """Places of items from unit `first` on; how many, and the unit to go on with (`n_units` at the end)."""
+def items_of(
+    docs: Documents, d: int, recipe: Recipe, scratch: Scratch, unit: int, n_units: int
+) -> tuple[int, int, int]:
+    """Places of the items that end at the units from `unit` on, as many as there is room for.
+
+    Returns their number, the place of the first in `docs.counts`, and the unit to go on with (`n_units` at the end).
+    """
+    units = scratch.units
+    items = scratch.items
     if recipe.params[KIND] == WORDS and recipe.params[ORDER] == 1:
-        n_items, after = unigrams(units, first, n_units, items)
+        n_items, after = unigrams(units, unit, n_units, items)
     else:
-        n_items, after = ngrams(units, first, n_units, items)
+        n_items, after = ngrams(units, unit, n_units, items)
     if recipe.params[BUCKETS] != 0:
         name_buckets(units.text, items, i64(n_items), i64(recipe.params[BUCKETS]))
-    return n_items, after
+    first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
+    return n_items, first, after
+
+
+def keys_of(
+    docs: Documents, d: int, recipe: Recipe, scratch: Scratch, unit: int, n_units: int, v: Vocabulary
+) -> tuple[int, int, int, int]:
+    """The same, with keys and hashes as a vocabulary has them; the bytes of all items come last."""
+    n_items, first, after = items_of(docs, d, recipe, scratch, unit, n_units)
+    n_bytes = put_items(scratch.units.text, scratch.items, n_items, v.size[NARROW])
+    return n_items, first, after, n_bytes
+
+
+def ids_of(
+    docs: Documents, d: int, recipe: Recipe, scratch: Scratch, unit: int, n_units: int, v: Vocabulary
+) -> tuple[int, int, int]:
+    """The same, with ids: MISSING where the vocabulary lacks a feature."""
+    n_items, first, after, _ = keys_of(docs, d, recipe, scratch, unit, n_units, v)
+    probe(v, scratch.items, n_items, scratch.units.text, 0)
+    return n_items, first, after

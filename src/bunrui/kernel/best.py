@@ -17,12 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
-from bunrui.kernel.ngrams import put_items
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, ids_of, units_of
 from bunrui.kernel.primitives import ZERO, i64, u64
 from bunrui.kernel.score import Linear, Sums, Table, accumulate, add_shared, clear, finish, keep_known, score_of
 from bunrui.kernel.signature import F64s, I32s, I64s, U32s, kernel, record
-from bunrui.kernel.vocabulary import NARROW, Vocabulary, probe
+from bunrui.kernel.vocabulary import Vocabulary
 
 SLACK = 1e-9
 
@@ -72,31 +71,23 @@ def best_documents(
     room: Room,
     classes: I64s,
     scores: F64s,
-    hard: I64s,
-) -> int:
+) -> None:
     """Write the k best classes of the documents lo … hi - 1, best first, and their scores.
 
-    Of equal scores the class with the lowest rank is the best.  Returns how many documents went to `hard` instead.
+    Of equal scores the class with the lowest rank is the best.
     """
     k = len(room.classes)
-    n_hard = i64(0)
     for d in range(lo, hi):
         for j in range(k):
             room.classes[j] = -1
         # Two stamps to a document: it is read again where bounds do not help.
         stamp = 2 * (d - lo) + 1
-        found = decide(docs, d, recipe, scratch, v, table, linear, bounds, sums, room, stamp)
-        if found == 0:
-            found = score_all(docs, d, recipe, scratch, v, table, linear, bounds, sums, room, stamp + 1)
-        if found == HARD:
-            hard[n_hard] = d
-            n_hard += 1
-            continue
+        if not decide(docs, d, recipe, scratch, v, table, linear, bounds, sums, room, stamp):
+            score_all(docs, d, recipe, scratch, v, table, linear, bounds, sums, room, stamp + 1)
         at = (d - lo) * k
         for j in range(k):
             classes[at + j] = room.classes[j]
             scores[at + j] = room.best[j]
-    return n_hard
 
 
 def decide(
@@ -111,23 +102,19 @@ def decide(
     sums: Sums,
     room: Room,
     stamp: int,
-) -> int:
+) -> bool:
     """Find the best classes of a document among those that its rare features nominate.
 
-    Returns 1, or 0 where others may be better, or HARD.
+    False where others may be better.
     """
     k = len(room.classes)
     if len(bounds.groups) == 0 or len(docs.counts) > 0:
-        return 0
-    n_units = units_of(docs, d, recipe, scratch)
-    if n_units == HARD:
-        return HARD
+        return False
     items = scratch.items
-    n_items, after = items_of(recipe, scratch.units, ZERO, u64(n_units), items)
-    if after < u64(n_units):
-        return 0
-    put_items(scratch.units.text, items, n_items, v.size[NARROW])
-    probe(v, items, n_items, scratch.units.text, 0)
+    n_units = units_of(docs, d, recipe, scratch)
+    n_items, _, after = ids_of(docs, d, recipe, scratch, ZERO, n_units, v)
+    if after < n_units:
+        return False
     for j in range(3):
         sums.rest[j] = 0.0
     n_kept = keep_known(items, n_items, table, linear, sums, stamp)
@@ -135,7 +122,7 @@ def decide(
     n_known = i64(n_kept)
     n_nominees = nominate(items.ids, n_known, table, bounds, sums, room, stamp)
     if n_nominees < k:
-        return 0
+        return False
     common, rare = peaks_of(items.ids, n_known, table, bounds)
     for j in range(n_nominees):
         c = i64(room.nominees[j])
@@ -155,12 +142,12 @@ def decide(
     hopeless = room.best[k - 1] - common - SLACK * (size + common + rare)
     # Not "above": what is not a number is not hopeless.
     if not highest(bounds, sums.rest) < hopeless:
-        return 0
+        return False
     for j in range(n_nominees):
         c = i64(room.nominees[j])
         if not room.scores[j] < hopeless and not is_in(room.classes, c):
             insert(room, bounds, c, full_score(items.ids, n_known, table, linear, sums, c))
-    return 1
+    return True
 
 
 def nominate(ids: Sequence[int], n_known: int, table: Table, bounds: Bounds, sums: Sums, room: Room, stamp: int) -> int:
@@ -258,20 +245,14 @@ def score_all(
     sums: Sums,
     room: Room,
     stamp: int,
-) -> int:
-    """Score all classes and find the best; 1, or HARD."""
-    n_units = units_of(docs, d, recipe, scratch)
-    if n_units == HARD:
-        return HARD
+) -> None:
+    """Score all classes and find the best."""
     clear(sums)
+    n_units = units_of(docs, d, recipe, scratch)
     unit = u64(0)
-    while unit < u64(n_units):
-        n_items, after = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
-        put_items(scratch.units.text, scratch.items, n_items, v.size[NARROW])
-        probe(v, scratch.items, n_items, scratch.units.text, 0)
-        first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
+    while unit < n_units:
+        n_items, first, unit = ids_of(docs, d, recipe, scratch, unit, n_units, v)
         accumulate(scratch.items, n_items, docs.counts, first, table, linear, sums, stamp)
-        unit = after
     finish(linear, sums, room.scores, 0)
     for j in range(len(room.classes)):
         room.classes[j] = -1
@@ -279,7 +260,6 @@ def score_all(
     for c in range(len(bounds.ranks)):
         if bounds.ranks[c] >= 0 and (room.classes[last] < 0 or room.scores[c] >= room.best[last]):
             insert(room, bounds, c, room.scores[c])
-    return 1
 
 
 def insert(room: Room, bounds: Bounds, c: int, score: float) -> None:

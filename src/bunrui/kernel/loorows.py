@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
-from bunrui.kernel.ngrams import put_items
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, ids_of, units_of
 from bunrui.kernel.primitives import ONE, U64, i64, u64
 from bunrui.kernel.signature import I64s, U32s, kernel, record
-from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
+from bunrui.kernel.vocabulary import MISSING, Vocabulary
 
 DONE = 0
 GROW_FEATURES = 1
@@ -33,7 +32,7 @@ class Rows(NamedTuple):
     Its items, in the same order, are the features at starts[i] + places[j], firsts[i] ≤ j < firsts[i + 1].
     """
 
-    docs: I64s  # (rows): the document that it is, or -1 for one that only Python can fold
+    docs: I64s  # (rows): the document that it is
     starts: I64s  # (rows + 1)
     features: U32s
     values: U32s
@@ -63,21 +62,15 @@ def read_rows(
         row = i64(state[DOCUMENT])
         d = lo + row
         n_units = units_of(docs, d, recipe, scratch)
-        if n_units == HARD:
-            rows.docs[row] = -1
-            n_units = 0
         unit = u64(state[UNIT])
-        while unit < u64(n_units):
-            n_items, after = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
+        while unit < n_units:
+            n_items, first, after = ids_of(docs, d, recipe, scratch, unit, n_units, v)
             if i64(state[FEATURES]) + i64(n_items) > len(rows.features):
                 state[UNIT] = i64(unit)
                 return GROW_FEATURES
             if i64(state[ITEMS]) + i64(n_items) > len(rows.places):
                 state[UNIT] = i64(unit)
                 return GROW_ITEMS
-            put_items(scratch.units.text, scratch.items, n_items, v.size[NARROW])
-            probe(v, scratch.items, n_items, scratch.units.text, 0)
-            first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
             if not place_items(scratch.items.ids, n_items, docs.counts, first, rows, row, reading):
                 return UNKNOWN
             unit = after

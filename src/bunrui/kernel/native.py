@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.core.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
+
+from bunrui.kernel.primitives import DOUBTFUL, LOWERING
 
 
 @njit(inline="always")
@@ -148,6 +152,35 @@ def wide64(typingctx, buffer, i):
         return _mask(builder, builder.icmp_signed("<", vector, _splat(0)))
 
     return types.uint64(buffer, i), codegen
+
+
+def _beginning(rules):
+    n_bytes = max(map(len, rules))
+
+    @intrinsic
+    def beginning64(typingctx, buffer, i):
+        def codegen(context, builder, signature, args):
+            places = [builder.add(args[1], ir.Constant(ir.IntType(64), k)) for k in range(n_bytes)]
+            vectors = [_load_v64(context, builder, signature.args[0], args[0], place) for place in places]
+            found = ir.Constant(ir.VectorType(ir.IntType(1), 64), [0] * 64)
+            for rule in rules:
+                each = [_between(builder, vector, *ends) for vector, ends in zip(vectors, rule, strict=False)]
+                found = builder.or_(found, reduce(builder.and_, each))
+            return _mask(builder, found)
+
+        return types.uint64(buffer, i), codegen
+
+    return beginning64
+
+
+def _between(builder, vector, first, last):
+    if first == last:
+        return builder.icmp_unsigned("==", vector, _splat(first))
+    return _within(builder, vector, first, last + 1 - first)
+
+
+doubtful64 = _beginning(DOUBTFUL)
+lowering64 = _beginning(LOWERING)
 
 
 @intrinsic

@@ -22,11 +22,13 @@ __all__ = [
     "ZERO",
     "copy16",
     "ctz",
+    "doubtful64",
     "fold_ascii64",
     "fold_words64",
     "i64",
     "inline",
     "load64",
+    "lowering64",
     "nonzero64",
     "popcount",
     "prefetch",
@@ -112,6 +114,49 @@ def printable64(buffer: Sequence[int], i: int) -> int:
 def wide64(buffer: Sequence[int], i: int) -> int:
     """A bit for each of 64 bytes of `buffer` from `i`: set where the byte is not ASCII."""
     return sum(1 << j for j in range(64) if buffer[i + j] > 127)
+
+
+# Characters in UTF-8: ranges of the first byte, the second, the third.  All that are not among the doubtful ones never
+# make a text hard to fold (`hard.py`); the tests derive it from the tables.
+Rule = tuple[tuple[int, int], ...]
+DOUBTFUL: tuple[Rule, ...] = (
+    ((0xC2, 0xC2),),  # ½
+    ((0xCC, 0xCF),),  # combining marks; Greek, for the sake of two letters
+    ((0xD2, 0xE0),),  # from the marks of Cyrillic on: Hebrew, Arabic, the scripts of India, Thai, Lao, Tibetan
+    ((0xE1, 0xE1), (0x80, 0xB7)),  # all but the letters of Vietnamese and of old Greek
+    ((0xE2, 0xE2), (0x81, 0xBF)),  # all but the usual punctuation
+    ((0xE3, 0xE3), (0x80, 0x80), (0xAA, 0xAF)),
+    ((0xE3, 0xE3), (0x82, 0x82), (0x99, 0x9A)),  # the voice marks of kana
+    ((0xE3, 0xE3), (0x84, 0x8F)),  # letters of hangul that stand alone; words in squares
+    ((0xEA, 0xEA), (0x80, 0xAF)),
+    ((0xED, 0xED), (0x9E, 0x9F)),
+    ((0xEF, 0xEF), (0x80, 0xBB)),
+    ((0xEF, 0xEF), (0xBE, 0xBF)),  # half-width kana and hangul
+    ((0xF0, 0xF0), (0x80, 0x9E)),  # all but emoji
+    ((0xF0, 0xF0), (0xA0, 0xBF)),
+    ((0xF1, 0xFF),),
+)
+
+# İ, which becomes two characters in lower case, and Σ, which has two forms.
+LOWERING: tuple[Rule, ...] = (((0xC4, 0xC4), (0xB0, 0xB0)), ((0xCE, 0xCE), (0xA3, 0xA3)))
+
+
+def doubtful64(buffer: Sequence[int], i: int) -> int:
+    """A bit for each of 64 bytes of `buffer` from `i`: set where a character of DOUBTFUL begins; reads two more."""
+    return _beginning(buffer, i, DOUBTFUL)
+
+
+def lowering64(buffer: Sequence[int], i: int) -> int:
+    """The same for LOWERING."""
+    return _beginning(buffer, i, LOWERING)
+
+
+def _beginning(buffer: Sequence[int], i: int, rules: Sequence[Rule]) -> int:
+    return sum(1 << j for j in range(64) if any(_matches(buffer, i + j, rule) for rule in rules))
+
+
+def _matches(buffer: Sequence[int], i: int, rule: Rule) -> bool:
+    return all(first <= buffer[i + k] <= last for k, (first, last) in enumerate(rule))
 
 
 def copy16(src: Sequence[int], i: int, out: Any, o: int) -> None:

@@ -6,7 +6,7 @@ once in a document, however many features of the document fall into it and howev
 
 from __future__ import annotations
 
-from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, items_of, units_of
 from bunrui.kernel.buckets import HASHES, hash_columns
 from bunrui.kernel.primitives import ONE, U64, i64, prefetch, u64
 from bunrui.kernel.signature import F64s, I64s, U8s, U32s, kernel
@@ -29,9 +29,8 @@ def count_buckets(
     seen: U32s,
     counts: I64s,
     marks: U8s,
-    hard: I64s,
-) -> int:
-    """Add the documents lo … hi - 1 to the `counts` of their buckets; how many went to `hard` instead.
+) -> None:
+    """Add the documents lo … hi - 1 to the `counts` of their buckets.
 
     The bucket of a hash is the hash shifted right by `shift`.  `seen` has the number of the document in which a bucket
     was last seen; document lo has the number `first`, which is above all that are there.  `marks` has a bit for each of
@@ -40,17 +39,12 @@ def count_buckets(
     ids = scratch.items.ids
     right = u64(shift)
     n_marks = u64(len(marks)) << THREE
-    n_hard = i64(0)
     for d in range(lo, hi):
         n_units = units_of(docs, d, recipe, scratch)
-        if n_units == HARD:
-            hard[n_hard] = d
-            n_hard += 1
-            continue
         stamp = first + (d - lo)
         unit = u64(0)
-        while unit < u64(n_units):
-            n_items, unit = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
+        while unit < n_units:
+            n_items, _, unit = items_of(docs, d, recipe, scratch, unit, n_units)
             hash_columns(scratch.units.text, scratch.items, i64(n_items), HASHES)
             k = u64(0)
             while k < n_items:
@@ -64,7 +58,6 @@ def count_buckets(
                 if h < n_marks:
                     marks[h >> THREE] |= ONE << (h & SEVEN)
                 k = k + ONE
-    return n_hard
 
 
 @kernel
@@ -80,27 +73,21 @@ def sum_buckets(
     weights: F64s,
     sums: F64s,
     lengths: F64s,
-    hard: I64s,
-) -> int:
+) -> None:
     """The sum of the weights of the buckets of each of the documents lo … hi - 1, and how many buckets these are.
 
     The rest as in `count_buckets`.
     """
     ids = scratch.items.ids
     right = u64(shift)
-    n_hard = i64(0)
     for d in range(lo, hi):
         n_units = units_of(docs, d, recipe, scratch)
-        if n_units == HARD:
-            hard[n_hard] = d
-            n_hard += 1
-            continue
         stamp = first + (d - lo)
         total = 0.0
         n = i64(0)
         unit = u64(0)
-        while unit < u64(n_units):
-            n_items, unit = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
+        while unit < n_units:
+            n_items, _, unit = items_of(docs, d, recipe, scratch, unit, n_units)
             hash_columns(scratch.units.text, scratch.items, i64(n_items), HASHES)
             k = u64(0)
             while k < n_items:
@@ -116,4 +103,3 @@ def sum_buckets(
                 k = k + ONE
         sums[d - lo] = total
         lengths[d - lo] = n
-    return n_hard

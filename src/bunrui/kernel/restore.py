@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bunrui import pool
 from bunrui.errors import DataError
+from bunrui.kernel import slices
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import TWO, Items, put_items
 from bunrui.kernel.postings import (
@@ -49,7 +49,7 @@ def restored(text: Any, sizes: npt.NDArray[np.int64]) -> Vocabulary:
     v = new_vocabulary(n, 0, regions_for(bits_for(n)))._replace(text=text)
     np.cumsum(sizes, out=v.starts[1 : n + 1])
     v.size[FEATURES], v.size[BYTES] = n, v.starts[n]
-    pool.each_slice(lambda lo, hi: run(put_hashes, v, lo, hi, scratch_for(0).items), pool.bounds(n))
+    slices.each_slice(lambda lo, hi: run(put_hashes, v, lo, hi, scratch_for(0).items), slices.bounds(n))
     if not has_even(v, v.hashes[:n]):
         v.size[REGION] = len(v.slots) - 1
         v = v._replace(loads=np.zeros(1, np.int64))
@@ -68,19 +68,19 @@ def fill_slots(v: Vocabulary, first: int, skip: int = 0) -> None:
     n, regions = int(v.size[FEATURES]), len(v.loads)
     order = np.arange(first, n, dtype=np.uint32)
     bounds = [0, n - first]
-    if regions > 1 and n - first >= pool.WORTH_A_THREAD:
+    if regions > 1 and n - first >= slices.FEATURES:
         numbers = regions_of(v.hashes[first:n], regions)
         if (numbers[1:] < numbers[:-1]).any():
             by_region = np.argsort(numbers, kind="stable")
             order, numbers = order[by_region], numbers[by_region]
-        cuts = pool.bounds(regions, max(1, regions * pool.WORTH_A_THREAD // (n - first)))
+        cuts = slices.bounds(regions, max(1, regions * slices.FEATURES // (n - first)))
         bounds = np.searchsorted(numbers, np.arange(regions + 1))[cuts].tolist()
 
     def fill_some(lo: int, hi: int) -> bool:
         return bool(run(fill, v, order, lo, hi, skip, scratch_for(0).items))
 
     try:
-        if not all(pool.each_slice(fill_some, bounds)):
+        if not all(slices.each_slice(fill_some, bounds)):
             raise DataError("a feature is there twice")
     finally:
         v.size[FULLEST] = v.loads.max()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, items_of, keys_of, units_of
 from bunrui.kernel.buckets import hash_columns
-from bunrui.kernel.ngrams import Items, put_items
+from bunrui.kernel.ngrams import Items
 from bunrui.kernel.postings import block_items
 from bunrui.kernel.primitives import i64, u64
 from bunrui.kernel.signature import I32s, I64s, U32s, kernel, record
@@ -26,9 +26,8 @@ HASHED = 2  # there is no vocabulary: the id of a feature is its stable hash mod
 DOCUMENT = 0
 UNIT = 1
 FILLED = 2
-N_HARD = 3
-SHORTEST = 4  # n-grams of fewer words are left out; 0 and 1 keep all
-STATES = 5
+SHORTEST = 3  # n-grams of fewer words are left out; 0 and 1 keep all
+STATES = 4
 
 
 @record
@@ -39,7 +38,6 @@ class Rows(NamedTuple):
     indices: I32s
     values: I64s
     places: I64s  # (room of the vocabulary): where a feature was last written, plus one
-    hard: I64s
     state: I64s  # (STATES)
 
 
@@ -66,27 +64,22 @@ def fill_rows(
         d = lo + row
         begin = i64(rows.starts[row])
         n_units = units_of(docs, d, recipe, scratch)
-        if n_units == HARD:
-            rows.hard[state[N_HARD]] = d
-            state[N_HARD] += 1
-            n_units = 0
         if state[SHORTEST] > 1:
             drop_short(scratch.units.orders, i64(n_units), i64(state[SHORTEST]))
         unit = u64(state[UNIT])
-        while unit < u64(n_units):
-            n_items, after = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
-            if i64(state[FILLED]) + i64(n_items) > len(rows.indices):
-                state[UNIT] = i64(unit)
-                return GROW_ROWS
+        while unit < n_units:
             if grows == HASHED:
+                n_items, first, after = items_of(docs, d, recipe, scratch, unit, n_units)
                 hash_columns(scratch.units.text, scratch.items, i64(n_items), len(rows.places))
             else:
-                n_bytes = put_items(scratch.units.text, scratch.items, n_items, v.size[NARROW])
+                n_items, first, after, n_bytes = keys_of(docs, d, recipe, scratch, unit, n_units, v)
                 if grows == GROWS and not has_room(v, n_items, n_bytes):
                     state[UNIT] = i64(unit)
                     return GROW_TABLE
                 probe(v, scratch.items, n_items, scratch.units.text, grows)
-            first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
+            if i64(state[FILLED]) + i64(n_items) > len(rows.indices):
+                state[UNIT] = i64(unit)
+                return GROW_ROWS
             state[FILLED] = fill(scratch.items.ids, i64(n_items), docs.counts, first, rows, begin, i64(state[FILLED]))
             unit = after
         state[UNIT] = 0

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import HARD, Documents, Recipe, Scratch, items_of, units_of
-from bunrui.kernel.ngrams import TWO, Items, put_items
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, ids_of, units_of
+from bunrui.kernel.ngrams import TWO, Items
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.signature import F64s, I32s, I64s, U8s, U32s, kernel, record
-from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, probe
+from bunrui.kernel.vocabulary import MISSING, Vocabulary
 
 TOO_LONG = -2
 
@@ -78,28 +78,17 @@ def score_documents(
     linear: Linear,
     sums: Sums,
     out: F64s,
-    hard: I64s,
-) -> int:
-    """Score the documents lo … hi - 1 into `out` (classes by document); how many went to `hard` instead."""
+) -> None:
+    """Score the documents lo … hi - 1 into `out` (classes by document)."""
     n_classes = len(linear.bias)
-    n_hard = i64(0)
     for d in range(lo, hi):
         clear(sums)
         n_units = units_of(docs, d, recipe, scratch)
-        if n_units == HARD:
-            hard[n_hard] = d
-            n_hard += 1
-            continue
         unit = u64(0)
-        while unit < u64(n_units):
-            n_items, after = items_of(recipe, scratch.units, unit, u64(n_units), scratch.items)
-            put_items(scratch.units.text, scratch.items, n_items, v.size[NARROW])
-            probe(v, scratch.items, n_items, scratch.units.text, 0)
-            first = i64(docs.lists[d]) + i64(unit) if len(docs.counts) > 0 else i64(0)
+        while unit < n_units:
+            n_items, first, unit = ids_of(docs, d, recipe, scratch, unit, n_units, v)
             accumulate(scratch.items, n_items, docs.counts, first, table, linear, sums, d - lo + 1)
-            unit = after
         finish(linear, sums, out, (d - lo) * n_classes)
-    return n_hard
 
 
 def clear(sums: Sums) -> None:
@@ -300,17 +289,13 @@ def identify(
 
     A feature counts as known where `alive` is not zero and `keep` is set (or empty).  `marks` has two numbers for each
     feature, of which the first tells whether the second belongs to this document.
-    Returns the numbers of items and of features; HARD or TOO_LONG instead of the first.
+    Returns the numbers of items and of features; TOO_LONG instead of the first.
     """
     items = scratch.items
     n_units = units_of(docs, d, recipe, scratch)
-    if n_units == HARD:
-        return HARD, 0
-    n_items, after = items_of(recipe, scratch.units, ZERO, u64(n_units), items)
-    if after < u64(n_units):
+    n_items, _, after = ids_of(docs, d, recipe, scratch, ZERO, n_units, v)
+    if after < n_units:
         return TOO_LONG, 0
-    put_items(scratch.units.text, items, n_items, v.size[NARROW])
-    probe(v, items, n_items, scratch.units.text, 0)
     n_features = i64(0)
     for k in range(i64(n_items)):
         f = i64(items.ids[k])

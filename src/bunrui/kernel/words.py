@@ -11,8 +11,6 @@ from collections.abc import MutableSequence, Sequence
 
 from bunrui.kernel.primitives import M64, ONE, U64, ZERO, ctz, fold_words64, i64, inline, nonzero64, popcount, u64
 
-SPECIAL = 0xFFFF_FFFF
-
 TWO = U64(2)
 THREE = U64(3)
 S8 = U64(8)
@@ -21,9 +19,9 @@ S64 = U64(64)
 
 
 def fold_words(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], lower: Sequence[int]) -> int:
-    """Fold `src[lo:hi]` into `out`; the number of bytes written, or -1 where only Python can say (final sigma).
+    """Fold `src[lo:hi]` into `out`; the number of bytes written.
 
-    `lower[c]` is the folded code point, 0 for a separator, SPECIAL.  `out` holds 2 * (hi - lo) + 128 bytes (a
+    `lower[c]` is the folded code point, 0 for a separator.  `out` holds 2 * (hi - lo) + 128 bytes (a
     lower-case form has at most 3 bytes where the character had 2).
     """
     i = lo
@@ -60,10 +58,7 @@ def fold_words(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], 
                     | (i64(src[i + 3]) & 0x3F)
                 )
                 i += 4
-            folded = i64(lower[point])
-            if folded == SPECIAL:
-                return -1
-            o = put(out, o, folded)
+            o = put(out, o, i64(lower[point]))
     # The last chunk may have read on into the next document (or all of the rest of it, in wide characters).
     if i > hi:
         o -= i - hi

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bunrui import pool
 from bunrui.errors import DataError
-from bunrui.kernel import analyze, buckets, ngrams, vocabulary
+from bunrui.kernel import analyze, buckets, ngrams, slices, vocabulary
 from bunrui.kernel.library import run
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.primitives import M64
@@ -26,6 +25,10 @@ ITEMS = 1 << 14
 MAX_TEXT = 0xFFFF_FFFF  # places of items are 32-bit
 NARROW_HASH = int(M64)  # tests set fewer bits, so that many features share a hash
 NO_COUNTS = np.empty(0, np.int64)
+NONE_FOLDED = np.empty(0, np.uint8)
+
+# Places in the folded text, which may be five times as long, are 32-bit.
+MAX_DOCUMENT = 512 << 20
 
 _REGION_BITS = 14  # slots of a region: 512 KB
 _MOST_REGIONS_BITS = 8
@@ -148,7 +151,11 @@ def with_slots(v: Vocabulary, bits: int, regions: int) -> Vocabulary:
     # Whole regions of both tables on each thread.
     n = min(len(v.loads), regions)
     step = len(v.slots) // n
-    pool.each_slice(lambda lo, hi: run(vocabulary.move_slots, v.slots[lo * step : hi * step], grown), pool.bounds(n, 1))
+
+    def move(lo: int, hi: int) -> None:
+        run(vocabulary.move_slots, v.slots[lo * step : hi * step], grown)
+
+    slices.each_slice(move, slices.bounds(n, 1))
     release(v)
     return grown
 
@@ -227,7 +234,6 @@ def new_recipe(
     kind: int,
     *,
     order: int = 1,
-    folded: bool = False,
     hash_bits: int = 0,
     lower: Any = None,
     nfkc: NfkcTable | None = None,
@@ -239,7 +245,7 @@ def new_recipe(
     numbers = np.empty(0, np.int32)
     no_characters = Characters(np.empty(0, np.uint8), numbers, numbers, codes, np.zeros(9, np.int64))
     return analyze.Recipe(
-        params=np.array([kind, int(folded), order, hash_bits], np.int64),
+        params=np.array([kind, order, hash_bits], np.int64),
         lower=codes if lower is None else lower,
         nfkc=NfkcTable(codes, codes, np.empty(0, np.uint64), codes) if nfkc is None else nfkc,
         chars=no_characters if characters is None else characters,

@@ -23,7 +23,6 @@ __all__ = ["Buckets", "Collisions", "Weigh", "documents_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-Again = Callable[[Integers], tuple[Documents, Recipe]]
 
 Weigh = Callable[[Integers, Integers], Floats]
 """The weights of features, from how many documents of the target have them, and how many of all."""
@@ -96,48 +95,39 @@ class Buckets:
     def count(self, texts: Any, side: int) -> None:
         """Count documents of the target (side 0) or of raw (1)."""
         self._weights = None
-        docs, recipe, again = documents_of(self._analyzer, texts)
-        hard = self._each(docs, recipe, partial(self._count, side=side))
-        if len(hard):
-            self._each(*again(hard), partial(self._count, side=side))
+        self._each(*documents_of(self._analyzer, texts), partial(self._count, side=side))
 
     def read(self, texts: Any) -> Floats:
         """The sum of the weights of every document, and how many buckets it has, (2, n_docs)."""
         if self._weights is None:
             target, raw = sum((room.counts for room in self._rooms), np.zeros((2, 1 << self._bits), np.int64))
             self._weights = self._weigh(target, target + raw)
-        docs, recipe, again = documents_of(self._analyzer, texts)
         out = np.empty((2, len(texts)))
-        hard = self._each(docs, recipe, partial(self._sum, out=out))
-        if len(hard):
-            some = np.empty((2, len(hard)))
-            self._each(*again(hard), partial(self._sum, out=some))
-            out[:, hard] = some
+        self._each(*documents_of(self._analyzer, texts), partial(self._sum, out=out))
         return out
 
-    def _each(self, docs: Documents, recipe: Recipe, work: Callable[..., int]) -> Integers:
-        """Call `work` for slices of documents, on the threads; the documents that must be folded in Python first."""
+    def _each(self, docs: Documents, recipe: Recipe, work: Callable[..., None]) -> None:
+        """Call `work` for slices of documents, on the threads."""
         scratch = partial(scratch_for, threads.longest_document(docs, recipe))
 
-        def part(lo: int, hi: int) -> Integers:
+        def part(lo: int, hi: int) -> None:
             try:
                 room = self._rooms.pop()  # one step: no other thread can have it too
             except IndexError:
                 room = _Room(self._bits)
             try:
-                hard = np.empty(hi - lo, np.int64)
                 where = (docs, lo, hi, recipe, scratch(), self._shift, room.stamps(hi - lo), room.seen)
-                return hard[: work(where, room, lo, hi, hard)]
+                work(where, room, lo, hi)
             finally:
                 self._rooms.append(room)  # with all that was counted before
 
-        return np.concatenate(threads.each_slice(part, threads.bounds_of(docs, recipe)))
+        threads.each_slice(part, threads.bounds_of(docs, recipe))
 
-    def _count(self, where: tuple[Any, ...], room: _Room, lo: int, hi: int, hard: Integers, side: int) -> int:
-        return int(run(kernel.count_buckets, *where, room.counts[side], room.marks, hard))
+    def _count(self, where: tuple[Any, ...], room: _Room, lo: int, hi: int, side: int) -> None:
+        run(kernel.count_buckets, *where, room.counts[side], room.marks)
 
-    def _sum(self, where: tuple[Any, ...], room: _Room, lo: int, hi: int, hard: Integers, out: Floats) -> int:
-        return int(run(kernel.sum_buckets, *where, self._weights, out[0, lo:hi], out[1, lo:hi], hard))
+    def _sum(self, where: tuple[Any, ...], room: _Room, lo: int, hi: int, out: Floats) -> None:
+        run(kernel.sum_buckets, *where, self._weights, out[0, lo:hi], out[1, lo:hi])
 
     def collisions(self) -> Collisions:
         """How much the buckets mix up, from all features of the first 64th of the buckets."""
@@ -150,16 +140,11 @@ class Buckets:
         return Collisions(1 << self._bits, n_features * _SAMPLE, n_sharing / max(n_features, 1))
 
 
-def documents_of(analyzer: Analyzer, texts: Any) -> tuple[Documents, Recipe, Again]:
-    """Buffers, what to do with them, and the same for some documents folded in Python."""
+def documents_of(analyzer: Analyzer, texts: Any) -> tuple[Documents, Recipe]:
+    """Buffers, and what to do with them."""
     if inputs.is_given(texts):
-        return inputs.given(texts), analyzer.given, _never
-    array = inputs.strings(texts)
-    return analyzer.documents(array), analyzer.recipe, lambda rows: analyzer.refold(inputs.pick(array, rows))
-
-
-def _never(rows: Integers) -> tuple[Documents, Recipe]:
-    raise AssertionError("given features need no folding")
+        return inputs.given(texts), analyzer.given
+    return analyzer.documents(inputs.strings(texts)), analyzer.recipe
 
 
 def _n_bytes(docs: Documents, lo: int, hi: int) -> int:

@@ -27,7 +27,6 @@ from bunrui.analysis import AnalyzerSpec, analyzer_of
 from bunrui.classifier import TextClassifier
 from bunrui.engines import threads
 from bunrui.errors import NotLearnedError
-from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.logs import log1p
 from bunrui.models.base import Scorer
 from bunrui.models.view import FeatureCounts, whole
@@ -150,20 +149,14 @@ class _Features:
 
     def read(self, texts: Any) -> Floats:
         """The ratio of every document, and how many known features it has, (2, n_docs)."""
-        docs, recipe, again = documents_of(self._analyzer, texts)
-        out, hard = self._read(docs, recipe, len(texts))
-        if len(hard):
-            out[hard], _ = self._read(*again(hard), len(hard))
-        return out.T
-
-    def _read(self, docs: Documents, recipe: Recipe, n_docs: int) -> tuple[Floats, Any]:
+        docs, recipe = documents_of(self._analyzer, texts)
         reader = self._current_reader()
-        out = np.empty((n_docs, 2))
+        out = np.empty((len(texts), 2))
         longest = threads.longest_document(docs, recipe)
         reader.table()
         bounds = threads.bounds_of(docs, recipe)
-        hard = threads.each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), bounds)
-        return out, np.concatenate(hard)
+        threads.each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), bounds)
+        return out.T
 
     def _current_reader(self) -> Reader:
         """A model of the counts as they are now: its first class has the ratio, its second one counts the features."""

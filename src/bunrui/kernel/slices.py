@@ -1,4 +1,4 @@
-"""The threads of this process: one pool, on which all work runs that is cut into slices."""
+"""Work in slices, on the threads of this machine."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from bunrui.errors import OptionError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["bounds", "each_slice", "n_threads"]
+__all__ = ["bounds", "cut", "each_slice", "n_threads"]
 
 T = TypeVar("T")
 
-WORTH_A_THREAD = 1 << 14  # features: below, a second thread costs more than it brings
+# Below this many bytes a second thread costs more than it brings.
+_WORTH_A_THREAD = 1 << 20
+FEATURES = 1 << 14  # and below this many features
+
+# A slot counts the occurrences of one part with 32 bits.
+_MOST_BYTES = 1 << 32
 
 
 def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
@@ -29,18 +36,34 @@ def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
     pairs = list(pairwise(bounds))
     if len(pairs) == 1 or getattr(_here, "is_of_pool", False):
         return [work(*pair) for pair in pairs]
-    futures = [_pool().submit(work, *pair) for pair in pairs]
+    from concurrent.futures import CancelledError
+
+    futures: list[Any] = []
     try:
-        return [future.result() for future in futures]
+        for pair in pairs:
+            futures.append(_pool().submit(work, *pair))
+    except RuntimeError:
+        # There is no memory for another thread: this one does what is left.
+        _pool().shutdown(cancel_futures=True)
+        _pool.cache_clear()
+    done = []
+    try:
+        for number, pair in enumerate(pairs):
+            try:
+                done.append(futures[number].result() if number < len(futures) else work(*pair))
+            except CancelledError:
+                done.append(work(*pair))
     finally:
         # Who is interrupted must not go on while others still write to the same arrays.
         for future in futures:
-            future.exception()
+            if not future.cancelled():
+                future.exception()
+    return done
 
 
 def bounds(n: int, least: int | None = None) -> list[int]:
     """Where to cut n features, or other things, into slices for the threads, none of fewer than `least`."""
-    most = n // (least or WORTH_A_THREAD)
+    most = n // (least or FEATURES)
     parts = min(n_threads(), most) if most > 1 else 1
     return [n * k // parts for k in range(parts + 1)]
 
@@ -74,3 +97,13 @@ def n_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def cut(sizes: Any) -> list[int]:
+    """Where to cut a list into parts of about the same number of bytes."""
+    total = int(sizes.sum())
+    parts = max(min(n_threads(), max(1, total // _WORTH_A_THREAD)), -(-total // _MOST_BYTES))
+    if parts == 1:
+        return [0, len(sizes)]
+    cuts = np.searchsorted(np.cumsum(sizes), np.arange(1, parts) * (total / parts))
+    return [0, *cuts.tolist(), len(sizes)]
