@@ -627,30 +627,69 @@ def test_mail_of_six_users(data_folder: Path) -> None:
         assert bits(whole, queries, models) == expected
 
 
-def test_a_failed_addition_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory may run out in the middle: what was added until then is taken back."""
-    clf = TextClassifier(analyzer=str.split).learn(["a b c", "b c d"], ["x", "y"])
-    before, scores = clf.counts.copy(), clf.scores(["a b c d"])
-    many = TextClassifier(analyzer=str.split).learn([" ".join(f"w{k}" for k in range(9000)) + " a b"], ["x"]).counts
-    grown = counts_module.grown_vocabulary
-    calls = []
+def small_and_large() -> tuple[Counts, Counts]:
+    """Counts, and others for which nothing of them has room."""
+    words = TextClassifier(analyzer=str.split)
+    return words.learn(["a b c", "b c d"], ["x", "y"]).counts, (
+        TextClassifier(analyzer=str.split).learn([" ".join(f"w{k}" for k in range(9000)) + " a b"], ["z"]).counts
+    )
 
-    def fail_late(*args: Any) -> Any:
-        calls.append(args)
-        if len(calls) == 3:
-            raise MemoryError
-        return grown(*args)
 
-    monkeypatch.setattr(counts_module, "grown_vocabulary", fail_late)
+@pytest.mark.parametrize("call", range(9))
+def test_an_addition_without_memory_changes_nothing(call: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, many = small_and_large()
+    before = counts.copy()
+    left = [*range(call)]
+
+    def fails_late(function: Any) -> Any:
+        def grown(*args: Any, **options: Any) -> Any:
+            if not left:
+                raise MemoryError
+            left.pop()
+            return function(*args, **options)
+
+        return grown
+
+    for name in ("grown_vocabulary", "resized"):
+        monkeypatch.setattr(counts_module, name, fails_late(getattr(counts_module, name)))
     with pytest.raises(MemoryError):
-        clf.counts.add(many)
-    assert len(calls) == 3
-    assert clf.counts == before
+        counts.add(many)
     monkeypatch.undo()
-    assert clf.scores(["a b c d"]).tobytes() == scores.tobytes()
-    clf.counts.add(many)
-    clf.counts.subtract(many)
-    assert clf.counts == before
+    assert counts == before
+    counts.add(many)
+    assert counts.n_features == before.n_features + 9000
+    counts.subtract(many)
+    assert counts == before
+
+
+@pytest.mark.parametrize("step", ["plan", "merge", "fill_some"])
+@pytest.mark.parametrize("least", [7, 1 << 14])
+def test_an_interrupted_addition_changes_nothing(step: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, many = small_and_large()
+    before = counts.copy()
+    each_slice = slices.each_slice
+    steps = []
+
+    def interrupted(work: Any, bounds: Any) -> Any:
+        done = each_slice(work, bounds)
+        steps.append(work.__name__)
+        if work.__name__ == step:
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr(slices, "FEATURES", least)
+    monkeypatch.setattr(slices, "each_slice", interrupted)
+    if step == "plan" and least > 7:  # small additions plan and merge in one call
+        counts.add(many)
+        assert "plan" not in steps
+        return
+    with pytest.raises(KeyboardInterrupt):
+        counts.add(many)
+    monkeypatch.undo()
+    assert counts == before
+    counts.add(many)
+    counts.subtract(many)
+    assert counts == before
 
 
 def test_a_new_label_is_a_new_version() -> None:

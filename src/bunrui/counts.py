@@ -7,7 +7,8 @@ and the totals of each feature over *distinct* documents (a document with severa
 classes).  Counts add up and are taken back without loss: adding in any order and any grouping gives equal counts, and
 subtracting what was added leaves what was there before.  A feature whose counts reach zero is gone.
 
-Storage is sparse: memory follows the cells that are not zero.  `bunrui.kernel.postings` has the loops.
+Storage is sparse: memory follows the cells that are not zero.  `bunrui.kernel.postings` has the loops, and
+`bunrui.cells` the columns in which counts travel.
 """
 
 from __future__ import annotations
@@ -18,20 +19,33 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.errors import LabelError, MismatchError, UnlearnError
-from bunrui.kernel import postings
+from bunrui.cells import Cells, Integers, new_postings
+from bunrui.errors import DataError, LabelError, MismatchError, UnlearnError
+from bunrui.kernel import postings, slices
 from bunrui.kernel.library import run
-from bunrui.kernel.postings import Postings
-from bunrui.kernel.vocabulary import BYTES, FEATURES, Vocabulary
-from bunrui.kernel.workspace import feature_texts, find_features, grown_vocabulary, new_vocabulary, resized, scratch_for
+from bunrui.kernel.postings import Plan, Postings
+from bunrui.kernel.restore import absorb, fill_slots, restored
+from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, MISSING, REGION, SLOT, Vocabulary
+from bunrui.kernel.workspace import (
+    MAX_TEXT,
+    bits_of,
+    feature_texts,
+    find_features,
+    grown_vocabulary,
+    has_even,
+    new_vocabulary,
+    resized,
+    scratch_for,
+    with_slots,
+)
 
-__all__ = ["Counts", "Integers", "Label", "Live", "check_strings", "check_types", "new_postings", "ranges"]
+__all__ = ["Counts", "Integers", "Label", "Live", "check_strings", "check_types", "new_postings", "total"]
 
 Label = Any  # a str, an int or a bool; labels that stand together are all of one of these types
-Integers = npt.NDArray[np.int64]
 
 _BY_FEATURE = ("starts", "lengths", "rooms", "term_total", "doc_total")
 _BY_CELL = ("docs", "terms", "classes")
+_PADDING = 64
 
 
 class Live(NamedTuple):
@@ -75,6 +89,21 @@ class Counts:
         self._live: tuple[npt.NDArray[np.bool_], Live] | None = None
         self.vocabulary: Vocabulary = vocabulary or new_vocabulary(1, 16)
         self.postings: Postings = cells or new_postings(len(self.vocabulary.hashes), 16)
+
+    @classmethod
+    def of(cls, fingerprint: str, labels: Sequence[Label], cells: Cells) -> Counts:
+        """Counts with these features, and of no documents; class c is labels[c].
+
+        Raises
+        ------
+        DataError
+            If a feature is there twice.
+        """
+        v = restored(cells.padded_text(), cells.sizes.astype(np.int64, copy=False))
+        out = cls(fingerprint, v, cells.postings(len(v.hashes)))
+        out.add_labels(labels)
+        out._add_sums(cells)
+        return out
 
     def __repr__(self) -> str:
         return f"Counts({self.n_docs:,} documents, {len(self.live.labels):,} classes, {self.n_features:,} features)"
@@ -152,20 +181,13 @@ class Counts:
         >>> next(TextClassifier("binary", analyzer="words").learn(["a b b"], ["x"]).counts.tables()).to_pydict()
         {'feature': ['a', 'b'], 'label': ['x', 'x'], 'term_count': [1, 2], 'doc_freq': [1, 1]}
         """
-        import pyarrow as pa
-
-        labels, live, p = pa.array(self.labels, None if self.labels else pa.string()), self.live_ids(), self.postings
+        live = self.live_ids()
         for start in range(0, max(len(live), 1), size):
-            ids = live[start : start + size]
-            cells = ranges(p.starts[ids], p.lengths[ids])
-            features = pa.array(self.texts_of(ids), pa.string())
-            columns = {
-                "feature": features.take(pa.array(np.repeat(np.arange(len(ids)), p.lengths[ids]))),
-                "label": labels.take(pa.array(p.classes[cells])),
-                "term_count": p.terms[cells],
-                "doc_freq": p.docs[cells],
-            }
-            yield pa.table(columns)
+            yield self.take(live[start : start + size]).table(self.labels)
+
+    def take(self, ids: Integers) -> Cells:
+        """Some features with their cells, in this order, to be read before the counts change."""
+        return Cells.of(self.vocabulary, self.postings, ids)
 
     def totals(self) -> dict[str, tuple[int, int]]:
         """(term_count, doc_freq) of every feature over distinct documents."""
@@ -191,8 +213,7 @@ class Counts:
             return False
         # The sums are equal: if no cell is smaller, none is larger.  Labels without documents have no cells.
         class_map = np.array([self.label_ids.get(label, 0) for label in other.labels], np.int64)
-        args = (self.vocabulary, self.postings, *other.joinable(class_map), scratch_for(0).items)
-        return bool(run(postings.find_lacking, *args) < 0)
+        return self._find_lacking(*other._joinable(class_map))[0] < 0
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -209,15 +230,8 @@ class Counts:
     def pruned(self, min_df: int) -> Counts:
         """A copy without the features of fewer documents."""
         ids = np.flatnonzero(self.postings.doc_total[: self.n_ids] >= max(min_df, 1))
-        v, p = self._of(ids)
-        cells = ranges(p.starts, p.lengths)
-        out = Counts(self.fingerprint, new_vocabulary(len(ids), int(v.size[BYTES])))
-        out.add_labels(self.labels)
-        out._absorb(v, p, np.arange(len(self.labels), dtype=np.int64), n_cells=len(cells))
+        out = Counts.of(self.fingerprint, self.labels, self.take(ids))
         out.doc_count, out.n_docs = self.doc_count.copy(), self.n_docs
-        np.add.at(out.term_sum, p.classes[cells], p.terms[cells])
-        np.add.at(out.doc_freq_sum, p.classes[cells], p.docs[cells])
-        out.n_terms, out.n_doc_freq = int(p.term_total.sum()), int(p.doc_total.sum())
         return out
 
     def of_label(self, label: Label) -> Counts:
@@ -225,20 +239,8 @@ class Counts:
         if self.n_docs != int(self.doc_count.sum()):
             raise MismatchError("documents with several labels cannot be told apart by their counts")
         c = self.label_ids[label]
-        p, n = self.postings, self.n_ids
-        cells = ranges(p.starts[:n], p.lengths[:n])
-        mine = p.classes[cells] == c
-        ids, cells = np.repeat(np.arange(n), p.lengths[:n])[mine], cells[mine]
-        v, _ = self._of(ids)
-        one = new_postings(len(ids), 0)._replace(classes=np.zeros(len(ids), np.int32))
-        one = one._replace(terms=p.terms[cells], docs=p.docs[cells], term_total=p.terms[cells], doc_total=p.docs[cells])
-        one.starts[:], one.lengths[:] = np.arange(len(ids)), 1
-        out = Counts(self.fingerprint, new_vocabulary(len(ids), int(v.size[BYTES])))
-        out.add_labels([label])
-        out._absorb(v, one, np.zeros(1, np.int64), n_cells=len(ids))
+        out = Counts.of(self.fingerprint, [label], self.take(self.live_ids()).of_class(c))
         out.doc_count, out.n_docs = self.doc_count[c : c + 1].copy(), int(self.doc_count[c])
-        out.term_sum, out.doc_freq_sum = self.term_sum[c : c + 1].copy(), self.doc_freq_sum[c : c + 1].copy()
-        out.n_terms, out.n_doc_freq = int(self.term_sum[c]), int(self.doc_freq_sum[c])
         return out
 
     def rename(self, label: Label, name: Label) -> None:
@@ -254,8 +256,16 @@ class Counts:
         """Add the counts of other documents."""
         self.check_joins(other)
         class_map = self.add_labels(other.labels)
-        self._absorb(*other.joinable(class_map), n_cells=other.n_cells)
-        self._add_totals(other, class_map, sign=1)
+        self._absorb(*other._joinable(class_map))
+        self.add_totals(other, class_map)
+
+    def add_cells(self, labels: Sequence[Label], cells: Cells) -> None:
+        """Add features with their cells, of no documents; class c is labels[c]."""
+        cells = cells.mapped(self.add_labels(labels))
+        same = np.arange(len(self.labels), dtype=np.int64)
+        self._absorb(cells.vocabulary(), cells.postings(), same)
+        self._add_sums(cells)
+        self.version += 1
 
     def subtract(self, other: Counts) -> None:
         """Take the counts of documents back: all of them, or none where something was never added.
@@ -266,8 +276,8 @@ class Counts:
             If a count would fall below zero.
         """
         class_map, args = self._covering(other)
-        run(postings.subtract, *args)
-        self._add_totals(other, class_map, sign=-1)
+        self._take_back(*args)
+        self.add_totals(other, class_map, sign=-1)
         if self.n_ids > 4096 and self.n_features * 2 < self.n_ids:
             self._compact()
 
@@ -275,14 +285,33 @@ class Counts:
         """Raise what `subtract` would raise, and change nothing."""
         self._covering(other)
 
-    def _covering(self, other: Counts) -> tuple[Integers, tuple[Any, ...]]:
-        """The map of classes, and the arguments of the kernel, if other counts can be taken back."""
+    def _take_back(self, op: Postings, class_map: Integers, ids: npt.NDArray[np.uint32]) -> None:
+        """Take lists away from those of the features `ids`, each slice of them on a thread."""
+
+        def subtract(lo: int, hi: int) -> int:
+            return int(run(postings.subtract, self.postings, op, class_map, lo, hi, ids))
+
+        gone = slices.each_slice(subtract, slices.bounds(len(ids)))
+        self.postings.size[postings.LIVE] -= sum(gone)
+
+    def _find_lacking(self, ov: Vocabulary, op: Postings, class_map: Integers) -> tuple[int, npt.NDArray[np.uint32]]:
+        """The first feature of others that is not here as often, or -1; and the ids of all, if none is."""
+        ids = np.empty(int(ov.size[FEATURES]), np.uint32)
+
+        def find(lo: int, hi: int) -> int:
+            args = (self.vocabulary, self.postings, ov, op, class_map, lo, hi, ids, scratch_for(0).items)
+            return int(run(postings.find_lacking, *args))
+
+        found = slices.each_slice(find, slices.bounds(len(ids)))
+        return min((o for o in found if o >= 0), default=-1), ids
+
+    def _covering(self, other: Counts) -> tuple[Integers, tuple[Postings, Integers, npt.NDArray[np.uint32]]]:
+        """The map of classes, and what the kernel takes, if other counts can be taken back."""
         self.check_joins(other)
         self._check_labels(other)
         class_map = self.add_labels(other.labels)
-        ov, op, targets = other.joinable(class_map)
-        args = (self.vocabulary, self.postings, ov, op, targets, scratch_for(0).items)
-        lacking = run(postings.find_lacking, *args)
+        ov, op, targets = other._joinable(class_map)
+        lacking, ids = self._find_lacking(ov, op, targets)
         if lacking >= 0:
             feature = feature_texts(ov)[lacking].decode()
             raise UnlearnError(f"this was never learned: {feature!r} does not occur as often with these labels")
@@ -291,7 +320,7 @@ class Counts:
         if left.any():
             label = other.labels[int(left.argmax())]
             raise UnlearnError(f"this was never learned: without it {label!r} would have words but no documents")
-        return class_map, args
+        return class_map, (op, targets, ids)
 
     def add_labels(self, labels: Sequence[Label]) -> Integers:
         """The ids of labels here; new ones get the next."""
@@ -328,84 +357,107 @@ class Counts:
         if not int(rest.max(initial=0)) <= self.n_docs - other.n_docs <= int(rest.sum()):
             raise UnlearnError("this was never learned: some documents had other labels with these")
 
-    def joinable(self, class_map: Integers) -> tuple[Vocabulary, Postings, Integers]:
+    def _joinable(self, class_map: Integers) -> tuple[Vocabulary, Postings, Integers]:
         """The features that occur, and lists whose classes ascend when they are mapped; the map for them."""
-        v, p = self._of(self.live_ids()) if self.n_features < self.n_ids else (self.vocabulary, self.postings)
-        if len(class_map) < 2 or bool((np.diff(class_map) > 0).all()):
-            return v, p, class_map
-        n = int(v.size[FEATURES])
-        lengths = p.lengths[:n]
-        order = ranges(p.starts[:n], lengths)
-        classes = class_map[p.classes[order]]
-        by_class = np.lexsort((classes, np.repeat(np.arange(n), lengths)))
-        p = p._replace(
-            starts=np.cumsum(lengths, dtype=np.int64) - lengths,
-            classes=classes[by_class].astype(np.int32),
-            terms=p.terms[order][by_class],
-            docs=p.docs[order][by_class],
-        )
-        return v, p, np.arange(int(class_map.max()) + 1, dtype=np.int64)
+        if self.n_features == self.n_ids and (len(class_map) < 2 or bool((np.diff(class_map) > 0).all())):
+            return self.vocabulary, self.postings, class_map
+        cells = self.take(self.live_ids()).mapped(class_map)
+        return cells.vocabulary(), cells.postings(), np.arange(int(class_map.max(initial=0)) + 1, dtype=np.int64)
 
-    def _of(self, ids: Integers) -> tuple[Vocabulary, Postings]:
-        """Vocabulary (without slots) and postings of some features."""
+    def _absorb(self, ov: Vocabulary, op: Postings, class_map: Integers, skip: int = 0) -> None:
+        """Add features with their cells, each slice of them on a thread; `skip` bits of the hashes are all the same."""
+        n = int(ov.size[FEATURES])
+        planned = Plan(np.empty(n, np.uint32), np.empty(n, np.uint64), np.empty(n, np.int32))
+        bounds = slices.bounds(n)
+
+        def plan(lo: int, hi: int) -> Integers:
+            need = np.zeros(postings.NEEDS, np.int64)
+            args = (self.vocabulary, self.postings, ov, op, class_map, skip, lo, hi, planned, need)
+            run(postings.plan, *args, scratch_for(0).items)
+            return need
+
+        if len(bounds) == 2 and not skip:
+            need = np.zeros(postings.NEEDS, np.int64)
+            if run(absorb, self.vocabulary, self.postings, ov, op, class_map, planned, need, scratch_for(0).items):
+                return
+            needs = [need]
+        else:
+            needs = slices.each_slice(plan, bounds)
+        sizes = np.sum(needs, axis=0).tolist()
+        self._make_room(planned, *sizes[: postings.LEFT])
         v, p = self.vocabulary, self.postings
-        sizes = v.starts[ids + 1] - v.starts[ids]
-        text = v.text[ranges(v.starts[ids], sizes)]
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        size = v.size.copy()
-        size[FEATURES], size[BYTES] = len(ids), len(text)
-        vocabulary = Vocabulary(v.slots[:0], v.hashes[ids], starts, resized(text, len(text) + 64), size, v.loads[:0])
-        return vocabulary, p._replace(**{name: getattr(p, name)[ids] for name in _BY_FEATURE})
+        known = self.n_ids
+        at = np.array([known, int(v.size[BYTES]), int(p.size[postings.USED]), 0, 0])
+        places = {}
+        for lo, some in zip(bounds, needs, strict=False):
+            places[lo] = (*at[: postings.LEFT].tolist(), int(at[postings.TEXT] + some[postings.TEXT]))
+            at += some
 
-    def _absorb(self, ov: Vocabulary, op: Postings, class_map: Integers, n_cells: int) -> None:
-        items = scratch_for(0).items
-        first = 0
+        def merge(lo: int, hi: int) -> None:
+            run(postings.merge, v, p, ov, op, class_map, lo, hi, planned, *places[lo])
+
+        interrupt = None
         try:
-            while True:
-                # Nothing here holds on to arrays that are to be replaced by larger ones.
-                status, first = run(postings.absorb, *(self.vocabulary, self.postings, ov, op, class_map, first, items))
-                if status == postings.DONE:
-                    return
-                if status == postings.GROW_CELLS:
-                    self._grow_cells(n_cells)
-                else:
-                    self._grow_features(ov)
-        except BaseException:
-            # No memory, say: what was added so far goes again.
-            size = ov.size.copy()
-            size[FEATURES] = first
-            args = (self.vocabulary, self.postings, ov._replace(size=size), op, class_map, items)
-            run(postings.subtract, *args)
-            raise
+            slices.each_slice(merge, bounds)
+        except BaseException as error:  # the threads have gone on to their end
+            interrupt = error
+        v.size[FEATURES] += sizes[postings.NEW]
+        v.size[BYTES] += sizes[postings.TEXT]
+        p.size[postings.USED] += sizes[postings.CELLS]
+        p.size[postings.HOLES] += sizes[postings.LEFT]
+        p.size[postings.LIVE] += sizes[postings.BORN]
+        try:
+            fill_slots(v, known, skip)
+        except BaseException as error:
+            interrupt = error
+        if interrupt is not None:
+            self._take_back(op, class_map, self._find_lacking(ov, op, class_map)[1])
+            raise interrupt
 
-    def _grow_features(self, ov: Vocabulary) -> None:
-        features = self.n_ids + max(postings.BLOCK, min(int(ov.size[FEATURES]), self.n_ids))
-        text_bytes = int(self.vocabulary.size[BYTES]) + int(ov.size[BYTES])
-        vocabulary = grown_vocabulary(self.vocabulary, features, text_bytes, in_regions=True)
-        room = len(vocabulary.hashes)
-        larger = {name: resized(getattr(self.postings, name), room) for name in _BY_FEATURE}
-        self.vocabulary, self.postings = vocabulary, self.postings._replace(**larger)
-
-    def _grow_cells(self, n_new: int) -> None:
+    def _make_room(self, planned: Plan, new: int, text_bytes: int, cells: int) -> None:
+        """Let the arrays grow where so many more features, bytes and cells do not fit."""
+        v = self.vocabulary
+        features, text_bytes = self.n_ids + new, int(v.size[BYTES]) + text_bytes
+        if text_bytes > MAX_TEXT:
+            raise DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
+        if features > len(v.hashes) or text_bytes + _PADDING > len(v.text):
+            # At once: the slots that were there until now are for others to use.
+            v = self.vocabulary = grown_vocabulary(v, features, text_bytes, in_regions=True)
+        is_safe = int(v.size[FULLEST]) + new <= int(v.size[REGION]) // SLOT
+        if not is_safe and not has_even(v, planned.hashes[planned.ids == MISSING]):
+            self.vocabulary = with_slots(v, bits_of(v), 1)
+        del v
+        room = len(self.vocabulary.hashes)
+        if room > len(self.postings.starts):
+            larger = {name: resized(getattr(self.postings, name), room) for name in _BY_FEATURE}
+            self.postings = self.postings._replace(**larger)
         p = self.postings
-        if p.size[postings.HOLES] * 4 > p.size[postings.USED]:
-            order = np.argsort(p.starts[: self.n_ids], kind="stable")
-            run(postings.close_holes, p, order)
+        if p.size[postings.USED] + cells > len(p.classes) and p.size[postings.HOLES] * 4 > p.size[postings.USED]:
+            run(postings.close_holes, p, np.argsort(p.starts[: self.n_ids], kind="stable"))
+        cells += int(p.size[postings.USED])
+        if cells <= len(p.classes):
             return
-        room = len(p.classes) + max(len(p.classes) // 2, 2 * n_new, 64)
+        room = max(cells, len(p.classes) + len(p.classes) // 2, 64)
         del p
-        # One after the other, so that only one is there twice; `classes`, by whose size the kernels go, is the last.
+        # One after the other, so that only one is there twice; `classes`, by whose size this goes, is the last.
         for name in _BY_CELL:
             self.postings = self.postings._replace(**{name: resized(getattr(self.postings, name), room)})
 
     def _compact(self) -> None:
         """Drop the features that have gone."""
-        v, p = self._of(self.live_ids())
-        self.vocabulary = new_vocabulary(self.n_features, int(v.size[BYTES]))
-        self.postings = new_postings(len(self.vocabulary.hashes), len(p.classes))
-        self._absorb(v, p, np.arange(len(self.labels), dtype=np.int64), n_cells=0)
+        kept = Counts.of(self.fingerprint, self.labels, self.take(self.live_ids()))
+        self.vocabulary, self.postings = kept.vocabulary, kept.postings
 
-    def _add_totals(self, other: Counts, class_map: Integers, sign: int) -> None:
+    def _add_sums(self, cells: Cells) -> None:
+        """Add what cells sum up to."""
+        terms, docs = cells.sums(len(self.labels))
+        self.term_sum += terms
+        self.doc_freq_sum += docs
+        self.n_terms += int(cells.term_total.sum())
+        self.n_doc_freq += int(cells.doc_total.sum())
+
+    def add_totals(self, other: Counts, class_map: Integers, sign: int = 1) -> None:
+        """Add all but the features; class c there is class_map[c] here."""
         self.doc_count[class_map] += sign * other.doc_count
         self.term_sum[class_map] += sign * other.term_sum
         self.doc_freq_sum[class_map] += sign * other.doc_freq_sum
@@ -413,6 +465,22 @@ class Counts:
         self.n_terms += sign * other.n_terms
         self.n_doc_freq += sign * other.n_doc_freq
         self.version += 1
+
+
+def total(some: Sequence[Cells], skip: int) -> tuple[Counts, npt.NDArray[np.uint64]]:
+    """Cells that have the same classes, added up as counts of no labels and documents; the hashes of its features.
+
+    `skip` is how many bits the hashes of all features may share.  Tables are indexed by the first bits: this one goes
+    by those that follow, or it would fill in one place only.
+    """
+    vocabulary = new_vocabulary(sum(len(cells.sizes) for cells in some), sum(len(cells.text) for cells in some))
+    n_cells = sum(len(cells.classes) for cells in some)
+    out = Counts("", vocabulary, new_postings(len(vocabulary.hashes), n_cells))
+    n_classes = max((int(cells.classes.max(initial=0)) + 1 for cells in some), default=0)
+    for cells in some:
+        out._absorb(cells.vocabulary(), cells.postings(), np.arange(n_classes, dtype=np.int64), skip)
+    hashes = out.vocabulary.hashes[: out.n_ids]
+    return out, (hashes >> np.uint64(skip)) | (hashes << np.uint64(64 - skip))
 
 
 def check_types(labels: Iterable[Label], known: Iterable[Label]) -> None:
@@ -442,23 +510,3 @@ def _dtype_of(labels: Sequence[Label]) -> str:
     if labels and not isinstance(labels[0], str):
         return "bool" if isinstance(labels[0], bool) else "int64"
     return f"<U{max(map(len, map(str, labels)), default=1)}"
-
-
-def new_postings(features: int, cells: int) -> Postings:
-    """Empty postings with room for so many features and cells."""
-    by_feature: dict[str, Any] = {name: np.zeros(features, np.int64) for name in ("starts", "term_total", "doc_total")}
-    by_feature |= {name: np.zeros(features, np.int32) for name in ("lengths", "rooms")}
-    return Postings(
-        **by_feature,
-        classes=np.empty(cells, np.int32),
-        terms=np.empty(cells, np.int64),
-        docs=np.empty(cells, np.int64),
-        size=np.zeros(postings.SIZES, np.int64),
-    )
-
-
-def ranges(starts: Integers, lengths: npt.NDArray[Any]) -> Integers:
-    """starts[0], starts[0] + 1, … (lengths[0] of them), starts[1], …"""
-    ends = np.cumsum(lengths, dtype=np.int64)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.asarray(np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths))

@@ -25,7 +25,7 @@ from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.base import Scorer
-from bunrui.models.view import Cells, View, in_blocks
+from bunrui.models.view import FeatureCounts, View, in_blocks
 
 __all__ = ["Reader", "log_sum_exp", "probabilities"]
 
@@ -123,7 +123,7 @@ class Reader:
             at = run(scoring.lay_out, cells.ids, self._weighed(cells), n_classes, full, at)
         return full
 
-    def _weighed(self, cells: Cells) -> Table:
+    def _weighed(self, cells: FeatureCounts) -> Table:
         scorer = self.scorer
         shared = scorer.share(cells) if scorer.share else np.empty(0)
         return Table(cells.starts, cells.lengths, cells.classes, scorer.weights(cells), shared)
@@ -217,7 +217,7 @@ class Reader:
         if int(most.sum()) > n_cells // 2:
             return None
         none = np.empty(0, np.int32)
-        return self._weighed(Cells(features, most, none, none, none, totals).up_to(most))
+        return self._weighed(FeatureCounts(features, most, none, none, none, totals).up_to(most))
 
 
 def grouped(linear: Linear, live: Integers) -> tuple[Floats, Floats]:

@@ -51,8 +51,8 @@ def summed(spill: Spill) -> Counts:
     total = spill.head.copy()
     sums = total.term_sum.tolist(), total.doc_freq_sum.tolist(), total.n_terms, total.n_doc_freq
     total.term_sum[:] = total.doc_freq_sum[:] = total.n_terms = total.n_doc_freq = 0
-    for part in spill.parts(Counts.copy):
-        total.add(part)
+    for cells in spill.parts(lambda cells: cells):
+        total.add_cells(spill.head.labels, cells)
     assert (total.term_sum.tolist(), total.doc_freq_sum.tolist(), total.n_terms, total.n_doc_freq) == sums
     return total
 
@@ -99,7 +99,7 @@ def test_every_batch_a_run(tmp_path) -> None:
         for number in range(20):
             spill.add(learned([(f"both w{number} w{number % 3}", "xy"[number % 2])], "words"))
         assert spill.n_runs == 20
-        sizes = list(spill.parts(lambda part: part.n_features))
+        sizes = list(spill.parts(lambda cells: len(cells.sizes)))
         assert sum(sizes) == 21 and len(sizes) > 5
         assert summed(spill).totals()["both"] == (20, 20)
 
@@ -116,7 +116,7 @@ def test_few_features_of_many_labels(tmp_path) -> None:
             whole.learn(texts, labels)
         assert whole.counts.n_features < 200 and whole.counts.n_cells > 7_000
         assert spill.n_runs >= 3
-        sizes = list(spill.parts(lambda part: part.n_cells))
+        sizes = list(spill.parts(lambda cells: len(cells.classes)))
         assert sum(sizes) == whole.counts.n_cells and len(sizes) >= 3
         assert summed(spill) == whole.counts
 
@@ -132,7 +132,7 @@ def test_nothing_is_written_while_there_is_room(tmp_path) -> None:
 def test_documents_without_features(tmp_path) -> None:
     with tiny(), Spill(learned([("", "x")], "words").fingerprint, str(tmp_path), 0) as spill:
         spill.add(learned([("", "x"), ("", "y")], "words"))
-        assert list(spill.parts(lambda part: part)) == []
+        assert list(spill.parts(lambda cells: cells)) == []
         assert spill.head.n_docs == 2 and spill.head.live_labels == ["x", "y"]
 
 

@@ -12,7 +12,7 @@ from bunrui.estimators.table import dense_table
 from bunrui.models import CLASS_NORM_ALPHA, MODELS
 from bunrui.models.base import Smoothing, log_prior, smoothing_of
 from bunrui.models.rest import log_odds
-from bunrui.models.view import Cells, select, whole
+from bunrui.models.view import FeatureCounts, select, whole
 from tests.models.test_options import COUNTING, DOCUMENTS, OPTIONS, QUERY, every, learned, scores
 
 # Hostile counts
@@ -146,7 +146,7 @@ def test_bernoulli_has_one_alpha() -> None:
 def test_too_many_cells_to_fill() -> None:
     n = 1000
     ids, ones = np.arange(n, dtype=np.uint32), np.ones(n, np.int64)
-    cells = Cells(ids, np.arange(n), ones.astype(np.int32), np.zeros(n, np.int32), ones, ones)
+    cells = FeatureCounts(ids, np.arange(n), ones.astype(np.int32), np.zeros(n, np.int32), ones, ones)
     assert cells.filled(7).counts.sum() == n
     with pytest.raises(OptionError, match=r"1,000 features × 100,000 classes are too many.*leave against_rest out"):
         cells.filled(100_000)

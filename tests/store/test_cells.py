@@ -139,11 +139,5 @@ def test_a_feature_in_two_parts() -> None:
         joined(twice, [PART, PART], LABELS, "", Unpacker("x", 1 << 24))
 
 
-def test_sums_beyond_floats_are_exact() -> None:
-    big = 2**55 + 1
-    sums = cells._sums(np.array([0, 0, 1]), np.array([big, 2, 3]), 2)
-    assert sums.tolist() == [big + 2, 3]
-
-
 def test_part_has_the_columns_of_the_table() -> None:
     assert Part._fields[2:] == ("sizes", "text", "lengths", "labels", "docs", "more", "totals")

@@ -1,40 +1,26 @@
 """Counts → parts with a share of the features each, which are sent and added up apart.
 
-A feature goes to the same part wherever it was counted, by the hash of its bytes.  Parts of the same number add up to a
-part; all parts together are the counts.  No process has to hold more than its part on the way.
+A partition is all features whose hashes begin with the same bits, and a part is some partitions, one after the other.
+A feature is in the same one wherever it was counted.  Parts of the same number add up to a part; all parts together are
+the counts.  No process has to hold more than its part on the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.counts import Counts, Integers, new_postings, ranges
-from bunrui.kernel import postings
-from bunrui.kernel.postings import Postings
-from bunrui.kernel.vocabulary import NARROW, Vocabulary
-from bunrui.kernel.workspace import new_vocabulary, resized
+from bunrui.cells import Cells
+from bunrui.counts import Counts, Integers, total
+from bunrui.kernel.workspace import release
 
-__all__ = ["Cells", "Part", "add_part", "added", "cells_of", "counts_of", "numbers_of", "parts_of"]
+__all__ = ["BITS", "PARTITIONS", "Part", "add_part", "added", "by_partition", "parts_of", "sum_of"]
 
-_MIX = np.uint64(0xD6E8_FEB8_6659_FD93)
-_HALF = np.uint64(32)
-
-
-class Cells(NamedTuple):
-    """Some features with their cells, as plain arrays that are as narrow as their numbers allow."""
-
-    sizes: npt.NDArray[Any]  # bytes of every feature
-    text: npt.NDArray[np.uint8]
-    lengths: npt.NDArray[Any]  # cells of every feature
-    classes: npt.NDArray[Any]  # of every cell, ascending within a feature
-    terms: npt.NDArray[Any]
-    docs: npt.NDArray[Any]
-    term_total: npt.NDArray[Any]
-    doc_total: npt.NDArray[Any]
+BITS = 12
+PARTITIONS = 1 << BITS
 
 
 class Part(NamedTuple):
@@ -48,6 +34,17 @@ class Part(NamedTuple):
     doc_count: Integers  # (n_labels,)
     n_docs: int
     cells: Cells
+
+
+def by_partition(
+    ids: Integers, hashes: npt.NDArray[np.uint64], n: int = PARTITIONS
+) -> tuple[Integers, npt.NDArray[np.uint16]]:
+    """Features in the order of their partitions, or of their parts of n, and the number of that for each."""
+    numbers = ((hashes >> np.uint64(64 - BITS)) * np.uint64(n) >> np.uint64(BITS)).astype(np.uint16)
+    if (numbers[1:] >= numbers[:-1]).all():
+        return ids, numbers
+    order = np.argsort(numbers, kind="stable")
+    return ids[order], numbers[order]
 
 
 def parts_of(counts: Counts, n: int) -> list[Part]:
@@ -65,57 +62,26 @@ def parts_of(counts: Counts, n: int) -> list[Part]:
     True
     """
     ids = counts.live_ids()
-    numbers = numbers_of(counts.vocabulary.hashes[ids], n)
-    order = np.argsort(numbers, kind="stable")
-    bounds = np.searchsorted(numbers[order], np.arange(n + 1))
-    return [_part(counts, ids[order[bounds[k] : bounds[k + 1]]], is_first=k == 0) for k in range(n)]
+    ids, numbers = by_partition(ids, counts.vocabulary.hashes[ids], n)
+    bounds = np.searchsorted(numbers, np.arange(n + 1))
+    none = np.zeros_like(counts.doc_count)
+    return [
+        _part(
+            counts.fingerprint,
+            counts.labels,
+            none if k else counts.doc_count,
+            0 if k else counts.n_docs,
+            counts.take(ids[bounds[k] : bounds[k + 1]]),
+        )
+        for k in range(n)
+    ]
 
 
-def numbers_of(hashes: npt.NDArray[np.uint64], n: int) -> Integers:
-    """The part of every feature."""
-    # Not the high bits as they are: tables are indexed by them, and that of a part would fill in one place only.
-    mixed = ((hashes ^ (hashes >> _HALF)) * _MIX) >> _HALF
-    return np.asarray(mixed % np.uint64(n), np.int64)
-
-
-def _part(counts: Counts, ids: Integers, *, is_first: bool) -> Part:
-    cells = cells_of(counts.vocabulary, counts.postings, ids)
-    doc_count = counts.doc_count if is_first else np.zeros_like(counts.doc_count)
+def _part(fingerprint: str, labels: Sequence[str], doc_count: Integers, n_docs: int, cells: Cells) -> Part:
+    """A part with the labels that occur in it."""
     used = np.flatnonzero(doc_count + np.bincount(cells.classes, minlength=len(doc_count)))
-    return Part(
-        counts.fingerprint,
-        [counts.labels[c] for c in used.tolist()],
-        doc_count[used],
-        counts.n_docs if is_first else 0,
-        cells._replace(classes=_narrow(np.searchsorted(used, cells.classes))),
-    )
-
-
-def cells_of(v: Vocabulary, p: Postings, ids: Integers) -> Cells:
-    """Some features, in the order of their ids here."""
-    import pyarrow as pa
-
-    n = int(ids.max()) + 1 if len(ids) else 0
-    buffers = [None, pa.py_buffer(v.starts[: n + 1]), pa.py_buffer(v.text)]
-    # Arrow copies string by string; NumPy would need the place of every byte, eight bytes for each.
-    strings = pa.Array.from_buffers(pa.large_binary(), n, buffers).take(pa.array(ids))
-    _, starts, text = strings.buffers()
-    starts = np.frombuffer(starts, np.int64, len(ids) + 1)
-    cells = ranges(p.starts[ids], p.lengths[ids])
-    return Cells(
-        _narrow(np.diff(starts)),
-        np.frombuffer(text or b"", np.uint8)[: starts[-1]],
-        _narrow(p.lengths[ids]),
-        _narrow(p.classes[cells]),
-        _narrow(p.terms[cells]),
-        _narrow(p.docs[cells]),
-        _narrow(p.term_total[ids]),
-        _narrow(p.doc_total[ids]),
-    )
-
-
-def _narrow(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+    cells = cells._replace(classes=np.searchsorted(used, cells.classes)).narrow()
+    return Part(fingerprint, [labels[c] for c in used.tolist()], doc_count[used], n_docs, cells)
 
 
 def added(parts: Iterable[Part]) -> Part:
@@ -123,44 +89,28 @@ def added(parts: Iterable[Part]) -> Part:
     first, *others = parts
     if not others:
         return first
-    vocabulary = new_vocabulary(max(1, len(first.cells.sizes)), len(first.cells.text))
-    counts = Counts(first.fingerprint, vocabulary)
+    head = Counts(first.fingerprint)
+    cells = []
     for part in (first, *others):
-        add_part(counts, part)
-    return _part(counts, counts.live_ids(), is_first=True)
+        classes = head.add_labels(part.labels)
+        head.doc_count[classes] += part.doc_count
+        head.n_docs += part.n_docs
+        cells.append(part.cells.mapped(classes))
+    return _part(head.fingerprint, head.labels, head.doc_count, head.n_docs, sum_of(cells)[0])
 
 
 def add_part(counts: Counts, part: Part) -> None:
     """Add a part to counts."""
-    other = counts_of(part.cells, part.labels, part.fingerprint, counts.vocabulary.size[NARROW])
-    other.doc_count, other.n_docs = part.doc_count.astype(np.int64), part.n_docs
-    counts.add(other)
+    head = Counts(part.fingerprint)
+    head.add_labels(part.labels)
+    head.doc_count, head.n_docs = part.doc_count, part.n_docs
+    counts.add(head)
+    counts.add_cells(part.labels, part.cells)
 
 
-def counts_of(cells: Cells, labels: Iterable[str], fingerprint: str, narrow: Any) -> Counts:
-    """Counts of no documents that can be added to others: they have no table, only the texts of their features."""
-    n = len(cells.sizes)
-    # Copies: what was sent cannot be written to, and the kernels are compiled for arrays that can.
-    starts = np.concatenate([[0], np.cumsum(cells.sizes, dtype=np.int64)])
-    text = resized(cells.text, len(cells.text) + 64)
-    size = np.array([n, len(cells.text), 64, narrow, 0, 0], np.uint64)
-    loads = np.empty(0, np.int64)
-    vocabulary = Vocabulary(np.empty(0, np.uint64), np.zeros(n, np.uint64), starts, text, size, loads)
-    lengths = cells.lengths.astype(np.int32)
-    p = new_postings(n, 0)._replace(
-        starts=np.cumsum(lengths, dtype=np.int64) - lengths,
-        lengths=lengths,
-        rooms=lengths.copy(),
-        term_total=cells.term_total.astype(np.int64),
-        doc_total=cells.doc_total.astype(np.int64),
-        classes=cells.classes.astype(np.int32),
-        terms=cells.terms.astype(np.int64),
-        docs=cells.docs.astype(np.int64),
-    )
-    p.size[postings.USED], p.size[postings.LIVE] = len(cells.classes), n
-    counts = Counts(fingerprint, vocabulary, p)
-    counts.add_labels(list(labels))
-    np.add.at(counts.term_sum, p.classes, p.terms)
-    np.add.at(counts.doc_freq_sum, p.classes, p.docs)
-    counts.n_terms, counts.n_doc_freq = int(p.term_total.sum()), int(p.doc_total.sum())
-    return counts
+def sum_of(some: Sequence[Cells]) -> tuple[Cells, npt.NDArray[np.uint16]]:
+    """The sum of cells that have the same classes, and features of a few partitions; the partition of each feature."""
+    counts, hashes = total(some, BITS)
+    ids, numbers = by_partition(np.arange(len(hashes)), hashes)
+    release(counts.vocabulary)
+    return counts.take(ids), numbers

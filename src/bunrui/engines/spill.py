@@ -1,13 +1,13 @@
 """Counts that outgrow memory: put aside in pieces, on disk where they are many, and added up slice by slice.
 
-    counts ─► piece, its features in the order of their slices ┐
-    counts ─► piece ───────────────────────────────────────────┼─► run, on disk ──┐
-    counts ─► piece ───────────────────────────────────────────┘                  ├─► slices 0 … 7 ─► counts of some
-    counts ─► piece, in memory ────────────────────────────────────────────────────┘   slices 8 … 14 ─► of others …
+    counts ─► piece, its features in the order of their partitions ┐
+    counts ─► piece ───────────────────────────────────────────────┼─► run, on disk ─┐
+    counts ─► piece ───────────────────────────────────────────────┘                 ├─► partitions 0 … 7 ─► cells
+    counts ─► piece, in memory ──────────────────────────────────────────────────────┘   partitions 8 … 14 ─► cells …
 
-A feature is in the same slice wherever it was counted, by the hash of its bytes.  So the sums over a few slices are
-those of all documents for some features, and all slices together are the counts.  No more than a few slices are ever in
-a table at the same time.  docs/decisions/011 says why features are not in the order of their bytes.
+A feature is in the same partition wherever it was counted, by the hash of its bytes.  So the sums over a few partitions
+are those of all documents for some features, and all partitions together are the counts.  No more than a few are ever
+in a table at the same time.  docs/decisions/011 says why features are not in the order of their bytes.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.counts import Counts, Integers, new_postings
-from bunrui.engines import threads
-from bunrui.engines.partitions import Cells, cells_of, counts_of, numbers_of
+from bunrui.cells import Cells, Integers
+from bunrui.counts import Counts
+from bunrui.engines.partitions import PARTITIONS, by_partition, sum_of
 from bunrui.errors import StoreError
-from bunrui.kernel.vocabulary import NARROW
-from bunrui.kernel.workspace import new_vocabulary, release
+from bunrui.kernel import slices
+from bunrui.kernel.workspace import release
 
 __all__ = ["Spill"]
 
 T = TypeVar("T")
+Work = Callable[[Cells, npt.NDArray[np.uint16], int, int], T]
 
-SLICES = 1 << 12
 PIECE = 1 << 18  # features that are worth a piece
 _GROUP = 1 << 17  # features that are added up in one table: larger ones are slower than the cache
 _CELLS = 8  # that take as much room as a feature does, and more: many labels make many cells of few features
@@ -58,8 +58,8 @@ class Spill:
     >>> with Spill(counts.fingerprint, ".", room=1 << 20) as spill:
     ...     for _ in range(3):
     ...         spill.add(counts.copy())
-    ...     print(list(spill.parts(lambda part: sorted(part.totals().items())[:2])), spill.head.n_docs)
-    [[('a', (3, 3)), ('b', (3, 3))]] 3
+    ...     print(list(spill.parts(lambda cells: cells.doc_total.tolist())), spill.head.n_docs)
+    [[3, 3, 3, 3, 3, 3]] 3
     """
 
     def __init__(self, fingerprint: str, folder: str, room: int) -> None:
@@ -84,12 +84,7 @@ class Spill:
 
     def add(self, counts: Counts) -> None:
         """Take counts, which nobody else may use any more."""
-        head = self.head
-        classes = head.add_labels(counts.labels)
-        for name in ("doc_count", "term_sum", "doc_freq_sum"):
-            getattr(head, name)[classes] += getattr(counts, name)
-        for name in ("n_docs", "n_terms", "n_doc_freq"):
-            setattr(head, name, getattr(head, name) + getattr(counts, name))
+        self.head.add_totals(counts, self.head.add_labels(counts.labels))
         if self._waiting is None:
             self._waiting = counts
         else:
@@ -100,75 +95,66 @@ class Spill:
             if sum(piece.n_bytes for piece in self._pieces) > self.room:
                 self._write_run()
 
-    def parts(self, work: Callable[[Counts], T]) -> Iterator[T]:
-        """What `work` makes of the counts of some features, and of others, until there are none left.
+    def parts(self, work: Callable[[Cells], T]) -> Iterator[T]:
+        """What `work` makes of the cells of some features, and of others, until there are none left.
 
-        They come without their documents.  `work` is called in several threads, and must not keep them.
+        The classes are those of the head.  `work` is called in several threads.
         """
         self._put_aside()
-        return self._sums([*self._runs, *([piece] for piece in self._pieces)], lambda counts, lo, hi: work(counts))
+        runs = [*self._runs, *([piece] for piece in self._pieces)]
+        return self._sums(runs, lambda cells, numbers, lo, hi: work(cells))
 
     def _put_aside(self) -> None:
         """Make a piece of the counts that wait."""
         if self._waiting is not None and self._waiting.n_features:
-            piece = _piece(self._waiting, self.head.add_labels(self._waiting.labels), 0, SLICES)
+            counts, ids = self._waiting, self._waiting.live_ids()
+            ids, numbers = by_partition(ids, counts.vocabulary.hashes[ids])
+            cells = counts.take(ids).mapped(self.head.add_labels(counts.labels))
+            piece = _piece(cells, numbers, 0, PARTITIONS)
             self._pieces.append(piece._replace(columns=_apart(piece.columns)))
-            release(self._waiting.vocabulary)
+            release(counts.vocabulary)
         self._waiting = None
 
     def _write_run(self) -> None:
         """Add up the pieces in memory, and put the sum on disk."""
-        classes = np.arange(len(self.head.labels), dtype=np.int64)
         with _explained(self._folder):
             if self._file is None:
                 # It has no name: nothing of it is left, whatever ends the process.
                 self._file = _File(tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115
             file = self._file
             alone = [[piece] for piece in self._pieces]
-            sums = self._sums(alone, lambda counts, lo, hi: _piece(counts, classes, lo, hi))
-            self._runs.append([piece.moved_to(file) for piece in sums])
+            self._runs.append([piece.moved_to(file) for piece in self._sums(alone, _piece)])
             file.flush()
         self._pieces = []
 
-    def _sums(self, runs: Sequence[Sequence[_Piece]], work: Callable[[Counts, int, int], T]) -> Iterator[T]:
-        """What `work` makes of the sums over the slices lo … hi - 1, and over the next ones, in order."""
-        sizes = np.zeros(SLICES, np.int64)
+    def _sums(self, runs: Sequence[Sequence[_Piece]], work: Work[T]) -> Iterator[T]:
+        """What `work` makes of the sums over the partitions lo … hi - 1, and over the next ones, in order."""
+        sizes = np.zeros(PARTITIONS, np.int64)
         for piece in (piece for run in runs for piece in run):
             sizes[piece.first : piece.last] += np.maximum(np.diff(piece.features), np.diff(piece.cells) // _CELLS)
         if not sizes.any():
             return
 
         def of(lo: int, hi: int) -> T:
-            counts = self._sum(runs, lo, hi)
-            made = work(counts, lo, hi)
-            release(counts.vocabulary)
-            return made
+            found = [
+                piece.read(lo, hi)
+                for run in runs
+                for piece in run[bisect_right(run, lo, key=_last_of) : bisect_left(run, hi, key=_first_of)]
+            ]
+            return work(*sum_of(found), lo, hi)
 
-        groups = (np.cumsum(sizes) - sizes) // _GROUP
-        bounds = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), SLICES]
-        step = threads.n_threads()
+        filled = np.flatnonzero(sizes)  # so that no group is empty
+        groups = (np.cumsum(sizes) - sizes)[filled] // _GROUP
+        bounds = [0, *filled[1:][np.diff(groups) > 0].tolist(), PARTITIONS]
+        step = slices.n_threads()
         for start in range(0, len(bounds) - 1, step):
-            yield from threads.each_slice(of, bounds[start : start + step + 1])
-
-    def _sum(self, runs: Sequence[Sequence[_Piece]], lo: int, hi: int) -> Counts:
-        """The counts of the features in the slices lo … hi - 1."""
-        found = [
-            piece.read(lo, hi)
-            for run in runs
-            for piece in run[bisect_right(run, lo, key=_last_of) : bisect_left(run, hi, key=_first_of)]
-        ]
-        cells = Cells(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
-        fingerprint = self.head.fingerprint
-        vocabulary = new_vocabulary(max(1, len(cells.sizes)), len(cells.text))
-        counts = Counts(fingerprint, vocabulary, new_postings(len(vocabulary.hashes), len(cells.classes) + 16))
-        counts.add(counts_of(cells, self.head.labels, fingerprint, vocabulary.size[NARROW]))
-        return counts
+            yield from slices.each_slice(of, bounds[start : start + step + 1])
 
 
 class _Piece(NamedTuple):
-    """Features in the order of their slices, `first` … `last` - 1.
+    """Features in the order of their partitions, `first` … `last` - 1.
 
-    `features`, `bytes` and `cells` say where in the columns each slice begins, and where the last one ends.
+    `features`, `bytes` and `cells` say where in the columns each partition begins, and where the last one ends.
     """
 
     first: int
@@ -183,20 +169,9 @@ class _Piece(NamedTuple):
         return sum(column.nbytes for column in self.columns) + 3 * self.features.nbytes
 
     def read(self, lo: int, hi: int) -> Cells:
-        """The features of the slices lo … hi - 1."""
+        """The features of the partitions lo … hi - 1."""
         a, b = max(lo, self.first) - self.first, min(hi, self.last) - self.first
-        by_feature, by_byte, by_cell = (slice(int(at[a]), int(at[b])) for at in (self.features, self.bytes, self.cells))
-        c = self.columns
-        return Cells(
-            c.sizes[by_feature],
-            c.text[by_byte],
-            c.lengths[by_feature],
-            c.classes[by_cell],
-            c.terms[by_cell],
-            c.docs[by_cell],
-            c.term_total[by_feature],
-            c.doc_total[by_feature],
-        )
+        return self.columns.cut(*(slice(int(at[a]), int(at[b])) for at in (self.features, self.bytes, self.cells)))
 
     def moved_to(self, file: _File) -> _Piece:
         """The same on disk."""
@@ -211,18 +186,10 @@ def _last_of(piece: _Piece) -> int:
     return piece.last
 
 
-def _piece(counts: Counts, classes: Integers, first: int, last: int) -> _Piece:
-    """Counts whose features are in these slices; class c is classes[c] here."""
-    v, p, targets = counts.joinable(classes)
-    n = int(v.size[0])
-    numbers = numbers_of(v.hashes[:n], SLICES).astype(np.uint16)
-    order = np.argsort(numbers, kind="stable")
-    cells = cells_of(v, p, order)
-    if len(targets) and not np.array_equal(targets, np.arange(len(targets))):
-        mapped = targets[cells.classes]
-        cells = cells._replace(classes=mapped.astype(np.min_scalar_type(int(mapped.max(initial=0)))))
-    features = np.searchsorted(numbers[order], np.arange(first, last + 1))
-    return _Piece(first, last, features, _ends(cells.sizes)[features], _ends(cells.lengths)[features], cells)
+def _piece(cells: Cells, numbers: npt.NDArray[np.uint16], first: int, last: int) -> _Piece:
+    """Cells of the partitions `first` … `last` - 1, where `numbers` are those of the features."""
+    features = np.searchsorted(numbers, np.arange(first, last + 1))
+    return _Piece(first, last, features, _ends(cells.sizes)[features], _ends(cells.lengths)[features], cells.narrow())
 
 
 def _ends(sizes: npt.NDArray[Any]) -> Integers:

@@ -17,7 +17,7 @@ from bunrui.estimators.labels import Labels
 from bunrui.estimators.parameters import same, smoothing_on
 from bunrui.estimators.table import DENSE_CELLS, MatrixView, Table, dense_table
 from bunrui.models.base import Scorer, Smoothing
-from bunrui.models.view import Cells
+from bunrui.models.view import FeatureCounts
 
 __all__ = ["DiscreteNB", "canonical", "presence"]
 
@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 class FilledView(MatrixView):
     """A view that gathers a cell for every class, be it 0."""
 
-    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some columns, one for each class."""
         return super().gather(ids, by_docs).filled(len(self.doc_count))
 

@@ -23,7 +23,7 @@ from bunrui.estimators.labelcounts import LabelCounts
 from bunrui.estimators.parameters import same
 from bunrui.estimators.table import DENSE_CELLS, MatrixView
 from bunrui.models.base import Scorer
-from bunrui.models.view import Cells
+from bunrui.models.view import FeatureCounts
 
 __all__ = ["PairCounts", "PairView", "log_odds", "log_priors"]
 
@@ -70,13 +70,15 @@ class PairView(NamedTuple):
         """All columns."""
         return np.arange(self.n_features, dtype=np.uint32)
 
-    def gather(self, ids: Ids, by_docs: bool) -> Cells:
+    def gather(self, ids: Ids, by_docs: bool) -> FeatureCounts:
         """The cells of some columns."""
         totals = self.counts.every.cells[ids].toarray()[:, 0]
         own = self.counts.own.cells[ids][:, self.chosen].toarray()
         cells = sparse.csr_array(np.hstack([own, np.maximum(totals[:, None] - own, 0)]))
         lengths = np.diff(cells.indptr).astype(np.int32)
-        return Cells(ids, cells.indptr[:-1], lengths, cells.indices.astype(np.int32, copy=False), cells.data, totals)
+        return FeatureCounts(
+            ids, cells.indptr[:-1], lengths, cells.indices.astype(np.int32, copy=False), cells.data, totals
+        )
 
     def words_of(self, ids: Ids) -> list[str]:
         """The names of some columns, where they have names."""

@@ -20,7 +20,7 @@ from scipy import sparse
 from bunrui.errors import OptionError
 from bunrui.estimators.counts import MatrixCounts
 from bunrui.models.base import Scorer
-from bunrui.models.view import Cells, CountView
+from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["MatrixView", "Table", "dense_table"]
 
@@ -62,12 +62,14 @@ class MatrixView(NamedTuple):
         """All columns."""
         return np.arange(self.n_features, dtype=np.uint32)
 
-    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some columns."""
         cells = self.counts.cells_of(ids) if len(ids) < self.n_features else self.counts.cells
         lengths = np.diff(cells.indptr).astype(np.int32)
         totals = cells @ np.ones(cells.shape[1], cells.dtype)
-        return Cells(ids, cells.indptr[:-1], lengths, cells.indices.astype(np.int32, copy=False), cells.data, totals)
+        return FeatureCounts(
+            ids, cells.indptr[:-1], lengths, cells.indices.astype(np.int32, copy=False), cells.data, totals
+        )
 
     def words_of(self, ids: npt.NDArray[np.uint32]) -> list[str]:
         """The names of some columns, where they have names."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.models.view import Cells, View
+from bunrui.models.view import FeatureCounts, View
 
 __all__ = ["PairView", "Pairs"]
 
@@ -67,12 +67,12 @@ class PairView:
         """All features."""
         return self._pairs.cells.ids
 
-    def gather(self, ids: Ids, by_docs: bool) -> Cells:
+    def gather(self, ids: Ids, by_docs: bool) -> FeatureCounts:
         """The cells of all features, two of each, be they 0."""
         assert by_docs == self._pairs.by_docs
         assert len(ids) == len(self._counts)
         n = len(ids)
-        return Cells(
+        return FeatureCounts(
             ids,
             np.arange(0, 2 * n, 2),
             np.full(n, 2, np.int32),

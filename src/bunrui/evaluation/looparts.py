@@ -22,7 +22,7 @@ from bunrui.kernel.loorows import Rows
 from bunrui.kernel.loostate import Absent, Constants, Model, Whole
 from bunrui.kernel.sums import add_parts
 from bunrui.models.base import Floats, Scorer, Smoothing
-from bunrui.models.view import Cells, CountView
+from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["KINDS", "Ground", "ground_of", "model_of", "named_without"]
 
@@ -56,7 +56,7 @@ class Ground:
     Attributes
     ----------
     view : CountView
-    cells : Cells
+    cells : FeatureCounts
         Those of all features of the view.
     places : (n_cells,) int64
         Where each cell stands in the lists of `whole`.
@@ -68,7 +68,7 @@ class Ground:
     """
 
     view: CountView
-    cells: Cells
+    cells: FeatureCounts
     places: Integers
     whole: Whole
     by_docs: bool
@@ -143,7 +143,7 @@ def model_of(name: str, ground: Ground, smoothing: Smoothing, scorer: Scorer, na
     )
 
 
-def _by_id(values: Any, cells: Cells, n_features: int) -> Floats:
+def _by_id(values: Any, cells: FeatureCounts, n_features: int) -> Floats:
     out = np.zeros(n_features)
     out[cells.ids] = values
     return out
@@ -166,7 +166,7 @@ def _normalised(ground: Ground, scorer: Scorer, weights: Floats) -> Constants:
     return Constants(parts, _NO_INTEGERS, shared, ground.laid_out(before), laid_out)
 
 
-def _absent(cells: Cells, doc_count: Integers, lam: float) -> tuple[Absent, Integers, Integers]:
+def _absent(cells: FeatureCounts, doc_count: Integers, lam: float) -> tuple[Absent, Integers, Integers]:
     """Tables of `bernoulli`: words that 0 … D documents of a class have, when it has one document less than D.
 
     Also the sums of log(1 - P) over all cells, of the classes as they are, and of those with a document less.

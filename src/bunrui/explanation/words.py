@@ -15,7 +15,7 @@ from bunrui.errors import LabelError, OptionError
 from bunrui.explanation.reading import check_label, find_word
 from bunrui.kernel.sums import exact_sums
 from bunrui.kernel.vocabulary import Vocabulary
-from bunrui.models.view import Cells, gather, in_blocks
+from bunrui.models.view import FeatureCounts, gather, in_blocks
 from bunrui.prediction import Reader
 
 __all__ = ["Weights", "Word", "check_question", "telling_words", "words_of"]
@@ -106,7 +106,7 @@ def words_of(
 class Weights:
     """What one occurrence of some features adds to scores."""
 
-    def __init__(self, reader: Reader, cells: Cells) -> None:
+    def __init__(self, reader: Reader, cells: FeatureCounts) -> None:
         self.scorer = reader.scorer
         self.cells = cells
         self.owner = np.repeat(np.arange(len(cells.ids), dtype=np.int32), cells.lengths)

@@ -1,7 +1,9 @@
 """The sparse table of counts: for each feature the classes it occurs in, ascending, with occurrences and documents.
 
-A list that outgrows its room moves to the end of the cells and leaves a hole; whoever owns the arrays closes the holes
-(`close_holes`) when they take too much.  Adding and subtracting touch only the features of what is added or subtracted.
+Adding goes in two steps over the features of what is added: `plan` finds them, and says what room they need; when there
+is room, `merge` adds them.  Both, and `find_lacking` and `subtract`, take a range of features: several threads work on
+several ranges, and what they write does not depend on how many there are.  A list that outgrows its room moves to the
+end of the cells and leaves a hole; whoever owns the arrays closes the holes (`close_holes`) when they take too much.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bunrui.kernel.ngrams import Items, put_items
-from bunrui.kernel.primitives import i64, inline, prefetch, u64
-from bunrui.kernel.signature import I32s, I64s, kernel, record
-from bunrui.kernel.vocabulary import FEATURES, MISSING, NARROW, Vocabulary, has_room, probe
+from bunrui.kernel.primitives import M64, U64, ZERO, i64, inline, prefetch, u64
+from bunrui.kernel.signature import I32s, I64s, U32s, U64s, Unsigned, kernel, record
+from bunrui.kernel.vocabulary import MISSING, NARROW, Vocabulary, copy_text, probe
 
 BLOCK = 512
 
@@ -22,9 +24,15 @@ LIVE = 1  # features with a document
 HOLES = 2
 SIZES = 3
 
-DONE = -1
-GROW_FEATURES = 1
-GROW_CELLS = 2
+# Places in `need`
+NEW = 0  # features
+TEXT = 1  # their bytes
+CELLS = 2  # for their lists, and for those that move
+LEFT = 3  # cells that those leave behind
+BORN = 4  # features that had no documents
+NEEDS = 5
+
+S64 = U64(64)
 
 
 @record
@@ -42,110 +50,192 @@ class Postings(NamedTuple):
     size: I64s  # (SIZES)
 
 
-def block_items(ov: Vocabulary, first: int, items: Items, narrow: int) -> tuple[int, int]:
-    """Items for the features of a vocabulary from `first` on; how many, and their bytes."""
-    n = min(i64(ov.size[FEATURES]) - first, BLOCK)
+@record
+class Plan(NamedTuple):
+    """Where the features of other counts go."""
+
+    ids: U32s  # MISSING where they are new
+    hashes: U64s
+    lengths: I32s  # of the lists, when they are merged
+
+
+def block_items(ov: Vocabulary, first: int, last: int, items: Items, narrow: int) -> int:
+    """Items for the features of a vocabulary from `first` on, up to `last` or a block; how many."""
+    n = min(last - first, BLOCK)
     for k in range(n):
         start = ov.starts[first + k]
         items.starts[k] = start
         items.lengths[k] = ov.starts[first + k + 1] - start
-    return n, i64(put_items(ov.text, items, u64(n), narrow))
+    put_items(ov.text, items, u64(n), narrow)
+    return n
+
+
+def rotate(items: Items, n: int, skip: int) -> None:
+    """Turn hashes to the left: features of some partitions alike in their high bits are told apart by the next."""
+    if skip != ZERO:
+        back = S64 - skip
+        for k in range(n):
+            h = items.hashes[k]
+            items.hashes[k] = ((h << skip) & M64) | (h >> back)
 
 
 @kernel
-def absorb(
-    v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: I64s, first: int, items: Items
-) -> tuple[int, int]:
-    """Add the counts (ov, op) to (v, p); class c there is class_map[c] here, and the map is ascending.
+def plan(
+    v: Vocabulary,
+    p: Postings,
+    ov: Vocabulary,
+    op: Postings,
+    class_map: I64s,
+    skip: Unsigned,
+    first: int,
+    last: int,
+    planned: Plan,
+    need: I64s,
+    items: Items,
+) -> None:
+    """Find the features first … last - 1 of (ov, op) in (v, p), and add up what adding them needs.
 
-    Returns (DONE, _), or what must grow and the feature to go on with.
+    Class c there is class_map[c] here, and the map is ascending.
     """
-    n_features = i64(ov.size[FEATURES])
-    while first < n_features:
-        n, n_bytes = block_items(ov, first, items, v.size[NARROW])
-        if not has_room(v, u64(n), u64(n_bytes)):
-            return GROW_FEATURES, first
-        known = i64(v.size[FEATURES])
-        probe(v, items, u64(n), ov.text, 1)
-        for f in range(known, i64(v.size[FEATURES])):
-            p.starts[f] = p.size[USED]
-            p.lengths[f] = 0
-            p.rooms[f] = 0
-            p.term_total[f] = 0
-            p.doc_total[f] = 0
+    ids = items.ids
+    hashes = items.hashes
+    sizes = items.lengths
+    lengths = op.lengths
+    new = i64(0)
+    n_bytes = i64(0)
+    n_cells = i64(0)
+    left = i64(0)
+    born = i64(0)
+    while first < last:
+        n = block_items(ov, first, last, items, v.size[NARROW])
+        rotate(items, n, skip)
+        probe(v, items, u64(n), ov.text, 0)
         for k in range(n):
             o = first + k
-            if op.doc_total[o] == 0:
+            f = i64(ids[k])
+            m = i64(lengths[o])
+            planned.ids[o] = ids[k]
+            planned.hashes[o] = hashes[k]
+            planned.lengths[o] = m
+            if f == MISSING:
+                new += 1
+                n_bytes += i64(sizes[k])
+                n_cells += m
                 continue
-            f = i64(items.ids[k])
-            prefetch_list(p, i64(items.ids[min(k + 8, n - 1)]), i64(items.ids[min(k + 4, n - 1)]))
-            if not absorb_list(p, f, op, o, class_map):
-                return GROW_CELLS, o
+            prefetch_list(p, known(ids, min(k + 8, n - 1)), known(ids, min(k + 4, n - 1)))
+            length = i64(p.lengths[f])
+            total = length + new_cells(p, f, op, o, class_map)
+            planned.lengths[o] = total
+            if total > p.rooms[f]:
+                n_cells += room_for(length, total)
+                left += i64(p.rooms[f])
             if p.doc_total[f] == 0:
-                p.size[LIVE] += 1
-            p.term_total[f] += op.term_total[o]
-            p.doc_total[f] += op.doc_total[o]
+                born += 1
         first += n
-    return DONE, first
+    need[NEW] = new
+    need[TEXT] = n_bytes
+    need[CELLS] = n_cells
+    need[LEFT] = left
+    need[BORN] = born + new
 
 
 @inline
-def prefetch_list(p: Postings, later: int, soon: int) -> None:
-    """The lists lie anywhere in memory: ask for all of one feature, then for the cells of an earlier one."""
-    prefetch(p.starts, later)
-    prefetch(p.lengths, later)
-    prefetch(p.rooms, later)
-    prefetch(p.term_total, later)
-    prefetch(p.doc_total, later)
-    at = i64(p.starts[soon])
-    prefetch(p.classes, at)
-    prefetch(p.terms, at)
-    prefetch(p.docs, at)
+def known(ids: Sequence[int], k: int) -> int:
+    """The id of a feature, or that of any other where it is new."""
+    f = i64(ids[k])
+    return f if f != MISSING else i64(0)
 
 
-def absorb_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int]) -> bool:
-    """Merge one list into another from the back; False when the cells must grow."""
-    a = i64(p.starts[f])
-    n = i64(p.lengths[f])
+def new_cells(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int]) -> int:
+    """How many classes of list `o` are not in list `f`."""
+    i = i64(p.starts[f])
+    end = i + i64(p.lengths[f])
     b = i64(op.starts[o])
-    m = i64(op.lengths[o])
     new = i64(0)
-    i = i64(0)
-    for j in range(b, b + m):
+    for j in range(b, b + i64(op.lengths[o])):
         c = class_map[op.classes[j]]
-        while i < n and p.classes[a + i] < c:
+        while i < end and p.classes[i] < c:
             i += 1
-        if i == n or p.classes[a + i] != c:
+        if i == end or p.classes[i] != c:
             new += 1
-    if new == 0:
-        i = a
-        for j in range(b, b + m):
-            c = class_map[op.classes[j]]
-            while p.classes[i] < c:
-                i += 1
-            p.terms[i] += op.terms[j]
-            p.docs[i] += op.docs[j]
-        return True
-    total = n + new
-    if total > p.rooms[f]:
-        # The first list of a feature gets exactly its room: most features stay rare.
-        room = total if n == 0 else total + (total >> 1) + 1
-        at = i64(p.size[USED])
-        if at + room > len(p.classes):
-            return False
-        for k in range(n):
-            p.classes[at + k] = p.classes[a + k]
-            p.terms[at + k] = p.terms[a + k]
-            p.docs[at + k] = p.docs[a + k]
-        p.size[USED] = at + room
-        p.size[HOLES] += p.rooms[f]
-        p.starts[f] = at
-        p.rooms[f] = room
-        a = at
-    p.lengths[f] = total
-    i = a + n - 1
-    j = b + m - 1
+    return new
+
+
+@inline
+def room_for(length: int, total: int) -> int:
+    """The room of a list that moves.  The first of a feature gets exactly its room: most features stay rare."""
+    return total if length == 0 else total + (total >> 1) + 1
+
+
+@kernel
+def merge(
+    v: Vocabulary,
+    p: Postings,
+    ov: Vocabulary,
+    op: Postings,
+    class_map: I64s,
+    first: int,
+    last: int,
+    planned: Plan,
+    f_new: int,
+    byte: int,
+    cell: int,
+    end: int,
+) -> None:
+    """Add the features first … last - 1 as planned, in arrays that have the room.
+
+    New features, their text (up to `end`), and lists that move go to `f_new`, `byte` and `cell`, and to what follows.
+    They are not in the slots yet.
+    """
+    for o in range(first, last):
+        f = i64(planned.ids[o])
+        total = i64(planned.lengths[o])
+        if f == MISSING:
+            f = f_new
+            f_new += 1
+            start = i64(ov.starts[o])
+            n = i64(ov.starts[o + 1]) - start
+            if byte + n + 16 <= end:
+                copy_text(ov.text, u64(start), u64(n), v.text, u64(byte))
+            else:
+                # What follows is the text of another slice.
+                for j in range(n):
+                    v.text[byte + j] = ov.text[start + j]
+            byte += n
+            v.starts[f + 1] = byte
+            v.hashes[f] = planned.hashes[o]
+            p.starts[f] = cell
+            p.lengths[f] = 0
+            p.rooms[f] = total
+            p.term_total[f] = 0
+            p.doc_total[f] = 0
+            cell += total
+        else:
+            prefetch_list(p, known(planned.ids, min(o + 8, last - 1)), known(planned.ids, min(o + 4, last - 1)))
+            length = i64(p.lengths[f])
+            if total > p.rooms[f]:
+                a = i64(p.starts[f])
+                for k in range(length):
+                    p.classes[cell + k] = p.classes[a + k]
+                    p.terms[cell + k] = p.terms[a + k]
+                    p.docs[cell + k] = p.docs[a + k]
+                room = room_for(length, total)
+                p.starts[f] = cell
+                p.rooms[f] = room
+                cell += room
+        merge_list(p, f, op, o, class_map, total)
+        p.term_total[f] += op.term_total[o]
+        p.doc_total[f] += op.doc_total[o]
+
+
+def merge_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int], total: int) -> None:
+    """Merge a list into another, which has `total` cells then and room for them, from the back."""
+    a = i64(p.starts[f])
+    b = i64(op.starts[o])
+    i = a + i64(p.lengths[f]) - 1
+    j = b + i64(op.lengths[o]) - 1
     k = a + total - 1
+    p.lengths[f] = total
     while j >= b:
         c = class_map[op.classes[j]]
         if i >= a and p.classes[i] > c:
@@ -165,7 +255,20 @@ def absorb_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[i
             p.docs[k] = docs
             j -= 1
         k -= 1
-    return True
+
+
+@inline
+def prefetch_list(p: Postings, later: int, soon: int) -> None:
+    """The lists lie anywhere in memory: ask for all of one feature, then for the cells of an earlier one."""
+    prefetch(p.starts, later)
+    prefetch(p.lengths, later)
+    prefetch(p.rooms, later)
+    prefetch(p.term_total, later)
+    prefetch(p.doc_total, later)
+    at = i64(p.starts[soon])
+    prefetch(p.classes, at)
+    prefetch(p.terms, at)
+    prefetch(p.docs, at)
 
 
 @kernel
@@ -190,20 +293,30 @@ def close_holes(p: Postings, order: I64s) -> None:
 
 
 @kernel
-def find_lacking(v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: I64s, items: Items) -> int:
-    """The first feature of (ov, op) that (v, p) does not have as often, or -1: then it can be subtracted."""
-    n_features = i64(ov.size[FEATURES])
-    first = i64(0)
-    while first < n_features:
-        n, _ = block_items(ov, first, items, v.size[NARROW])
+def find_lacking(
+    v: Vocabulary,
+    p: Postings,
+    ov: Vocabulary,
+    op: Postings,
+    class_map: I64s,
+    first: int,
+    last: int,
+    ids: U32s,
+    items: Items,
+) -> int:
+    """The first of the features first … last - 1 of (ov, op) that (v, p) does not have as often, or -1.
+
+    Then all can be subtracted, and `ids` says where they are.
+    """
+    while first < last:
+        n = block_items(ov, first, last, items, v.size[NARROW])
         probe(v, items, u64(n), ov.text, 0)
         for k in range(n):
             o = first + k
-            if op.doc_total[o] == 0:
-                continue
             f = i64(items.ids[k])
             if f == MISSING or not covers(p, f, op, o, class_map):
                 return o
+            ids[o] = items.ids[k]
         first += n
     return -1
 
@@ -239,24 +352,21 @@ def could_be(terms: int, docs: int) -> bool:
 
 
 @kernel
-def subtract(v: Vocabulary, p: Postings, ov: Vocabulary, op: Postings, class_map: I64s, items: Items) -> None:
-    """Take the counts (ov, op), which (v, p) has, away; cells that reach zero go."""
-    n_features = i64(ov.size[FEATURES])
-    first = i64(0)
-    while first < n_features:
-        n, _ = block_items(ov, first, items, v.size[NARROW])
-        probe(v, items, u64(n), ov.text, 0)
-        for k in range(n):
-            o = first + k
-            if op.doc_total[o] == 0:
-                continue
-            f = i64(items.ids[k])
-            subtract_list(p, f, op, o, class_map)
-            p.term_total[f] -= op.term_total[o]
-            p.doc_total[f] -= op.doc_total[o]
-            if p.doc_total[f] == 0:
-                p.size[LIVE] -= 1
-        first += n
+def subtract(p: Postings, op: Postings, class_map: I64s, first: int, last: int, ids: U32s) -> int:
+    """Take the features first … last - 1 of `op`, which `p` has as `ids`, away; how many features are gone.
+
+    Cells that reach zero go.
+    """
+    gone = i64(0)
+    for o in range(first, last):
+        prefetch_list(p, known(ids, min(o + 8, last - 1)), known(ids, min(o + 4, last - 1)))
+        f = i64(ids[o])
+        subtract_list(p, f, op, o, class_map)
+        p.term_total[f] -= op.term_total[o]
+        p.doc_total[f] -= op.doc_total[o]
+        if p.doc_total[f] == 0:
+            gone += 1
+    return gone
 
 
 def subtract_list(p: Postings, f: int, op: Postings, o: int, class_map: Sequence[int]) -> None:

@@ -127,7 +127,7 @@ def find_features(v: Vocabulary, ov: Vocabulary, grows: int, items: Items, ids: 
     n_features = i64(ov.size[FEATURES])
     first = i64(0)
     while first < n_features:
-        n, _ = block_items(ov, first, items, v.size[NARROW])
+        n = block_items(ov, first, i64(ov.size[FEATURES]), items, v.size[NARROW])
         probe(v, items, u64(n), ov.text, grows)
         for k in range(n):
             ids[first + k] = items.ids[k]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
@@ -15,30 +16,70 @@ from bunrui.errors import OptionError
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["cut", "each_slice", "n_threads"]
+__all__ = ["bounds", "cut", "each_slice", "n_threads"]
 
 T = TypeVar("T")
 
 # Below this many bytes a second thread costs more than it brings.
 _WORTH_A_THREAD = 1 << 20
+FEATURES = 1 << 14  # and below this many features
 
 # A slot counts the occurrences of one part with 32 bits.
 _MOST_BYTES = 1 << 32
 
 
 def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
-    """Run `work(lo, hi)` for neighbouring bounds, on as many threads."""
+    """Run `work(lo, hi)` for neighbouring bounds, on as many threads.
+
+    What is run on the pool itself runs its slices one after the other: it must not wait for threads that wait for it.
+    """
     pairs = list(pairwise(bounds))
-    if len(pairs) == 1:
-        return [work(*pairs[0])]
-    return list(_pool().map(lambda pair: work(*pair), pairs))
+    if len(pairs) == 1 or getattr(_here, "is_of_pool", False):
+        return [work(*pair) for pair in pairs]
+    from concurrent.futures import CancelledError
+
+    futures: list[Any] = []
+    try:
+        for pair in pairs:
+            futures.append(_pool().submit(work, *pair))
+    except RuntimeError:
+        # There is no memory for another thread: this one does what is left.
+        _pool().shutdown(cancel_futures=True)
+        _pool.cache_clear()
+    done = []
+    try:
+        for number, pair in enumerate(pairs):
+            try:
+                done.append(futures[number].result() if number < len(futures) else work(*pair))
+            except CancelledError:
+                done.append(work(*pair))
+    finally:
+        # Who is interrupted must not go on while others still write to the same arrays.
+        for future in futures:
+            if not future.cancelled():
+                future.exception()
+    return done
+
+
+def bounds(n: int, least: int | None = None) -> list[int]:
+    """Where to cut n features, or other things, into slices for the threads, none of fewer than `least`."""
+    most = n // (least or FEATURES)
+    parts = min(n_threads(), most) if most > 1 else 1
+    return [n * k // parts for k in range(parts + 1)]
+
+
+_here = threading.local()
+
+
+def _mark() -> None:
+    _here.is_of_pool = True
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor
 
-    return ThreadPoolExecutor(n_threads(), thread_name_prefix="bunrui")
+    return ThreadPoolExecutor(n_threads(), thread_name_prefix="bunrui", initializer=_mark)
 
 
 # The threads of the pool stay behind in the parent: a child that waited for them would wait for ever.

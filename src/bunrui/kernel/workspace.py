@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bunrui.errors import DataError
-from bunrui.kernel import analyze, buckets, ngrams, vocabulary
+from bunrui.kernel import analyze, buckets, ngrams, slices, vocabulary
 from bunrui.kernel.library import run
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.primitives import M64
@@ -128,17 +128,34 @@ def is_even(v: Vocabulary) -> bool:
     return int(v.size[FULLEST]) * 8 <= (int(v.size[REGION]) + 1) // SLOT * 7
 
 
+def has_even(v: Vocabulary, more: Any) -> bool:
+    """Whether no region would be nearly full with more features, which have these hashes."""
+    loads = v.loads + np.bincount(regions_of(more, len(v.loads)), minlength=len(v.loads))
+    return len(loads) == 1 or int(loads.max()) * 8 <= (int(v.size[REGION]) + 1) // SLOT * 7
+
+
+def regions_of(hashes: Any, regions: int) -> Any:
+    """The region of every hash."""
+    return (hashes >> np.uint64(1) >> np.uint64(64 - regions.bit_length())).astype(np.uint8)
+
+
 def with_slots(v: Vocabulary, bits: int, regions: int) -> Vocabulary:
     """The vocabulary with so many slots, in so many regions, or one where features do not spread over them."""
     size = v.size.copy()
-    numbers = v.hashes[: int(size[FEATURES])] >> np.uint64(1) >> np.uint64(64 - regions.bit_length())
-    loads = np.bincount(numbers.astype(np.int64), minlength=regions)
+    loads = np.bincount(regions_of(v.hashes[: int(size[FEATURES])], regions), minlength=regions)
     size[SHIFT], size[REGION], size[FULLEST] = 64 - bits, (SLOT << bits) // regions - 1, loads.max()
     grown = v._replace(size=size, loads=loads)
     if regions > 1 and not is_even(grown):
         return with_slots(v, bits, 1)
     grown = grown._replace(slots=empty_slots(bits))
-    run(vocabulary.move_slots, v.slots, grown)
+    # Whole regions of both tables on each thread.
+    n = min(len(v.loads), regions)
+    step = len(v.slots) // n
+
+    def move(lo: int, hi: int) -> None:
+        run(vocabulary.move_slots, v.slots[lo * step : hi * step], grown)
+
+    slices.each_slice(move, slices.bounds(n, 1))
     release(v)
     return grown
 

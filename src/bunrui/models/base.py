@@ -20,7 +20,7 @@ from bunrui.counts import Counts
 from bunrui.errors import OptionError
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums_of
-from bunrui.models.view import Cells, CountView, in_blocks
+from bunrui.models.view import CountView, FeatureCounts, in_blocks
 
 __all__ = [
     "MLE_LAMBDA",
@@ -72,7 +72,7 @@ class Smoothing:
             return self.value
         return np.array([self.by_word.get(text, self.value) for text in view.words_of(ids)])
 
-    def by_cell(self, view: CountView, cells: Cells) -> Floats | float:
+    def by_cell(self, view: CountView, cells: FeatureCounts) -> Floats | float:
         """λ of every cell; a float where all share it."""
         value = self.of(view, cells.ids)
         return value if self.is_single else cells.spread(value)
@@ -201,9 +201,9 @@ class Scorer:
     ----------
     bias, scale, slope : (n_classes,) float64
         By class id.
-    weigh : function of Cells
+    weigh : function of FeatureCounts
         weight[f, c] of every cell.
-    share : function of Cells, optional
+    share : function of FeatureCounts, optional
         shared[f] of every feature; 0 where there is none.
     unseen : (n_classes,) float64
         In place of slope + shared + weight, for a word that was never learned.
@@ -222,14 +222,14 @@ class Scorer:
     scale: Floats
     slope: Floats
     unseen: Floats
-    weigh: Callable[[Cells], Floats]
-    share: Callable[[Cells], Floats] | None = None
+    weigh: Callable[[FeatureCounts], Floats]
+    share: Callable[[FeatureCounts], Floats] | None = None
     by_docs: bool = False
     presence: bool = False
     by_count: bool = False
     everywhere: bool = False
 
-    def weights(self, cells: Cells) -> Floats:
+    def weights(self, cells: FeatureCounts) -> Floats:
         """The same as `weigh`; where many cells of a feature have the same count, of each count once."""
         if not self.by_count or len(cells.counts) <= _FEW_CELLS or cells.counts.dtype.kind != "i":
             return self.weigh(cells)

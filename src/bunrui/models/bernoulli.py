@@ -27,7 +27,7 @@ from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums, exact_sums_of
 from bunrui.models.base import Floats, Scorer, Smoothing
 from bunrui.models.rest import against, check_filled, log_odds
-from bunrui.models.view import Cells, CountView, distinct_docs, in_blocks
+from bunrui.models.view import CountView, FeatureCounts, distinct_docs, in_blocks
 
 __all__ = ["bernoulli", "log_present"]
 
@@ -43,11 +43,11 @@ def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats, *, against_r
     docs = view.doc_count.astype(np.float64)
     log_docs = log(docs + lam)
 
-    def absent(cells: Cells) -> Floats:
+    def absent(cells: FeatureCounts) -> Floats:
         """log(1 - P) of a cell, less that of a word that the class never had."""
         return log(np.maximum(docs[cells.classes] - cells.counts, 0.0) + lam) - log_docs[cells.classes]
 
-    def weigh(cells: Cells) -> Floats:
+    def weigh(cells: FeatureCounts) -> Floats:
         return log(cells.counts + lam) - log(lam) - absent(cells)
 
     mended = ((absent(cells), cells.classes) for cells in in_blocks(view, view.feature_ids(), by_docs=True))
@@ -73,7 +73,7 @@ def _rest(view: CountView, lam: float) -> Scorer:
         """log(1 - P), less that of a word that no document has."""
         return np.asarray(log(np.maximum(docs[classes] - present, 0.0) + lam) - log_docs[classes])
 
-    def weigh(cells: Cells) -> Floats:
+    def weigh(cells: FeatureCounts) -> Floats:
         check_filled(cells, len(docs))
         present = np.maximum(cells.spread(cells.totals) - cells.counts, 0.0)
         return log(present + lam) - log(lam) - absent(present, cells.classes)

@@ -22,7 +22,7 @@ import numpy as np
 
 from bunrui.kernel.logs import log
 from bunrui.models.base import Floats, Scorer, Smoothing, normalised, positive
-from bunrui.models.view import Cells, CountView
+from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["binary_complement", "complement", "wcnb"]
 
@@ -33,15 +33,15 @@ def complement(view: CountView, smoothing: Smoothing, prior: Floats, *, by_docs:
     outside = np.maximum(view.total(by_docs) - view.class_sum(by_docs), 0)
     slope = -log(positive(outside + smoothing.total(view), smoothing))
 
-    def smoothed(cells: Cells) -> Floats:
+    def smoothed(cells: FeatureCounts) -> Floats:
         """n[f] + λ[f], by feature."""
         return np.asarray(cells.totals + smoothing.of(view, cells.ids), np.float64)
 
-    def weigh(cells: Cells) -> Floats:
+    def weigh(cells: FeatureCounts) -> Floats:
         elsewhere = np.maximum(cells.spread(cells.totals) - cells.counts, 0) + smoothing.by_cell(view, cells)
         return log(elsewhere / cells.spread(smoothed(cells)))
 
-    def share(cells: Cells) -> Floats:
+    def share(cells: FeatureCounts) -> Floats:
         return log(smoothed(cells))
 
     return Scorer(

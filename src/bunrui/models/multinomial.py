@@ -31,7 +31,7 @@ import numpy as np
 from bunrui.kernel.logs import log, log1p
 from bunrui.models.base import Floats, Scorer, Smoothing, positive
 from bunrui.models.rest import against, log_odds, rest_of_words
-from bunrui.models.view import Cells, CountView
+from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["binary", "mixed", "multinomial"]
 
@@ -55,11 +55,11 @@ def multinomial(
     per_word = -log(positive((words > 0 if class_norm else words) + smoothing.total(view), smoothing))
     unseen = per_word + log(smoothing.value)
 
-    def weigh(cells: Cells) -> Floats:
+    def weigh(cells: FeatureCounts) -> Floats:
         counts = cells.counts / size[cells.classes] if class_norm else cells.counts
         return log1p(counts / smoothing.by_cell(view, cells))
 
-    def share(cells: Cells) -> Floats:
+    def share(cells: FeatureCounts) -> Floats:
         return log(smoothing.of(view, cells.ids))
 
     return Scorer(

@@ -30,7 +30,7 @@ import numpy as np
 from bunrui.kernel.logs import log
 from bunrui.models.base import MLE_LAMBDA, Floats, Scorer, Smoothing, positive
 from bunrui.models.complement import complement
-from bunrui.models.view import Cells, CountView
+from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["against", "check_filled", "log_odds", "rest_of_words"]
 
@@ -51,10 +51,10 @@ def against(own: Scorer, rest: Scorer) -> Scorer:
     """log P(d | c) less log P(d | ~c), each as its scorer has it before it is scaled."""
     shares = [share for share in (own.share, rest.share) if share is not None]
 
-    def weigh(cells: Cells) -> Floats:
+    def weigh(cells: FeatureCounts) -> Floats:
         return own.weigh(cells) - rest.weigh(cells)
 
-    def share(cells: Cells) -> Floats:
+    def share(cells: FeatureCounts) -> Floats:
         mine = own.share(cells) if own.share else 0.0
         theirs = rest.share(cells) if rest.share else 0.0
         return np.asarray(mine - theirs)
@@ -83,7 +83,7 @@ def rest_of_words(view: CountView, smoothing: Smoothing, *, by_docs: bool, class
     size = np.where(outside > 0, outside, 1)
     slope = -log(positive((outside > 0) + smoothing.total(view), smoothing))
 
-    def weigh(cells: Cells) -> Floats:
+    def weigh(cells: FeatureCounts) -> Floats:
         check_filled(cells, len(words))
         elsewhere = np.maximum(cells.spread(cells.totals) - cells.counts, 0) / size[cells.classes]
         return log(elsewhere + smoothing.by_cell(view, cells))
@@ -99,7 +99,7 @@ def rest_of_words(view: CountView, smoothing: Smoothing, *, by_docs: bool, class
     )
 
 
-def check_filled(cells: Cells, n_classes: int) -> None:
+def check_filled(cells: FeatureCounts, n_classes: int) -> None:
     """Refuse cells of some classes only, whose weights would pass for all there are."""
     if (cells.lengths != n_classes).any():
         raise ValueError("this scorer weighs every class of a feature: gather the cells from a view that is filled")

@@ -22,7 +22,17 @@ from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
 
-__all__ = ["Cells", "CountView", "FilledView", "View", "distinct_docs", "gather", "in_blocks", "select", "whole"]
+__all__ = [
+    "CountView",
+    "FeatureCounts",
+    "FilledView",
+    "View",
+    "distinct_docs",
+    "gather",
+    "in_blocks",
+    "select",
+    "whole",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -56,7 +66,7 @@ class CountView(Protocol):
     def feature_ids(self) -> npt.NDArray[np.uint32]:
         """Ids of all features."""
 
-    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some features: occurrences, or documents."""
 
     def words_of(self, ids: npt.NDArray[np.uint32]) -> Iterable[str]:
@@ -114,7 +124,7 @@ class View(NamedTuple):
         """How many cells some features have."""
         return np.asarray(self.counts.postings.lengths[ids])
 
-    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some features: occurrences, or documents."""
         return gather(self.counts, ids, by_docs)
 
@@ -136,12 +146,12 @@ class FilledView(View):
         _check_filled(len(ids), len(self.doc_count))
         return np.full(len(ids), len(self.doc_count))
 
-    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some features, one for each class."""
         return super().gather(ids, by_docs).filled(len(self.doc_count))
 
 
-def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> Iterator[Cells]:
+def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> Iterator[FeatureCounts]:
     """The cells of some features; of texts, so many at a time that what is computed of them stays small."""
     if not isinstance(view, View):
         yield view.gather(ids, by_docs)
@@ -165,7 +175,7 @@ def whole(counts: Counts) -> View:
     return View(c, _NO_KEEP, c.n_features, c.term_sum, c.doc_freq_sum, c.n_terms, c.n_doc_freq)
 
 
-class Cells(NamedTuple):
+class FeatureCounts(NamedTuple):
     """Counts of some features: those of feature k stand at starts[k] … starts[k] + lengths[k] - 1."""
 
     ids: npt.NDArray[np.uint32]
@@ -179,13 +189,13 @@ class Cells(NamedTuple):
         """A value for each feature → for each cell."""
         return np.repeat(by_feature, self.lengths)
 
-    def up_to(self, most: Integers) -> Cells:
+    def up_to(self, most: Integers) -> FeatureCounts:
         """The same features with a cell of class 0 for every count from 1 to `most`, (n_features,).
 
         Examples
         --------
         >>> two = np.array([1, 1])
-        >>> cells = Cells(np.array([7, 8], np.uint32), two - 1, two, two, two, two)
+        >>> cells = FeatureCounts(np.array([7, 8], np.uint32), two - 1, two, two, two, two)
         >>> cells.up_to(np.array([3, 2])).counts.tolist()
         [1, 2, 3, 1, 2]
         """
@@ -194,13 +204,13 @@ class Cells(NamedTuple):
         classes = np.zeros(len(counts), np.int32)
         return self._replace(starts=starts, lengths=most.astype(np.int32), classes=classes, counts=counts)
 
-    def filled(self, n_classes: int) -> Cells:
+    def filled(self, n_classes: int) -> FeatureCounts:
         """The same with a cell for every class, in the order of classes: 0 where a class never had the feature.
 
         Examples
         --------
         >>> one = np.array([1])
-        >>> cells = Cells(np.array([7], np.uint32), one - 1, one, np.array([2]), np.array([5]), np.array([9]))
+        >>> cells = FeatureCounts(np.array([7], np.uint32), one - 1, one, np.array([2]), np.array([5]), np.array([9]))
         >>> cells.filled(4).counts.tolist()
         [0, 0, 5, 0]
         """
@@ -224,12 +234,12 @@ def _check_filled(n_features: int, n_classes: int) -> None:
         )
 
 
-def gather(counts: Counts, ids: npt.NDArray[np.uint32], by_docs: bool) -> Cells:
+def gather(counts: Counts, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
     """The cells of some features: occurrences, or documents."""
     p = counts.postings
     n = len(ids)
     total = int(p.lengths[ids].sum())
-    cells = Cells(
+    cells = FeatureCounts(
         ids,
         np.empty(n, np.int64),
         np.empty(n, np.int32),
@@ -290,7 +300,7 @@ def _best(counts: Counts, ids: Integers, method: str, most: int) -> Integers:
     return np.sort(ids[order[:most]])
 
 
-def mutual_information(cells: Cells, counts: Counts) -> Floats:
+def mutual_information(cells: FeatureCounts, counts: Counts) -> Floats:
     """Between the presence of a feature and the class, in nats, by feature.  Manning et al. (2008), section 13.5.1."""
     n, df, docs, present = _table(cells, counts)
     absent = docs - present
@@ -303,7 +313,7 @@ def mutual_information(cells: Cells, counts: Counts) -> Floats:
     return (_by_feature(cells, with_f + less) + without) / n
 
 
-def chi_squared(cells: Cells, counts: Counts) -> Floats:
+def chi_squared(cells: FeatureCounts, counts: Counts) -> Floats:
     """Pearson's statistic of presence against class, the sum of (O - E)² / E, by feature."""
     n, df, docs, present = _table(cells, counts)
     rest = n - df
@@ -316,7 +326,7 @@ def chi_squared(cells: Cells, counts: Counts) -> Floats:
     return _by_feature(cells, with_f + without) + others * np.where(rest > 0, df / np.where(rest > 0, rest, 1.0), 0.0)
 
 
-def _table(cells: Cells, counts: Counts) -> tuple[float, Floats, Floats, Floats]:
+def _table(cells: FeatureCounts, counts: Counts) -> tuple[float, Floats, Floats, Floats]:
     # A document with several labels is an observation of each: both margins are sums over classes.
     docs = counts.doc_count.astype(np.float64)
     present = cells.counts.astype(np.float64)
@@ -324,5 +334,5 @@ def _table(cells: Cells, counts: Counts) -> tuple[float, Floats, Floats, Floats]
     return float(docs.sum()), df, docs[cells.classes], present
 
 
-def _by_feature(cells: Cells, values: Floats) -> Floats:
+def _by_feature(cells: FeatureCounts, values: Floats) -> Floats:
     return exact_sums(values, cells.spread(np.arange(len(cells.ids), dtype=np.int32)), len(cells.ids))

@@ -29,7 +29,7 @@ from bunrui.engines import threads
 from bunrui.errors import NotLearnedError
 from bunrui.kernel.logs import log1p
 from bunrui.models.base import Scorer
-from bunrui.models.view import Cells, whole
+from bunrui.models.view import FeatureCounts, whole
 from bunrui.prediction import Reader
 from bunrui.selection.buckets import RAW, TARGET, Buckets, Collisions, documents_of
 
@@ -164,7 +164,7 @@ class _Features:
         if self._reader is not None and self._reader.version == counts.version:
             return self._reader
 
-        def weigh(cells: Cells) -> Floats:
+        def weigh(cells: FeatureCounts) -> Floats:
             shares = cells.counts / self.n_target, cells.spread(cells.totals) / counts.n_doc_freq
             return np.where(cells.classes == TARGET, _gain(*shares), 0.0)
 

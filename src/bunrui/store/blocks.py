@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
-from bunrui.counts import Integers, ranges
+from bunrui.cells import Integers, ranges
 from bunrui.errors import DataError
 from bunrui.store.codec import Unpacker, pack, pack_json, pack_numbers
 

@@ -13,17 +13,14 @@ One row holds the head (documents by label, totals), and rows of parts hold the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.counts import Counts, Integers, new_postings, ranges
+from bunrui.cells import Cells
+from bunrui.counts import Counts, Integers
 from bunrui.errors import DataError, StoreError
-from bunrui.kernel import postings
-from bunrui.kernel.restore import restored
-from bunrui.kernel.vocabulary import FEATURES
 from bunrui.kernel.workspace import MAX_TEXT
 from bunrui.store.codec import Unpacker, pack, pack_numbers
 
@@ -71,56 +68,42 @@ class Parts:
 
     def __init__(self, counts: Counts, label_ids: Integers) -> None:
         """Class c has the id label_ids[c] in the file."""
-        v, p, self._targets = counts.joinable(label_ids)
-        n = int(v.size[FEATURES])
-        self._vocabulary, self._postings = v, p
-        self._lengths = p.lengths[:n].astype(np.int64)
-        weight = np.arange(n) // _PART_FEATURES
-        for sizes, most in ((np.cumsum(self._lengths), _PART_CELLS), (v.starts[1 : n + 1], _PART_BYTES)):
-            weight = np.maximum(weight, sizes // most)
-        self.bounds: list[int] = [0, *(np.flatnonzero(np.diff(weight)) + 1).tolist(), n] if n else [0]
+        self._counts, self._label_ids, self._ids = counts, label_ids, counts.live_ids()
+        starts = counts.vocabulary.starts
+        weight = np.arange(len(self._ids)) // _PART_FEATURES
+        for sizes, most in (
+            (counts.postings.lengths[self._ids], _PART_CELLS),
+            (starts[self._ids + 1] - starts[self._ids], _PART_BYTES),
+        ):
+            weight = np.maximum(weight, np.cumsum(sizes, dtype=np.int64) // most)
+        self.bounds: list[int] = (
+            [0, *(np.flatnonzero(np.diff(weight)) + 1).tolist(), len(weight)] if len(weight) else [0]
+        )
 
     def part(self, lo: int, hi: int) -> Part:
         """The features lo … hi - 1."""
-        v, p, lengths = self._vocabulary, self._postings, self._lengths[lo:hi]
-        cells = ranges(p.starts[lo:hi], lengths)
-        docs, terms = p.docs[cells], p.terms[cells]
-        first = np.cumsum(lengths) - lengths
-        doc_total, term_total = p.doc_total[lo:hi], p.term_total[lo:hi]
-        plain = np.array_equal(np.add.reduceat(docs, first), doc_total) and np.array_equal(
-            np.add.reduceat(terms, first), term_total
-        )
-        totals = np.empty(0, np.int64) if plain else np.concatenate([doc_total, term_total - doc_total])
-        return Part(
-            hi - lo,
-            len(cells),
-            pack_numbers(np.diff(v.starts[lo : hi + 1])),
-            pack(v.text[v.starts[lo] : v.starts[hi]].data),
-            pack_numbers(lengths),
-            pack_numbers(self._targets[p.classes[cells]]),
-            pack_numbers(docs),
-            pack_numbers(terms - docs),
-            pack_numbers(totals),
-        )
+        return packed(self._counts.take(self._ids[lo:hi]), self._label_ids)
 
 
-def packed(counts: Counts, label_ids: Integers) -> list[Part]:
-    """All parts of counts; class c has the id label_ids[c] in the file."""
-    parts = Parts(counts, label_ids)
-    return [parts.part(lo, hi) for lo, hi in pairwise(parts.bounds)]
-
-
-class _Columns(NamedTuple):
-    """The columns of a part, unpacked."""
-
-    sizes: Integers
-    text: npt.NDArray[np.uint8]
-    lengths: Integers
-    labels: Integers
-    docs: Integers
-    terms: Integers
-    doc_total: Integers
-    term_total: Integers
+def packed(cells: Cells, label_ids: Integers) -> Part:
+    """A part of cells; class c has the id label_ids[c] in the file."""
+    c = cells.mapped(label_ids)
+    first = np.cumsum(c.lengths, dtype=np.int64) - c.lengths
+    plain = np.array_equal(np.add.reduceat(c.docs, first, dtype=np.int64), c.doc_total) and np.array_equal(
+        np.add.reduceat(c.terms, first, dtype=np.int64), c.term_total
+    )
+    totals = np.empty(0, np.int64) if plain else np.concatenate([c.doc_total, c.term_total - c.doc_total])
+    return Part(
+        len(c.sizes),
+        len(c.classes),
+        pack_numbers(c.sizes),
+        pack(c.text.data),
+        pack_numbers(c.lengths),
+        pack_numbers(c.classes),
+        pack_numbers(c.docs),
+        pack_numbers(c.terms - c.docs),
+        pack_numbers(totals),
+    )
 
 
 def joined(head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint: str, unpacker: Unpacker) -> Counts:
@@ -131,11 +114,8 @@ def joined(head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint
     StoreError
         If the rows cannot be those of any counts.
     """
-    columns = [_unpacked(part, unpacker) for part in parts]
-    together = [np.concatenate(arrays) if len(arrays) > 1 else arrays[0] for arrays in zip(*columns, strict=True)]
-    return _counts(
-        head, _Columns(*(together or [np.empty(0, np.int64)] * len(_Columns._fields))), labels, fingerprint, unpacker
-    )
+    cells = Cells.joined([_unpacked(part, unpacker) for part in parts])
+    return _counts(head, cells, labels, fingerprint, unpacker)
 
 
 def piecemeal(
@@ -158,39 +138,26 @@ def piecemeal(
         raise new_unpacker().damaged("the totals are not those of the features")
 
 
-def _counts(head: Head, c: _Columns, labels: Sequence[str], fingerprint: str, unpacker: Unpacker) -> Counts:
-    _check(head, c, len(labels), unpacker)
-    if len(c.text) > MAX_TEXT:
+def _counts(head: Head, cells: Cells, labels: Sequence[str], fingerprint: str, unpacker: Unpacker) -> Counts:
+    """Counts from cells whose classes are the file's ids of labels."""
+    _check(head, cells, len(labels), unpacker)
+    if len(cells.text) > MAX_TEXT:
         raise StoreError(
-            f"{unpacker.name} has {len(c.text) / 2**30:.1f} GiB of words, more than the 4 that a classifier in memory "
-            f"can have: make a smaller copy with `bunrui slim {unpacker.name} COPY --min-df 2 --memory 2GB`"
+            f"{unpacker.name} has {len(cells.text) / 2**30:.1f} GiB of words, more than the 4 that a classifier in "
+            f"memory can have: make a smaller copy with `bunrui slim {unpacker.name} COPY --min-df 2 --memory 2GB`"
         )
-    text = np.zeros(len(c.text) + 64, np.uint8)
-    text[: len(c.text)] = c.text
-    try:
-        v = restored(text, c.sizes)
-    except DataError as error:
-        raise unpacker.damaged(str(error)) from error
-    n = len(c.sizes)
-    p = new_postings(len(v.hashes), 0)
     # Only the labels that occur: a file may have thousands, and a delta one of them.
     used = np.sort(head.labels)
-    classes = np.searchsorted(used, c.labels)
-    p = p._replace(classes=classes.astype(np.int32), terms=c.terms, docs=c.docs)
-    p.lengths[:n] = p.rooms[:n] = c.lengths
-    p.starts[:n] = np.cumsum(c.lengths) - c.lengths
-    p.term_total[:n], p.doc_total[:n] = c.term_total, c.doc_total
-    p.size[postings.USED], p.size[postings.LIVE] = len(c.labels), n
-    counts = Counts(fingerprint, v, p)
-    counts.add_labels([labels[label] for label in used.tolist()])
-    counts.doc_count = head.doc_count[np.argsort(head.labels)]
-    counts.term_sum = _sums(classes, c.terms, len(used))
-    counts.doc_freq_sum = _sums(classes, c.docs, len(used))
-    counts.n_docs, counts.n_terms, counts.n_doc_freq = head.n_docs, head.n_terms, head.n_doc_freq
+    cells = cells._replace(classes=np.searchsorted(used, cells.classes))
+    try:
+        counts = Counts.of(fingerprint, [labels[label] for label in used.tolist()], cells)
+    except DataError as error:
+        raise unpacker.damaged(str(error)) from error
+    counts.doc_count, counts.n_docs = head.doc_count[np.argsort(head.labels)], head.n_docs
     return counts
 
 
-def _unpacked(part: Part, unpacker: Unpacker) -> _Columns:
+def _unpacked(part: Part, unpacker: Unpacker) -> Cells:
     n, n_cells = part.n_features, part.n_cells
     unpacker.check_whole(n, n_cells)
     if n < 1 or n_cells < n:
@@ -216,7 +183,7 @@ def _unpacked(part: Part, unpacker: Unpacker) -> _Columns:
     rises[first[1:] - 1] = True
     if not rises.all():
         raise unpacker.damaged("the labels of a feature are out of order")
-    return _Columns(sizes, text, lengths, labels, docs, terms, doc_total, term_total)
+    return Cells(sizes, text, lengths, labels, terms, docs, term_total, doc_total)
 
 
 def _sum(a: Integers, b: Integers, unpacker: Unpacker) -> Integers:
@@ -235,7 +202,7 @@ def _is_utf8(text: npt.NDArray[np.uint8], sizes: Integers) -> bool:
     return not ((text[starts] & 0xC0) == 0x80).any()
 
 
-def _check(head: Head, c: _Columns, n_labels: int, unpacker: Unpacker) -> None:
+def _check(head: Head, c: Cells, n_labels: int, unpacker: Unpacker) -> None:
     """Whether the numbers can be counts of documents."""
     by_label = np.zeros(n_labels, np.int64)
     if len(head.labels) and not (
@@ -247,9 +214,9 @@ def _check(head: Head, c: _Columns, n_labels: int, unpacker: Unpacker) -> None:
     by_label[head.labels] = head.doc_count
     if len(head.labels) and not int(head.doc_count.max()) <= head.n_docs <= int(head.doc_count.sum()):
         raise unpacker.damaged("the number of documents is not that of their labels")
-    if len(c.labels) and not (int(c.labels.max()) < n_labels and (c.docs >= 1).all()):
+    if len(c.classes) and not (int(c.classes.max()) < n_labels and (c.docs >= 1).all()):
         raise unpacker.damaged("a feature has a label that is not in the list of labels, or no documents")
-    if (c.docs > by_label[c.labels]).any() or (c.doc_total > head.n_docs).any() or (c.doc_total < 1).any():
+    if (c.docs > by_label[c.classes]).any() or (c.doc_total > head.n_docs).any() or (c.doc_total < 1).any():
         raise unpacker.damaged("a feature is in more documents than there are")
     if int(c.term_total.sum()) != head.n_terms or int(c.doc_total.sum()) != head.n_doc_freq:
         raise unpacker.damaged("the totals are not those of the features")
@@ -258,12 +225,3 @@ def _check(head: Head, c: _Columns, n_labels: int, unpacker: Unpacker) -> None:
 def _are_distinct(numbers: Integers) -> bool:
     # Not `np.unique`: its first call imports numpy.ma, 10 ms of a prediction from the shell.
     return bool((np.diff(np.sort(numbers)) > 0).all())
-
-
-def _sums(labels: Integers, numbers: Integers, n_labels: int) -> Integers:
-    """Sums of numbers by label, exact."""
-    if len(numbers) and float(numbers.max()) * len(numbers) < 1 << 53:
-        return np.bincount(labels, numbers, n_labels).astype(np.int64)
-    out = np.zeros(n_labels, np.int64)
-    np.add.at(out, labels, numbers)
-    return out

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 
+from bunrui.cells import Cells, Integers
 from bunrui.classifier import TextClassifier
-from bunrui.counts import Counts, Integers
+from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.spill import Spill
 from bunrui.errors import OptionError, StoreError
@@ -197,14 +198,16 @@ def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:
     head.n_terms = head.n_doc_freq = 0
 
     def parts(label_ids: Integers) -> Iterator[Part]:
-        def prune(part: Counts) -> tuple[int, int, list[Part]]:
-            pruned = part.pruned(min_df)
-            return pruned.n_terms, pruned.n_doc_freq, packed(pruned, label_ids)
+        def prune(cells: Cells) -> tuple[int, int, Part | None]:
+            kept = cells.keep(cells.doc_total >= min_df)
+            part = packed(kept, label_ids) if len(kept.sizes) else None
+            return int(kept.term_total.sum()), int(kept.doc_total.sum()), part
 
-        for n_terms, n_doc_freq, rows in spill.parts(prune):
+        for n_terms, n_doc_freq, part in spill.parts(prune):
             head.n_terms += n_terms
             head.n_doc_freq += n_doc_freq
-            yield from rows
+            if part is not None:
+                yield part
 
     transaction.add_parts(head, parts, is_snapshot=True)
     return head.n_docs

@@ -92,9 +92,9 @@ class SpilledSum:
         transaction.add_parts(self._spill.head, self._parts)
 
     def _parts(self, label_ids: Integers) -> Iterator[Part]:
-        for rows in self._spill.parts(lambda part: packed(part, label_ids)):
-            self.n_features += sum(row.n_features for row in rows)
-            yield from rows
+        for part in self._spill.parts(lambda cells: packed(cells, label_ids)):
+            self.n_features += part.n_features
+            yield part
 
 
 class _Session:

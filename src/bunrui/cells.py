@@ -1,0 +1,209 @@
+"""Some features with their counts, column by column: the one form in which counts travel.
+
+    counts ─► Cells ─► a row of a file (store/cells.py), a piece on disk where memory is short (engines/spill.py),
+                       a part for another machine (engines/partitions.py), a table of Arrow (`Cells.table`)
+    counts ◄─ Cells
+
+Documents belong to no feature: cells say nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.kernel import postings, vocabulary
+from bunrui.kernel.postings import Postings
+from bunrui.kernel.vocabulary import Vocabulary
+
+__all__ = ["Cells", "Integers", "new_postings", "ranges"]
+
+Integers = npt.NDArray[np.int64]
+
+_PADDING = 64  # kernels read words beyond the end of a text
+
+
+class Cells(NamedTuple):
+    """Some features with their cells: how often a class has a feature, and in how many documents."""
+
+    sizes: npt.NDArray[Any]  # bytes of every feature
+    text: npt.NDArray[np.uint8]  # all features, one after the other
+    lengths: npt.NDArray[Any]  # cells of every feature
+    classes: npt.NDArray[Any]  # of every cell, ascending within a feature
+    terms: npt.NDArray[Any]
+    docs: npt.NDArray[Any]
+    term_total: npt.NDArray[Any]  # of every feature, over distinct documents
+    doc_total: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, v: Vocabulary, p: Postings, ids: Integers) -> Cells:
+        """Some features, in this order; the columns may share memory with the counts."""
+        sizes, text = _texts(v, ids)
+        lengths = p.lengths[ids]
+        cells = _places(p.starts[ids], lengths)
+        totals = p.term_total[ids], p.doc_total[ids]
+        return cls(sizes, text, lengths, p.classes[cells], p.terms[cells], p.docs[cells], *totals)
+
+    @classmethod
+    def joined(cls, some: Sequence[Cells]) -> Cells:
+        """All features of some cells, one after the other."""
+        if len(some) == 1:
+            return some[0]
+        if not some:
+            none = np.empty(0, np.int64)
+            return cls(none, none.astype(np.uint8), none, none, none, none, none, none)
+        return cls(*(np.concatenate(columns) for columns in zip(*some, strict=True)))
+
+    def cut(self, features: Any, text: Any, cells: Any) -> Cells:
+        """Some features with their bytes and their cells: slices, or marks."""
+        return Cells(
+            self.sizes[features],
+            self.text[text],
+            self.lengths[features],
+            self.classes[cells],
+            self.terms[cells],
+            self.docs[cells],
+            self.term_total[features],
+            self.doc_total[features],
+        )
+
+    def keep(self, features: npt.NDArray[np.bool_]) -> Cells:
+        """The features that are marked."""
+        return self.cut(features, np.repeat(features, self.sizes), np.repeat(features, self.lengths))
+
+    def of_class(self, c: int) -> Cells:
+        """What one class has, as class 0, where no document has several."""
+        mine = self.classes == c
+        features = np.zeros(len(self.sizes), np.bool_)
+        features[np.repeat(np.arange(len(self.sizes)), self.lengths)[mine]] = True
+        some = self.cut(features, np.repeat(features, self.sizes), mine)
+        zeros = np.zeros(len(some.classes), np.int32)
+        return some._replace(lengths=zeros + 1, classes=zeros, term_total=some.terms, doc_total=some.docs)
+
+    def mapped(self, class_map: Integers) -> Cells:
+        """The same where class c is class_map[c]."""
+        if np.array_equal(class_map, np.arange(len(class_map))):
+            return self
+        classes = class_map[self.classes]
+        if (np.diff(class_map) > 0).all():
+            return self._replace(classes=classes)
+        order = np.lexsort((classes, np.repeat(np.arange(len(self.lengths)), self.lengths)))
+        return self._replace(classes=classes[order], terms=self.terms[order], docs=self.docs[order])
+
+    def narrow(self) -> Cells:
+        """The same in numbers of as few bytes as they need."""
+        return Cells(*(column if column is self.text else _narrow(column) for column in self))
+
+    def sums(self, n_classes: int) -> tuple[Integers, Integers]:
+        """Occurrences, and documents of every feature, by class."""
+        return _sums(self.classes, self.terms, n_classes), _sums(self.classes, self.docs, n_classes)
+
+    def table(self, labels: Sequence[Any]) -> Any:
+        """Every cell as a row of an Arrow table: feature, label, term_count, doc_freq; class c is labels[c]."""
+        import pyarrow as pa
+
+        starts = np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
+        buffers = [None, pa.py_buffer(starts), pa.py_buffer(np.ascontiguousarray(self.text))]
+        features = pa.Array.from_buffers(pa.large_string(), len(self.sizes), buffers).cast(pa.string())
+        columns = {
+            "feature": features.take(pa.array(np.repeat(np.arange(len(self.sizes)), self.lengths))),
+            "label": pa.array(labels, None if labels else pa.string()).take(pa.array(self.classes)),
+            "term_count": self.terms,
+            "doc_freq": self.docs,
+        }
+        return pa.table(columns)
+
+    # As kernels read them
+
+    def padded_text(self) -> npt.NDArray[np.uint8]:
+        text = np.zeros(len(self.text) + _PADDING, np.uint8)
+        text[: len(self.text)] = self.text
+        return text
+
+    def vocabulary(self) -> Vocabulary:
+        """The features without slots and hashes: nothing can be found there, but all of it be added elsewhere."""
+        n = len(self.sizes)
+        starts = np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
+        size = np.zeros(vocabulary.SIZES, np.uint64)
+        size[vocabulary.FEATURES], size[vocabulary.BYTES] = n, len(self.text)
+        no_slots, no_loads = np.empty(0, np.uint64), np.empty(0, np.int64)
+        return Vocabulary(no_slots, np.zeros(n, np.uint64), starts, self.padded_text(), size, no_loads)
+
+    def postings(self, room: int | None = None) -> Postings:
+        """The lists, with room for so many features."""
+        n = len(self.sizes)
+        p = new_postings(n if room is None else room, 0)
+        p.lengths[:n] = p.rooms[:n] = self.lengths
+        p.starts[:n] = np.cumsum(self.lengths, dtype=np.int64) - self.lengths
+        p.term_total[:n], p.doc_total[:n] = self.term_total, self.doc_total
+        p.size[postings.USED], p.size[postings.LIVE] = len(self.classes), n
+        return p._replace(
+            classes=_own(self.classes, np.int32), terms=_own(self.terms, np.int64), docs=_own(self.docs, np.int64)
+        )
+
+
+def _texts(v: Vocabulary, ids: Integers) -> tuple[Integers, npt.NDArray[np.uint8]]:
+    """The bytes of every feature, and the features one after the other."""
+    if len(ids) == 0:
+        return np.empty(0, np.int64), v.text[:0]
+    first, last = int(ids[0]), int(ids[-1]) + 1
+    if last - first == len(ids) and (np.diff(ids) == 1).all():
+        starts = v.starts[first : last + 1]
+        return np.diff(starts), v.text[starts[0] : starts[-1]]
+    import pyarrow as pa
+
+    n = int(ids.max()) + 1
+    buffers = [None, pa.py_buffer(v.starts[: n + 1]), pa.py_buffer(v.text)]
+    # Arrow copies string by string; NumPy would need the place of every byte, eight bytes for each.
+    strings = pa.Array.from_buffers(pa.large_binary(), n, buffers).take(pa.array(ids))
+    _, starts, text = strings.buffers()
+    starts = np.frombuffer(starts, np.int64, len(ids) + 1)
+    return np.diff(starts), np.frombuffer(text or b"", np.uint8)[: starts[-1]]
+
+
+def _places(starts: Integers, lengths: npt.NDArray[Any]) -> Any:
+    """Where the cells of some lists are: a slice where one list follows the other, as they do when they are new."""
+    if len(starts) and (starts[1:] == starts[:-1] + lengths[:-1]).all():
+        return slice(int(starts[0]), int(starts[-1]) + int(lengths[-1]))
+    return ranges(starts, lengths)
+
+
+def _own(numbers: npt.NDArray[Any], dtype: Any) -> npt.NDArray[Any]:
+    """Numbers that kernels may write to: what was sent cannot be, and a view is somebody else's."""
+    return np.require(numbers, dtype, ["C", "W", "O"])
+
+
+def _narrow(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+def _sums(classes: npt.NDArray[Any], numbers: npt.NDArray[Any], n_classes: int) -> Integers:
+    """Sums of numbers by class, exact."""
+    if len(numbers) and float(numbers.max()) * len(numbers) < 1 << 53:
+        return np.bincount(classes, numbers, n_classes).astype(np.int64)
+    out = np.zeros(n_classes, np.int64)
+    np.add.at(out, classes, numbers.astype(np.int64))
+    return out
+
+
+def new_postings(features: int, cells: int) -> Postings:
+    """Empty postings with room for so many features and cells."""
+    by_feature: dict[str, Any] = {name: np.zeros(features, np.int64) for name in ("starts", "term_total", "doc_total")}
+    by_feature |= {name: np.zeros(features, np.int32) for name in ("lengths", "rooms")}
+    return Postings(
+        **by_feature,
+        classes=np.empty(cells, np.int32),
+        terms=np.empty(cells, np.int64),
+        docs=np.empty(cells, np.int64),
+        size=np.zeros(postings.SIZES, np.int64),
+    )
+
+
+def ranges(starts: Integers, lengths: npt.NDArray[Any]) -> Integers:
+    """starts[0], starts[0] + 1, … (lengths[0] of them), starts[1], …"""
+    ends = np.cumsum(lengths, dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.asarray(np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths))
