@@ -15,7 +15,7 @@ from bunrui.errors import OptionError
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["cut", "each_slice", "n_threads"]
+__all__ = ["cut", "each_slice", "n_threads", "stretches"]
 
 T = TypeVar("T")
 
@@ -66,3 +66,15 @@ def cut(sizes: Any) -> list[int]:
         return [0, len(sizes)]
     cuts = np.searchsorted(np.cumsum(sizes), np.arange(1, parts) * (total / parts))
     return [0, *cuts.tolist(), len(sizes)]
+
+
+def stretches(n: int, least: int) -> list[int]:
+    """Where to cut n things that are all alike, such that no thread gets fewer than `least`.
+
+    Examples
+    --------
+    >>> stretches(10, 20)
+    [0, 10]
+    """
+    parts = max(1, min(n_threads(), n // least))
+    return [n * k // parts for k in range(parts + 1)]
