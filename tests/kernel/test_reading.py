@@ -173,7 +173,7 @@ def test_stretches_cover_everything() -> None:
 
 
 def test_memory_of_the_table() -> None:
-    """64 bytes for three keys, of which at least a half and a little less are taken."""
+    """64 bytes for three keys, of which half are taken."""
     clf = TextClassifier().learn([[f"word {k}" for k in range(30_000)]], ["x"])
     clf.scores(["a"] * 33)
     assert clf._reader is not None and clf._reader._weights is not None
