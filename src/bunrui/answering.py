@@ -165,7 +165,7 @@ def _score(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:
             for d, row in enumerate(simple):
                 out[d] = row
             return out
-    reader.table()
+    reader.weights()
     threads.each_slice(
         lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe)
     )

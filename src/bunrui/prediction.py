@@ -11,17 +11,20 @@ rules out (`kernel/best.py`).
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.kernel import best, bycount
 from bunrui.kernel import score as scoring
-from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.alike import group
+from bunrui.kernel.analyze import Documents, Recipe, Scratch
 from bunrui.kernel.best import Bounds, Room
 from bunrui.kernel.library import run
 from bunrui.kernel.mutex import Mutex
+from bunrui.kernel.ngrams import MAX_ORDER
+from bunrui.kernel.reading import Found, Index, new_found, new_index
 from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.base import Scorer
@@ -53,7 +56,16 @@ _COMMON = 32
 _LONG_LISTS = 1 << 12
 _USUAL_COUNT = 128
 
+_NONE_SEEN = np.empty(0, np.uint32)
+
 _local = threading.local()
+
+
+class Weights(NamedTuple):
+    """All weights of a model: which features have which, and what these are, once for all features that are alike."""
+
+    known: Index
+    table: Table  # by place in `known`
 
 
 class Reader:
@@ -82,7 +94,7 @@ class Reader:
             scorer.unseen,
             np.array([int(scorer.presence), int(smooth_unseen)], np.int64),
         )
-        self._table: Table | None = None
+        self._weights: Weights | None = None
         self._bounds: Bounds | None = None
         self._lock = Mutex()
 
@@ -93,20 +105,27 @@ class Reader:
 
     def wants_table(self, n_docs: int, n_bytes: int) -> bool:
         """Whether so many documents are better scored from a table of all weights."""
-        return self._table is not None or n_docs > _FEW_DOCUMENTS or n_bytes > _FEW_BYTES
+        return self._weights is not None or n_docs > _FEW_DOCUMENTS or n_bytes > _FEW_BYTES
 
-    def table(self) -> Table:
-        """All weights, made when they are first asked for."""
-        with self._lock:
-            if self._table is None:
-                self._table = self._make_table()
-            return self._table
+    def weights(self) -> Weights:
+        """All weights, made when they are first asked for, on all threads."""
+        if self._weights is None:
+            with self._lock:
+                if self._weights is None:
+                    self._weights = self._make_weights()
+        return self._weights
 
-    def _make_table(self) -> Table:
-        counts = self.view.counts
-        ids = self.view.feature_ids()
-        n = counts.n_ids
-        n_classes = len(counts.labels)
+    def _make_weights(self) -> Weights:
+        counts, scorer = self.view.counts, self.scorer
+        how = {"by_docs": scorer.by_docs, "by_word": scorer.by_word}
+        alike = group(counts.postings, self.view.keep, counts.n_ids, **how)
+        index = new_index(counts.vocabulary, alike.places, alike.n_known)
+        return Weights(index, self._make_table(alike.firsts))
+
+    def _make_table(self, ids: npt.NDArray[np.uint32]) -> Table:
+        """The weights of some features, by place."""
+        n = len(ids)
+        n_classes = len(self.view.counts.labels)
         square = n_classes < _FEW_CLASSES
         empty = Table(
             np.empty(0 if square else n, np.int64),
@@ -115,12 +134,15 @@ class Reader:
             np.empty(0),
             np.zeros(n if self.scorer.share else 0),
         )
+        places = np.arange(n, dtype=np.uint32)
         lengths = empty._replace(lengths=self.view.sizes(ids).astype(np.int32))
-        size = max(1, run(scoring.lay_out, ids, lengths, n_classes, empty, 0))
+        size = max(1, run(scoring.lay_out, places, lengths, n_classes, empty, 0))
         full = empty._replace(classes=np.empty(0 if square else size, np.int32), weights=np.empty(size))
-        at = 0
+        at = done = 0
         for cells in in_blocks(self.view, ids, self.scorer.by_docs):
-            at = run(scoring.lay_out, cells.ids, self._weighed(cells), n_classes, full, at)
+            some = places[done : done + len(cells.ids)]
+            at = run(scoring.lay_out, some, self._weighed(cells), n_classes, full, at)
+            done += len(some)
         return full
 
     def _weighed(self, cells: FeatureCounts) -> Table:
@@ -130,14 +152,14 @@ class Reader:
 
     def score_slice(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, out: Floats) -> None:
         """Score the documents lo … hi - 1 into `out` (all documents, by class id)."""
-        vocabulary, table = self.view.counts.vocabulary, self.table()
-        args = (docs, lo, hi, recipe, scratch_for(longest), vocabulary, table, self.linear, self._sums())
-        run(scoring.score_documents, *args, out[lo:hi].reshape(-1))
+        scratch = scratch_for(longest)
+        args = (docs, lo, hi, recipe, scratch, self.view.counts.vocabulary, *self.weights(), self.linear)
+        run(scoring.score_documents, *args, *self._room(scratch), out[lo:hi].reshape(-1))
 
-    def _sums(self) -> Sums:
-        counts = self.view.counts
-        seen = np.zeros(counts.n_ids if self.scorer.presence else 0, np.uint32)
-        return Sums(np.empty(len(counts.labels)), np.empty(3), seen)
+    def _room(self, scratch: Scratch) -> tuple[Sums, Found]:
+        most = MAX_ORDER * len(scratch.units.orders) if self.scorer.presence else 0
+        sums = Sums(np.empty(len(self.view.counts.labels)), np.empty(3), _NONE_SEEN)
+        return sums, new_found(self.weights().known, most)
 
     def best_slice(
         self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, classes: Integers, scores: Floats
@@ -150,13 +172,14 @@ class Reader:
         room = Room(
             np.zeros(n, np.uint32), np.empty(n + k, np.int32), np.empty(n + k), np.empty(k, np.int64), np.empty(k)
         )
-        vocabulary, table, bounds = self.view.counts.vocabulary, self.table(), self.bounds()
-        args = (docs, lo, hi, recipe, scratch_for(longest), vocabulary, table, self.linear, bounds, self._sums(), room)
-        run(best.best_documents, *args, classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
+        scratch = scratch_for(longest)
+        args = (docs, lo, hi, recipe, scratch, self.view.counts.vocabulary, *self.weights(), self.linear)
+        out = (classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
+        run(best.best_documents, *args, self.bounds(), *self._room(scratch), room, *out)
 
     def bounds(self) -> Bounds:
         """What scores cannot exceed, made when it is first asked for."""
-        table = self.table()
+        table = self.weights().table
         with self._lock:
             if self._bounds is None:
                 self._bounds = self._make_bounds(table)

@@ -200,17 +200,18 @@ def _of_labels(classifier: TextClassifier, reader: Reader, wrong: _Wrong | None,
     with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
         for batch in batches:
             texts = texts_of(batch)
+            n_kept += batch.num_rows * len(known)
             with placed(batch):
-                scores = classifier.scores(texts)
-            predicted = names[scores.argmax(axis=1)]
+                # Labels alone do not need the scores of all classes.
+                scores = classifier.scores(texts) if n_kept <= crossing.MOST_PROBABILITIES else None
+                predicted = classifier.predict(texts) if scores is None else names[scores.argmax(axis=1)]
             tally.add(batch["label"], predicted)
             learned.add(texts)
             labels |= labels_in(batch)
             if wrong is not None:
                 wrong.add(batch, texts, predicted)
             bar.add(batch.num_rows)
-            n_kept += scores.size
-            if n_kept <= crossing.MOST_PROBABILITIES:
+            if scores is not None:
                 true += batch["label"].to_pylist()
                 found.append(predicted)
                 kept.append(classifier.probabilities_of(scores, texts) if calibrated else scores)

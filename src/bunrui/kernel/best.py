@@ -17,9 +17,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import Documents, Recipe, Scratch, ids_of, units_of
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, keys_of, units_of
 from bunrui.kernel.primitives import ZERO, i64, u64
-from bunrui.kernel.score import Linear, Sums, Table, accumulate, add_shared, clear, finish, keep_known, score_of
+from bunrui.kernel.reading import Found, Index
+from bunrui.kernel.score import (
+    Linear,
+    Sums,
+    Table,
+    add_shared,
+    clear,
+    finish,
+    known_items,
+    most_items,
+    read_items,
+    score_of,
+)
 from bunrui.kernel.signature import F64s, I32s, I64s, U32s, kernel, record
 from bunrui.kernel.vocabulary import Vocabulary
 
@@ -64,10 +76,12 @@ def best_documents(
     recipe: Recipe,
     scratch: Scratch,
     v: Vocabulary,
+    index: Index,
     table: Table,
     linear: Linear,
     bounds: Bounds,
     sums: Sums,
+    found: Found,
     room: Room,
     classes: I64s,
     scores: F64s,
@@ -82,8 +96,8 @@ def best_documents(
             room.classes[j] = -1
         # Two stamps to a document: it is read again where bounds do not help.
         stamp = 2 * (d - lo) + 1
-        if not decide(docs, d, recipe, scratch, v, table, linear, bounds, sums, room, stamp):
-            score_all(docs, d, recipe, scratch, v, table, linear, bounds, sums, room, stamp + 1)
+        if not decide(docs, d, recipe, scratch, v, index, table, linear, bounds, sums, found, room, stamp):
+            score_all(docs, d, recipe, scratch, v, index, table, linear, bounds, sums, found, room, stamp + 1)
         at = (d - lo) * k
         for j in range(k):
             classes[at + j] = room.classes[j]
@@ -96,10 +110,12 @@ def decide(
     recipe: Recipe,
     scratch: Scratch,
     v: Vocabulary,
+    index: Index,
     table: Table,
     linear: Linear,
     bounds: Bounds,
     sums: Sums,
+    found: Found,
     room: Room,
     stamp: int,
 ) -> bool:
@@ -112,12 +128,12 @@ def decide(
         return False
     items = scratch.items
     n_units = units_of(docs, d, recipe, scratch)
-    n_items, _, after = ids_of(docs, d, recipe, scratch, ZERO, n_units, v)
+    n_items, _, after, _ = keys_of(docs, d, recipe, scratch, ZERO, n_units, v)
     if after < n_units:
         return False
     for j in range(3):
         sums.rest[j] = 0.0
-    n_kept = keep_known(items, n_items, table, linear, sums, stamp)
+    n_kept = known_items(scratch, n_items, n_items, True, index, linear, sums, found)
     add_shared(items.ids, n_kept, table, sums)
     n_known = i64(n_kept)
     n_nominees = nominate(items.ids, n_known, table, bounds, sums, room, stamp)
@@ -239,10 +255,12 @@ def score_all(
     recipe: Recipe,
     scratch: Scratch,
     v: Vocabulary,
+    index: Index,
     table: Table,
     linear: Linear,
     bounds: Bounds,
     sums: Sums,
+    found: Found,
     room: Room,
     stamp: int,
 ) -> None:
@@ -251,8 +269,10 @@ def score_all(
     n_units = units_of(docs, d, recipe, scratch)
     unit = u64(0)
     while unit < n_units:
-        n_items, first, unit = ids_of(docs, d, recipe, scratch, unit, n_units, v)
-        accumulate(scratch.items, n_items, docs.counts, first, table, linear, sums, stamp)
+        begin = unit
+        n_items, first, unit, _ = keys_of(docs, d, recipe, scratch, begin, n_units, v)
+        most = most_items(n_items, begin, unit, n_units)
+        read_items(docs, first, scratch, n_items, most, begin == ZERO, index, table, linear, sums, found)
     finish(linear, sums, room.scores, 0)
     for j in range(len(room.classes)):
         room.classes[j] = -1

@@ -196,6 +196,20 @@ def copy16(typingctx, src, i, out, o):
 
 
 @intrinsic
+def equal4(typingctx, words, i, x):
+    def codegen(context, builder, signature, args):
+        kind = ir.VectorType(ir.IntType(64), 4)
+        pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+        vector = builder.load(builder.bitcast(pointer, kind.as_pointer()), align=8)
+        one = builder.insert_element(ir.Constant(kind, ir.Undefined), args[2], ir.IntType(32)(0))
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
+        same = builder.icmp_unsigned("==", vector, builder.shuffle_vector(one, one, lanes))
+        return builder.zext(builder.bitcast(same, ir.IntType(4)), ir.IntType(64))
+
+    return types.uint64(words, i, types.uint64), codegen
+
+
+@intrinsic
 def arguments_at(typingctx, address, kinds):
     """The arguments of a kernel, a tuple of the types `kinds`, from the block at an address (see signature.py)."""
     kinds = kinds.instance_type

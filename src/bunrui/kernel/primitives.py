@@ -23,6 +23,7 @@ __all__ = [
     "copy16",
     "ctz",
     "doubtful64",
+    "equal4",
     "fold_ascii64",
     "fold_words64",
     "i64",
@@ -114,6 +115,11 @@ def printable64(buffer: Sequence[int], i: int) -> int:
 def wide64(buffer: Sequence[int], i: int) -> int:
     """A bit for each of 64 bytes of `buffer` from `i`: set where the byte is not ASCII."""
     return sum(1 << j for j in range(64) if buffer[i + j] > 127)
+
+
+def equal4(words: Sequence[int], i: int, x: int) -> int:
+    """A bit for each of four words from `i`: set where it is `x`."""
+    return sum(1 << j for j in range(4) if words[i + j] == x)
 
 
 # Characters in UTF-8: ranges of the first byte, the second, the third.  All that are not among the doubtful ones never

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 from typing import NamedTuple
 
-from bunrui.kernel.analyze import Documents, Recipe, Scratch, ids_of, units_of
-from bunrui.kernel.ngrams import TWO, Items
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, ids_of, keys_of, units_of
+from bunrui.kernel.ngrams import MAX_ORDER, TWO, Items
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
+from bunrui.kernel.reading import Found, Index, find_rows, put_known, put_new, put_places
 from bunrui.kernel.signature import F64s, I32s, I64s, U8s, U32s, kernel, record
 from bunrui.kernel.vocabulary import MISSING, Vocabulary
 
@@ -25,6 +26,7 @@ TOO_LONG = -2
 FAR = U64(16)
 NEAR = U64(8)
 FEW_COLUMNS = 4
+LONGEST = U64(MAX_ORDER)
 
 # Places in `Linear.reading`
 PRESENCE = 0  # a feature counts once in a document
@@ -33,7 +35,7 @@ SMOOTH = 1  # features that were never learned count too
 
 @record
 class Table(NamedTuple):
-    """Weights by feature.
+    """Weights by feature, or by place (see reading.py).
 
     A list as long as there are classes is in the order of classes, and `classes` is not read.  Where `starts` is empty
     all lists are so, and that of feature f begins at f times the number of classes.
@@ -74,9 +76,11 @@ def score_documents(
     recipe: Recipe,
     scratch: Scratch,
     v: Vocabulary,
+    index: Index,
     table: Table,
     linear: Linear,
     sums: Sums,
+    found: Found,
     out: F64s,
 ) -> None:
     """Score the documents lo … hi - 1 into `out` (classes by document)."""
@@ -86,9 +90,70 @@ def score_documents(
         n_units = units_of(docs, d, recipe, scratch)
         unit = u64(0)
         while unit < n_units:
-            n_items, first, unit = ids_of(docs, d, recipe, scratch, unit, n_units, v)
-            accumulate(scratch.items, n_items, docs.counts, first, table, linear, sums, d - lo + 1)
+            begin = unit
+            n_items, first, unit, _ = keys_of(docs, d, recipe, scratch, begin, n_units, v)
+            most = most_items(n_items, begin, unit, n_units)
+            read_items(docs, first, scratch, n_items, most, begin == ZERO, index, table, linear, sums, found)
         finish(linear, sums, out, (d - lo) * n_classes)
+
+
+@inline
+def most_items(n_items: int, begin: int, end: int, n_units: int) -> int:
+    """A number of items that a document with so many units has at most, where its units from begin on have n_items."""
+    return n_items if begin == ZERO and end == n_units else n_units * LONGEST
+
+
+def read_items(
+    docs: Documents,
+    first: int,
+    scratch: Scratch,
+    n_items: int,
+    most: int,
+    is_first: bool,
+    index: Index,
+    table: Table,
+    linear: Linear,
+    sums: Sums,
+    found: Found,
+) -> None:
+    """Add the weights of a block of items, whose keys are known, as often as `docs.counts` says from `first` on."""
+    items = scratch.items
+    if len(docs.counts) > 0 and linear.reading[PRESENCE] == 0:
+        find_rows(index, items, n_items, scratch.units.text, found)
+        put_places(index, found, n_items, items.ids)
+        add_counted(items, n_items, docs.counts, first, table, sums)
+    else:
+        n_known = known_items(scratch, n_items, most, is_first, index, linear, sums, found)
+        add_known(items.ids, n_known, table, sums)
+
+
+def known_items(
+    scratch: Scratch,
+    n_items: int,
+    most: int,
+    is_first: bool,
+    index: Index,
+    linear: Linear,
+    sums: Sums,
+    found: Found,
+) -> int:
+    """Put the places of the items that count to the front of `scratch.items.ids`; how many.
+
+    They are known, and under presence the document did not have them yet.  Its length, and the number of words that
+    were never learned, go to `sums.rest`.
+    """
+    items = scratch.items
+    find_rows(index, items, n_items, scratch.units.text, found)
+    if linear.reading[PRESENCE] != 0:
+        n_known, n_missing = put_new(index, found, n_items, items.ids, most, is_first)
+    else:
+        n_known = put_known(index, found, n_items, items.ids)
+        n_missing = n_items - n_known
+    # Whole numbers below 2 ** 53: their sum has no order.
+    sums.rest[1] += float(n_known)
+    # A word that is not known has no place to mark: where such words count, the caller gives each once under presence.
+    sums.rest[2] += float(n_missing)
+    return n_known
 
 
 def clear(sums: Sums) -> None:
@@ -113,13 +178,18 @@ def accumulate(
     if len(counts) > 0 and linear.reading[PRESENCE] == 0:
         add_counted(items, n_items, counts, first, table, sums)
         return
-    n_known = keep_known(items, n_items, table, linear, sums, stamp)
-    ids = items.ids
+    add_known(items.ids, keep_known(items, n_items, table, linear, sums, stamp), table, sums)
+
+
+@inline
+def add_known(ids: Sequence[int], n_known: int, table: Table, sums: Sums) -> None:
+    """Add the weights of features that count once each."""
+    if len(table.starts) == 0 and len(sums.weights) <= FEW_COLUMNS:
+        add_columns(ids, n_known, table, sums)
+        return
     add_shared(ids, n_known, table, sums)
     if len(table.starts) > 0:
         add_lists(ids, n_known, table, sums.weights)
-    elif len(sums.weights) <= FEW_COLUMNS:
-        add_columns(ids, n_known, table.weights, sums.weights)
     else:
         add_rows(ids, n_known, table.weights, sums.weights)
 
@@ -171,13 +241,32 @@ def keep_known(items: Items, n_items: int, table: Table, linear: Linear, sums: S
     return n_known
 
 
-def add_columns(ids: Sequence[int], n_ids: int, weights: Sequence[float], into: MutableSequence[float]) -> None:
-    """Add whole rows, two classes at a time: the sums stay in registers.
+def add_columns(ids: Sequence[int], n_ids: int, table: Table, sums: Sums) -> None:
+    """Add whole rows, two classes at a time, what is shared with the first two: the sums stay in registers.
 
     Through memory each sum would wait for the last store: 360 against 461 MB/s for predicting IMDB on one core.
     """
+    weights = table.weights
+    shared = table.shared
+    into = sums.weights
     n_classes = u64(len(into))
     c = u64(0)
+    if len(shared) > 0:
+        d = u64(1) if n_classes > ONE else u64(0)
+        s = sums.rest[0]
+        a = into[0]
+        b = into[d]
+        k = u64(0)
+        while k < n_ids:
+            f = u64(ids[k])
+            s += shared[f]
+            a += weights[f * n_classes]
+            b += weights[f * n_classes + d]
+            k = k + ONE
+        sums.rest[0] = s
+        into[0] = a
+        into[d] = b
+        c = u64(2)
     while c < n_classes:
         # The last of an odd number of classes goes alone.
         d = c + ONE if c + ONE < n_classes else c

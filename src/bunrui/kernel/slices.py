@@ -16,7 +16,7 @@ from bunrui.errors import OptionError
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["bounds", "cut", "each_slice", "n_threads"]
+__all__ = ["bounds", "cut", "each_slice", "n_threads", "stretches"]
 
 T = TypeVar("T")
 
@@ -107,3 +107,15 @@ def cut(sizes: Any) -> list[int]:
         return [0, len(sizes)]
     cuts = np.searchsorted(np.cumsum(sizes), np.arange(1, parts) * (total / parts))
     return [0, *cuts.tolist(), len(sizes)]
+
+
+def stretches(n: int, least: int) -> list[int]:
+    """Where to cut n things that are all alike, such that no thread gets fewer than `least`.
+
+    Examples
+    --------
+    >>> stretches(10, 20)
+    [0, 10]
+    """
+    parts = max(1, min(n_threads(), n // least))
+    return [n * k // parts for k in range(parts + 1)]

@@ -213,6 +213,8 @@ class Scorer:
         Whether a word counts once in a document, however often it occurs.
     by_count : bool
         Whether a weight is a function of the feature and of the count in the cell, whatever the class.
+    by_word : bool
+        Whether features with the same counts may have different weights, as words have that have a λ of their own.
     everywhere : bool
         Whether weights are not zero in classes that never had the feature too: the cells to weigh are those of a view
         that is `filled`.
@@ -227,6 +229,7 @@ class Scorer:
     by_docs: bool = False
     presence: bool = False
     by_count: bool = False
+    by_word: bool = False
     everywhere: bool = False
 
     def weights(self, cells: FeatureCounts) -> Floats:

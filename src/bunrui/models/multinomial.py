@@ -73,6 +73,7 @@ def multinomial(
         by_docs=by_docs,
         presence=presence,
         by_count=not class_norm,
+        by_word=not smoothing.is_single,
     )
 
 

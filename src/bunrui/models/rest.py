@@ -69,6 +69,7 @@ def against(own: Scorer, rest: Scorer) -> Scorer:
         by_docs=own.by_docs,
         presence=own.presence,
         by_count=own.by_count and rest.by_count,
+        by_word=own.by_word or rest.by_word,
         everywhere=rest.everywhere,
     )
 
@@ -95,6 +96,7 @@ def rest_of_words(view: CountView, smoothing: Smoothing, *, by_docs: bool, class
         unseen=slope + log(smoothing.value),
         weigh=weigh,
         by_docs=by_docs,
+        by_word=not smoothing.is_single,
         everywhere=True,
     )
 

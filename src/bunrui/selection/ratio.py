@@ -153,7 +153,7 @@ class _Features:
         reader = self._current_reader()
         out = np.empty((len(texts), 2))
         longest = threads.longest_document(docs, recipe)
-        reader.table()
+        reader.weights()
         bounds = threads.bounds_of(docs, recipe)
         threads.each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), bounds)
         return out.T

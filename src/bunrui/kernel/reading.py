@@ -1,0 +1,333 @@
+"""A table made for reading: items in, places of their weights out, one line of the cache for each item.
+
+A bucket is eight words, a line:
+
+    low 0   low 1   low 2   high 0   high 1   high 2   places 0 and 1   place 2, and whether to go on
+
+three keys (see hashing.py), their places of 32 bits, and whether a feature that belongs here stands in the next bucket.
+All keys are compared at once, without a branch.  Where half of the keys are taken, one lookup of twenty goes on to the
+next bucket.  A table has any number of buckets: a hash is multiplied by it, and shifted.
+
+The table is filled from the slots of a vocabulary, which have the order of hashes: each thread fills its own stretch.
+Features that do not fit into it (those near its end) are put in later, by one thread.
+
+A row is a key with its place: 4 * bucket + 0, 1 or 2.  A row with 3 there stands for a feature that the table lacks.
+docs/decisions/021 has the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bunrui.kernel.hashing import BYTE, S3, S32, equal_bytes, hash_key
+from bunrui.kernel.library import run
+from bunrui.kernel.ngrams import TWO, Items
+from bunrui.kernel.primitives import M64, ONE, U64, ZERO, ctz, equal4, i64, inline, prefetch, u64
+from bunrui.kernel.signature import U8s, U32s, U64s, kernel, record
+from bunrui.kernel.slices import each_slice, stretches
+from bunrui.kernel.vocabulary import FOUR, ID, MISSING, NARROW, SHIFT, SLOT, THREE, Vocabulary
+from bunrui.kernel.workspace import ITEMS
+
+BUCKET = 8
+KEYS = 3
+
+# One of so many keys is taken.
+_ROOMY = 2
+
+# Slots for which a thread is worth while.
+_WORTH_A_THREAD = 1 << 16
+
+# The second word of the key of nothing: a long text of no bytes.
+FREE = BYTE
+
+FAR = U64(24)
+FIVE = U64(5)
+SEVEN = U64(7)
+EIGHT = U64(8)
+
+# Places of 32 bits in a bucket
+FIRST = U64(12)
+ON = U64(15)
+
+
+@record
+class Index(NamedTuple):
+    """The features that a model knows."""
+
+    words: U64s  # (BUCKET * buckets)
+    places: U32s  # the same memory
+    starts: U32s  # (4 * buckets): where the text of a long feature begins, by row
+    text: U8s  # of the vocabulary
+    size: U64s  # (1): buckets
+
+
+@record
+class Found(NamedTuple):
+    """Room for the rows of a block of items, and for those of a document."""
+
+    rows: U32s  # (items)
+    longs: U32s  # (items): which items have a longer text than a key
+    seen: U32s  # (a power of two, at least twice the items of a document or the rows of the table): rows + 1
+
+
+def new_index(v: Vocabulary, places: Any, n_known: int) -> Index:
+    """The features of a vocabulary that have places (n_known of them), filled in on all threads."""
+    n = 1 + n_known * _ROOMY // KEYS
+    words = np.empty(BUCKET * (n + 1), np.uint64)
+    skip = (-words.ctypes.data % 64) // 8
+    words = words[skip : skip + BUCKET * n]
+    index = Index(words, words.view(np.uint32), np.empty(4 * n, np.uint32), v.text, np.array([n], np.uint64))
+
+    def fill(first: int, last: int) -> Any:
+        rest = np.empty(last - first, np.uint32)
+        return rest[: run(fill_stretch, v, places, index, first, last, rest)]
+
+    rest = each_slice(fill, stretches(len(v.slots) // SLOT, _WORTH_A_THREAD))
+    run(fill_rest, v, places, index, np.concatenate(rest))
+    return index
+
+
+def new_found(index: Index, most: int) -> Found:
+    """Room for documents of at most so many items, whose repeats are to be found."""
+    # What a document does not need is never touched, and costs nothing.
+    size = 2 * min(most, 4 * int(index.size[0]))
+    seen = np.empty(1 << (size - 1).bit_length() if size else 0, np.uint32)
+    return Found(np.empty(ITEMS, np.uint32), np.empty(ITEMS, np.uint32), seen)
+
+
+@inline
+def bucket_of(h: int, n: int) -> int:
+    """The bucket of a hash among n."""
+    return ((h >> S32) * n) >> S32
+
+
+@inline
+def is_long(high: int) -> bool:
+    """Whether a key stands for a longer text, by its second word."""
+    return ((high & BYTE) == BYTE) & (high != M64)
+
+
+def find_rows(index: Index, items: Items, n_items: int, text: Sequence[int], found: Found) -> None:
+    """Set `found.rows` to the rows of items."""
+    words = index.words
+    places = index.places
+    n = index.size[0]
+    hashes = items.hashes
+    lows = items.low
+    highs = items.high
+    rows = found.rows
+    longs = found.longs
+    n_long = u64(0)
+    k = u64(0)
+    while k < n_items:
+        prefetch(words, bucket_of(hashes[k + FAR], n) << S3)
+        low = lows[k]
+        high = highs[k]
+        s = bucket_of(hashes[k], n) << S3
+        same = equal4(words, s, low) & equal4(words, s + THREE, high) & SEVEN
+        while same == ZERO and places[(s << ONE) + ON] != 0:
+            s = s + EIGHT if s + EIGHT < u64(len(words)) else ZERO
+            same = equal4(words, s, low) & equal4(words, s + THREE, high) & SEVEN
+        rows[k] = (s >> ONE) | ctz(same | EIGHT)
+        # Long texts are compared in a loop of their own: here they would double the time of all others.
+        longs[n_long] = k
+        n_long = n_long + u64(is_long(high))
+        k = k + ONE
+    check_long(index, items, text, rows, longs, n_long)
+
+
+@inline
+def check_long(
+    index: Index, items: Items, text: Sequence[int], rows: MutableSequence[int], longs: Sequence[int], n_long: int
+) -> None:
+    """Compare the text of items that have the key of a longer text; look for others with this key if it differs."""
+    starts = index.starts
+    last = n_long - ONE
+    i = u64(0)
+    while i < n_long:
+        prefetch(starts, u64(rows[u64(longs[min(i + EIGHT, last)])]))
+        prefetch(index.text, u64(starts[u64(rows[u64(longs[min(i + FOUR, last)])])]))
+        k = u64(longs[i])
+        row = u64(rows[k])
+        i = i + ONE
+        if (row & THREE) != THREE and not is_text(index, row, items, k, text):
+            rows[k] = find_long(index, items, k, text)
+
+
+@inline
+def is_text(index: Index, row: int, items: Items, k: int, text: Sequence[int]) -> bool:
+    """Whether the text of a row is that of item k, which is as long."""
+    return equal_bytes(index.text, u64(index.starts[row]), text, u64(items.starts[k]), u64(items.lengths[k]))
+
+
+def find_long(index: Index, items: Items, k: int, text: Sequence[int]) -> int:
+    """The row of item k, which is longer than a key."""
+    words = index.words
+    s = bucket_of(items.hashes[k], index.size[0]) << S3
+    while True:
+        same = equal4(words, s, items.low[k]) & equal4(words, s + THREE, items.high[k]) & SEVEN
+        while same != ZERO:
+            row = (s >> ONE) | ctz(same)
+            if is_text(index, row, items, k, text):
+                return row
+            same = same & (same - ONE)
+        if index.places[(s << ONE) + ON] == 0:
+            return (s >> ONE) | THREE
+        s = s + EIGHT if s + EIGHT < u64(len(words)) else ZERO
+
+
+@inline
+def place_at(places: Sequence[int], row: int) -> int:
+    """The place in a row; anything where the table lacks a feature."""
+    return places[(row << TWO) - (row & THREE) * THREE + FIRST]
+
+
+@inline
+def is_there(row: int) -> int:
+    """1, or 0 for a feature that the table lacks."""
+    return u64((row & THREE) != THREE)
+
+
+def put_places(index: Index, found: Found, n_items: int, ids: MutableSequence[int]) -> None:
+    """The places of all items, MISSING where the table lacks one."""
+    k = u64(0)
+    while k < n_items:
+        row = u64(found.rows[k])
+        ids[k] = place_at(index.places, row) if is_there(row) != ZERO else ID
+        k = k + ONE
+
+
+def put_known(index: Index, found: Found, n_items: int, ids: MutableSequence[int]) -> int:
+    """The places of the items that the table has; how many."""
+    places = index.places
+    rows = found.rows
+    n_known = u64(0)
+    k = u64(0)
+    while k < n_items:
+        row = u64(rows[k])
+        # What is not to stay is written too, and overwritten: whether it is cannot be predicted.
+        ids[n_known] = place_at(places, row)
+        n_known = n_known + is_there(row)
+        k = k + ONE
+    return n_known
+
+
+def put_new(
+    index: Index, found: Found, n_items: int, ids: MutableSequence[int], most: int, is_first: bool
+) -> tuple[int, int]:
+    """The places of the items that the document did not have yet; how many, and how many items the table lacks.
+
+    Its rows stand in a table of its own, which is as large as its items, `most` or fewer, need it: that of a usual
+    document fits the first-level cache.  The first block of items clears it.
+    """
+    places = index.places
+    rows = found.rows
+    seen = found.seen
+    mask = u64(len(seen)) - ONE
+    while mask >> TWO > most:
+        mask = mask >> ONE
+    if is_first:
+        i = u64(0)
+        while i <= mask:
+            seen[i] = 0
+            i = i + ONE
+    n_new = u64(0)
+    n_known = u64(0)
+    k = u64(0)
+    while k < n_items:
+        row = u64(rows[k])
+        mine = row + ONE
+        ids[n_new] = place_at(places, row)
+        i = (row >> TWO) & mask
+        mark = u64(seen[i])
+        while (mark != mine) & (mark != ZERO):
+            i = (i + ONE) & mask
+            mark = u64(seen[i])
+        seen[i] = mine
+        n_known = n_known + is_there(row)
+        n_new = n_new + (u64(mark != mine) & is_there(row))
+        k = k + ONE
+    return n_new, n_items - n_known
+
+
+@kernel
+def fill_stretch(v: Vocabulary, places: U32s, index: Index, first: int, last: int, rest: U32s) -> int:
+    """Put the features of the slots first … last - 1 into the table, those that fit into their stretch of it.
+
+    The others, whose number is returned, go to `rest`, by slot.
+    """
+    words = index.words
+    slots = v.slots
+    n = index.size[0]
+    shift = v.size[SHIFT]
+    narrow = v.size[NARROW]
+    n_slots = u64(len(slots)) >> TWO
+    lo = bucket_of(u64(first) << shift, n)
+    hi = bucket_of(u64(last) << shift, n) if u64(last) < n_slots else n
+    b = lo
+    while b < hi:
+        s = b << S3
+        words[s + THREE] = FREE
+        words[s + FOUR] = FREE
+        words[s + FIVE] = FREE
+        words[s + SEVEN] = ZERO
+        b = b + ONE
+    n_rest = i64(0)
+    at = u64(first)
+    while at < u64(last):
+        later = slots[(min(at + FAR, n_slots - ONE) << TWO) + TWO] & ID
+        prefetch(places, later - ONE if later != ZERO else ZERO)
+        s = at << TWO
+        entry = slots[s + TWO] & ID
+        if entry != ZERO and places[entry - ONE] != MISSING:
+            b = bucket_of(hash_at(slots, s, narrow), n)
+            if b < lo or put(v, places, index, s, b, hi) == hi:
+                rest[n_rest] = at
+                n_rest += 1
+        at = at + ONE
+    return n_rest
+
+
+@kernel
+def fill_rest(v: Vocabulary, places: U32s, index: Index, rest: U32s) -> None:
+    """Put the features of some slots into the table, wherever there is room."""
+    n = index.size[0]
+    for k in range(len(rest)):
+        s = u64(rest[k]) << TWO
+        if put(v, places, index, s, bucket_of(hash_at(v.slots, s, v.size[NARROW]), n), n) == n:
+            put(v, places, index, s, ZERO, n)
+
+
+@inline
+def hash_at(slots: Sequence[int], s: int, narrow: int) -> int:
+    """The hash of the feature in a slot."""
+    low = slots[s]
+    high = slots[s + ONE]
+    return low if is_long(high) else hash_key(low, high) & narrow
+
+
+@inline
+def put(v: Vocabulary, places: Sequence[int], index: Index, s: int, b: int, end: int) -> int:
+    """Put the feature of slot `s` into the first bucket with room from `b` on; that bucket, or `end`."""
+    words = index.words
+    at = u64(0)
+    j = u64(0)
+    while b < end:
+        at = b << S3
+        j = ctz((equal4(words, at + THREE, FREE) & SEVEN) | EIGHT)
+        if j != THREE:
+            break
+        index.places[(at << ONE) + ON] = 1
+        b = b + ONE
+    if b < end:
+        f = (v.slots[s + TWO] & ID) - ONE
+        high = v.slots[s + ONE]
+        words[at + j] = v.slots[s]
+        words[at + THREE + j] = high
+        index.places[(at << ONE) + FIRST + j] = places[f]
+        if is_long(high):
+            index.starts[(b << TWO) | j] = v.starts[f]
+    return b
