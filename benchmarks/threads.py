@@ -83,9 +83,9 @@ def measure(
     ]
 
 
-def _alone(workers: Mapping[int, Worker]) -> dict[tuple[int, str, str], float | None]:
+def _alone(workers: Mapping[int, Worker]) -> dict[tuple[int, str, str], float]:
     """The share of the processor time that passed while one thread ran alone."""
-    shares: dict[tuple[int, str, str], float | None] = {}
+    shares: dict[tuple[int, str, str], float] = {}
     for n, worker in workers.items():
         print(f"what runs alone with {n} threads …", file=sys.stderr)
         for analyzer in ANALYZERS:
@@ -103,7 +103,7 @@ def _alone(workers: Mapping[int, Worker]) -> dict[tuple[int, str, str], float | 
 
 
 def _row(
-    medians: Mapping[Key, Took], alone: Mapping[tuple[int, str, str], float | None], key: Key, against: Path | None
+    medians: Mapping[Key, Took], alone: Mapping[tuple[int, str, str], float], key: Key, against: Path | None
 ) -> dict[str, Any]:
     checkout, n, analyzer, task = key
     mine, one = medians[key], medians.get((checkout, 1, analyzer, task))
