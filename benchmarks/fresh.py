@@ -6,7 +6,7 @@
 Builds a wheel of a checkout and installs it with pip in a virtual environment of its own.  Before every run bunrui
 itself is installed anew, and the home folder is empty, so that nothing is left of the run before.  Then come, each in a
 process of its own: `import numpy, pyarrow.parquet`, to which the others are ratios; learning SMS spam (or generated
-text) and predicting one line, both for the first and then for the second time; importing bunrui.
+text) and predicting its test documents, both for the first and then for the second time; importing bunrui.
 Figures are medians of the runs: wall clock, and processor time, which tells more where other programs run.  Sizes are
 those of the files in the environment, which has no pip.
 """
@@ -28,12 +28,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import corpora
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 HERE = Path(__file__).resolve().parents[1]
 BASELINE = "import numpy, pyarrow.parquet"
-LINE = "free entry: text WIN to 80085 now"
 COMPILERS = ("numba", "llvmlite")
 
 
@@ -48,8 +46,10 @@ def measure(checkout: Path = HERE, runs: int = 9, folder: str | None = None) -> 
     """Times by the name of the row, and sizes in MB."""
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        data = scratch / "train.parquet"
-        pq.write_table(_documents(folder), data)
+        corpus = _corpus(folder)
+        train, test = str(scratch / "train.parquet"), str(scratch / "test.parquet")
+        pq.write_table(corpus.train, train)
+        pq.write_table(corpus.test, test)
         print("building a wheel and installing it in a fresh environment …", file=sys.stderr)
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
         built = _call([*pip, "wheel", "--no-deps", "--wheel-dir", str(scratch / "wheel"), str(checkout)], os.environ)
@@ -69,10 +69,10 @@ def measure(checkout: Path = HERE, runs: int = 9, folder: str | None = None) -> 
             environment = {**kept, "HOME": str(user)}
             for row, command in {
                 BASELINE: [python, "-c", BASELINE],
-                "first learn": [bunrui, "learn", str(user / "first.bunrui"), str(data)],
-                "first predict": [bunrui, "predict", str(user / "first.bunrui"), "--line", LINE],
-                "second learn": [bunrui, "learn", str(user / "second.bunrui"), str(data)],
-                "second predict": [bunrui, "predict", str(user / "second.bunrui"), "--line", LINE],
+                "first learn": [bunrui, "learn", str(user / "first.bunrui"), train],
+                "first predict": [bunrui, "predict", str(user / "first.bunrui"), test],
+                "second learn": [bunrui, "learn", str(user / "second.bunrui"), train],
+                "second predict": [bunrui, "predict", str(user / "second.bunrui"), test],
                 "import bunrui": [python, "-c", "from bunrui import TextClassifier"],
             }.items():
                 took.setdefault(row, []).append(_call(command, environment))
@@ -92,12 +92,12 @@ def measure(checkout: Path = HERE, runs: int = 9, folder: str | None = None) -> 
         }
 
 
-def _documents(folder: str | None) -> pa.Table:
+def _corpus(folder: str | None) -> corpora.Corpus:
     try:
-        return corpora.load("sms_spam", folder).train
+        return corpora.load("sms_spam", folder)
     except FileNotFoundError as error:
         print(f"{error}\nusing generated text", file=sys.stderr)
-        return corpora.zipf(0.4, 2, corpora.SEED).train
+        return corpora.zipf(0.4, 2, corpora.SEED)
 
 
 def _call(command: list[str], environment: Mapping[str, str]) -> Took:

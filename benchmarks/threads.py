@@ -125,13 +125,13 @@ def _row(
     }
 
 
-def as_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def as_table(rows: Sequence[Mapping[str, Any]], title: str | None = None) -> Table:
     """The rows for people; a column that has nothing is left out."""
     digits = {"threads": 0, "wall ms": 0, "processor ms": 0, "MB/s": 0, "alone": 3}
     first = ("corpus", "analyzer", "task", "threads", "MB/s")
     names = [*first, *(name for name in rows[0] if name not in first)]
     names = [name for name in names if any(row[name] is not None for row in rows)]
-    shown = Table()
+    shown = Table(title=title, title_justify="left")
     for name in names:
         shown.add_column(name, justify="left" if name in first[:3] else "right")
     for row, following in zip(rows, [*rows[1:], None], strict=True):
@@ -141,7 +141,7 @@ def as_table(rows: Sequence[Mapping[str, Any]]) -> Table:
                 cell if isinstance(cell, str) else "–" if cell is None else f"{cell:,.{digits.get(name, 2)}f}"
                 for name, cell in zip(names, cells, strict=True)
             ),
-            end_section=bool(following) and following["task"] != row["task"],
+            end_section=bool(following) and any(following[name] != row[name] for name in first[:3]),
         )
     return shown
 
