@@ -130,7 +130,7 @@ $(call is_new_enough,$(1)/bin/python) || { \
 endef
 
 # $(call install,FOLDER,WHAT): pip, and numba to compile at run time where the kernels could not be compiled now.
-# Bytecode of what is used is written at its first use: of all that is installed, it took 12 of 22 s of processor time.
+# Bytecode of what is used is written at its first use: of all that is installed, it took 11 of 22 s of processor time.
 define install
 $(1)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check $(2) || exit 1; \
 test -e $(LIBRARY) || $(1)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[jit]'
