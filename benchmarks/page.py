@@ -9,22 +9,27 @@ The record is `recorded.json`, a whole run with its machine and versions.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
+import corpora
+import fresh
 import latency
 import memory
 import regression
 import speed
 import stopwatch
 import table
+import threads
 from rich.console import Console
 from rich.table import Table
 
 RECORD = Path(__file__).with_name("recorded.json")
 STREAM_MB = 500
+RUNS = 3  # of the default analyzer beside words, and of a fresh environment
 
 
 def main() -> None:
@@ -57,18 +62,34 @@ def recorded() -> dict[str, Any] | None:
 
 
 def measure(work: tuple[tuple[str, str], ...], folder: str | None = None) -> dict[str, Any]:
-    """Speed and accuracy beside the others, one document at a time, and a stream."""
+    """A fresh environment, speed and accuracy beside the others, the default analyzer, one document, a stream."""
+    first = fresh.measure(runs=RUNS, folder=folder)  # pip may fail: better now than after ten minutes
     rows, versions = speed.measure(work, folder=folder, repeats=5, budget=20.0)
+    n = int(table.machine()["cores"])
+    names = present(folder) or ["zipf_en", "zipf_ja"]
+    beside = [row for name in names for row in threads.measure(name, [n], runs=RUNS, sample=False, folder=folder)]
     print("one document at a time …", file=sys.stderr)
     one = stopwatch.isolated(latency.measure, folder)
     print("a stream …", file=sys.stderr)
-    return table.as_dict(rows, versions) | {"latency": one, "stream": stopwatch.isolated(memory.measure, STREAM_MB)}
+    stream = stopwatch.isolated(memory.measure, STREAM_MB)
+    return table.as_dict(rows, versions) | {"latency": one, "stream": stream, "analyzers": beside, "fresh": first}
+
+
+def present(folder: str | None) -> list[str]:
+    """The public corpora that there are."""
+    found = []
+    for name in corpora.CORPORA:
+        with contextlib.suppress(FileNotFoundError):
+            corpora.load(name, folder)
+            found.append(name)
+    return found
 
 
 def show(run: dict[str, Any], screen: Console) -> None:
     """The page."""
     screen.print(table.origin(run))
     screen.print(table.rates(run))
+    screen.print(threads.as_table(run["analyzers"], "the default analyzer beside words"))
     one = Table(title="one document of 80 words: milliseconds", title_justify="left")
     for heading in ("corpus", "classes", "peer", "learned before", "learn", "predict"):
         one.add_column(heading, justify="left" if heading in {"corpus", "peer"} else "right")
@@ -81,6 +102,7 @@ def show(run: dict[str, Any], screen: Console) -> None:
         f"a generated stream of {stream['megabytes']:,.0f} MB, {stream['features']:,.0f} features: "
         f"peak {stream['learn peak MB']:,.0f} MB while learned, {stream['predict peak MB']:,.0f} MB while predicted"
     )
+    screen.print("\nin a fresh environment", *fresh.lines(run["fresh"]), sep="\n", highlight=False)
 
 
 def compare(run: dict[str, Any], then: dict[str, Any], screen: Console) -> bool:

@@ -21,6 +21,16 @@ from bunrui import datasets
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 N_DOCS = 40
+FRESH = {
+    "runs": 3,
+    "rows": [{"run": "first learn", "ms": 500.0, "processor ms": 400.0, "ratio": 3.5, "processor ratio": 3.0}],
+    "build s": {"seconds": 60.0, "processor": 80.0},
+    "install s": {"seconds": 20.0, "processor": 10.0},
+    "wheel MB": 1.4,
+    "installed MB": 480.0,
+    "compilers": [],
+    "packages MB": {"pyarrow": 170.0, "bunrui": 4.0},
+}
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +53,8 @@ def run(page: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
         **page.table.as_dict(rows_, versions),
         "latency": [{"peer": "river", **one}, {"peer": "bunrui, multinomial", **one}],
         "stream": {"megabytes": 500.0, "features": 9, "learn peak MB": 250.0, "predict peak MB": 240.0},
+        "analyzers": page.threads.measure("imdb", [2], runs=1, sample=False, folder=str(folder)),
+        "fresh": FRESH,
     }
 
 
@@ -62,6 +74,8 @@ def test_the_page(page: ModuleType, run: dict[str, Any]) -> None:
     lines = [line for line in text.splitlines() if "bunrui, Arrow" in line]
     assert len(lines) == 1 and "1.0000" in lines[0]
     assert "peak 250 MB while learned" in text
+    assert "imdb   │ universal │ learn" in text and "× words" in text
+    assert "compilers in it: none" in text
 
 
 def test_the_record_is_the_run(page: ModuleType, run: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -32,7 +33,7 @@ def plain(table: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def folder(function: Callable[..., int], mode: str, *tables: Any) -> Fold:
     """From bytes to a string, or to the negative number that says why not."""
-    kernel = twin_of(function) if mode == "compiled" else function
+    kernel = numba.njit(error_model="numpy")(twin_of(function).py_func) if mode == "compiled" else function
     if mode == "plain":
         tables = tuple(map(plain, tables))
     room = np.full(2**16, GUARD, np.uint32)
