@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.kernel import postings, vocabulary
+from bunrui.kernel import postings
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.vocabulary import Vocabulary
+from bunrui.kernel.workspace import listed_vocabulary
 
 __all__ = ["Cells", "Integers", "new_postings", "ranges"]
 
@@ -125,12 +126,8 @@ class Cells(NamedTuple):
 
     def vocabulary(self) -> Vocabulary:
         """The features without slots and hashes: nothing can be found there, but all of it be added elsewhere."""
-        n = len(self.sizes)
         starts = np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
-        size = np.zeros(vocabulary.SIZES, np.uint64)
-        size[vocabulary.FEATURES], size[vocabulary.BYTES] = n, len(self.text)
-        no_slots, no_loads = np.empty(0, np.uint64), np.empty(0, np.int64)
-        return Vocabulary(no_slots, np.zeros(n, np.uint64), starts, self.padded_text(), size, no_loads)
+        return listed_vocabulary(starts, self.padded_text(), len(self.text))
 
     def postings(self, room: int | None = None) -> Postings:
         """The lists, with room for so many features."""

@@ -291,7 +291,7 @@ class Counts:
         def subtract(lo: int, hi: int) -> int:
             return int(run(postings.subtract, self.postings, op, class_map, lo, hi, ids))
 
-        gone = slices.each_slice(subtract, slices.bounds(len(ids)))
+        gone = slices.each_slice(subtract, slices.stretches(len(ids)))
         self.postings.size[postings.LIVE] -= sum(gone)
 
     def _find_lacking(self, ov: Vocabulary, op: Postings, class_map: Integers) -> tuple[int, npt.NDArray[np.uint32]]:
@@ -302,7 +302,7 @@ class Counts:
             args = (self.vocabulary, self.postings, ov, op, class_map, lo, hi, ids, scratch_for(0).items)
             return int(run(postings.find_lacking, *args))
 
-        found = slices.each_slice(find, slices.bounds(len(ids)))
+        found = slices.each_slice(find, slices.stretches(len(ids)))
         return min((o for o in found if o >= 0), default=-1), ids
 
     def _covering(self, other: Counts) -> tuple[Integers, tuple[Postings, Integers, npt.NDArray[np.uint32]]]:
@@ -368,7 +368,7 @@ class Counts:
         """Add features with their cells, each slice of them on a thread; `skip` bits of the hashes are all the same."""
         n = int(ov.size[FEATURES])
         planned = Plan(np.empty(n, np.uint32), np.empty(n, np.uint64), np.empty(n, np.int32))
-        bounds = slices.bounds(n)
+        bounds = slices.stretches(n)
 
         def plan(lo: int, hi: int) -> Integers:
             need = np.zeros(postings.NEEDS, np.int64)

@@ -19,6 +19,7 @@ from bunrui.kernel import postings, vocabulary
 from bunrui.kernel.analyze import KIND, ORDER, UNIVERSAL, Documents, Recipe
 from bunrui.kernel.count import Parts, Small, Streams
 from bunrui.kernel.library import run
+from bunrui.kernel.slices import stretches
 from bunrui.kernel.universal import FIRST_SCRIPT, WORD_ORDER
 from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, Vocabulary
 from bunrui.kernel.workspace import (
@@ -37,8 +38,8 @@ __all__ = ["count"]
 
 Integers = npt.NDArray[np.int64]
 
-# Records that are on their way at once, 24 bytes each: more take memory, with fewer each of them finds its region out of
-# the cache.
+# Records that are on their way at once, 24 bytes each: more take memory, with fewer most find their region out of the
+# cache.
 _RECORDS = 2_000_000
 _WORTH_A_THREAD = 1 << 20  # bytes
 
@@ -57,7 +58,7 @@ def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) ->
     work = _Work(docs, order, sets.groups[order].astype(np.int32), recipe, longest, _longest_ngram(recipe), ends)
     try:
         v, parts = _count(work, regions_for(bits_for(work.n_bytes // 8)))
-    except _Uneven:
+    except _UnevenError:
         v, parts = _count(work, 1)
     return _arranged(v, parts, sets, fingerprint)
 
@@ -84,7 +85,7 @@ def _longest_ngram(recipe: Recipe) -> int:
     return int(recipe.params[ORDER])
 
 
-class _Uneven(Exception):
+class _UnevenError(Exception):
     """Too many features are in one partition: hashes that agree in their highest bits, by chance or by intent."""
 
 
@@ -113,7 +114,7 @@ def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
         if not lo:
             v, parts = _with_room_for(_expected(parts, round_bytes, n_bytes), v, parts)
         lo = bounds[-1]
-        round_bytes = min(n_bytes, max(round_bytes * min(_RECORDS / n_records, 8), n_threads << 16))
+        round_bytes = min(n_bytes, max(int(round_bytes * min(_RECORDS / n_records, 8)), n_threads << 16))
 
 
 def _expected(parts: Parts, n_bytes: int, all_bytes: int) -> int:
@@ -259,8 +260,7 @@ def _collect(
     n_parts = len(v.loads)
     state = parts.state.reshape(n_parts, kernel.STATES)
     state[:, [kernel.STREAM, kernel.AT_BLOCK]] = 0, -1
-    n_threads = len(streams.taken)
-    bounds = _evenly(n_parts, n_threads)
+    bounds = stretches(n_parts, 1)
     while True:
 
         def add(lo: int, hi: int, v: Vocabulary = v, parts: Parts = parts) -> int:
@@ -273,7 +273,7 @@ def _collect(
             return v, parts
         if lacking & kernel.MORE_FEATURES:
             if n_parts > 1 and int(state[:, kernel.N_FEATURES].sum()) < len(v.slots) // vocabulary.SLOT // 4:
-                raise _Uneven
+                raise _UnevenError
             v, parts = _with_room_for(len(v.slots) // vocabulary.SLOT, v, parts)
         if lacking & kernel.MORE_BYTES:
             most = 16 * int(streams.written.max())
@@ -302,7 +302,7 @@ def _with_room_for(n_features: int, v: Vocabulary, parts: Parts) -> tuple[Vocabu
     step = len(v.slots) // n_parts
     threads.each_slice(
         lambda lo, hi: run(vocabulary.move_slots, v.slots[lo * step : hi * step], larger),
-        _evenly(n_parts, threads.n_threads()),
+        stretches(n_parts, 1),
     )
     release(v)
     old, new = (_new_parts(n_parts, len(each.slots) // vocabulary.SLOT // n_parts) for each in (v, larger))
@@ -311,16 +311,8 @@ def _with_room_for(n_features: int, v: Vocabulary, parts: Parts) -> tuple[Vocabu
         for name in ("starts", "touched", "text", *_BY_CELL)
     }
     parts = parts._replace(**more)
-    threads.each_slice(
-        lambda lo, hi: run(kernel.list_counters, lo, hi, larger, parts), _evenly(n_parts, threads.n_threads())
-    )
+    threads.each_slice(lambda lo, hi: run(kernel.list_counters, lo, hi, larger, parts), stretches(n_parts, 1))
     return larger, parts
-
-
-def _evenly(n: int, n_threads: int) -> list[int]:
-    """Where to cut n partitions for the threads."""
-    k = min(n, n_threads)
-    return [n * i // k for i in range(k + 1)]
 
 
 def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) -> Counts:
@@ -339,7 +331,7 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
     v.starts[n_features] = n_bytes
     p = new_postings(room, n_cells)
     n_groups = len(sets.members) - 1
-    bounds = _evenly(n_parts, threads.n_threads())
+    bounds = stretches(n_parts, 1)
 
     def arrange(lo: int, hi: int) -> tuple[int, Any]:
         sums = np.zeros((2, n_groups), np.int64)

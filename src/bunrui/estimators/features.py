@@ -15,7 +15,7 @@ from bunrui.kernel import rows
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import BLOCK
 from bunrui.kernel.vocabulary import BYTES, FEATURES, MISSING, Vocabulary
-from bunrui.kernel.workspace import NARROW_HASH, grown_vocabulary, new_items, new_vocabulary
+from bunrui.kernel.workspace import grown_vocabulary, listed_vocabulary, new_items, new_vocabulary
 
 __all__ = ["Features", "find", "join", "sorted_ids"]
 
@@ -131,5 +131,4 @@ def _listed(texts: pa.Array) -> Vocabulary:
     text = np.zeros(n_bytes + _PAD, np.uint8)
     if n_bytes:
         text[:n_bytes] = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
-    none = np.empty(0, np.uint64)
-    return Vocabulary(none, none, offsets - offsets[0], text, np.array([n, n_bytes, 0, NARROW_HASH], np.uint64))
+    return listed_vocabulary(offsets - offsets[0], text, n_bytes)

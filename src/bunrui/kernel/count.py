@@ -523,7 +523,7 @@ def count_records(
 
 
 def add_record(p: int, low: int, high: int, place: int, s: int, streams: Streams, v: Vocabulary, parts: Parts) -> int:
-    """Put the feature with a key, whose text is at `place`, into the free slot `s`; DONE, or what the partition lacks."""
+    """Put the feature with a key, whose text is at `place`, into the free slot `s`; DONE, or what lacks."""
     state = parts.state
     n_parts = len(state) // STATES
     room = u64(len(parts.starts) // n_parts)

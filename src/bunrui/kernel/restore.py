@@ -49,7 +49,7 @@ def restored(text: Any, sizes: npt.NDArray[np.int64]) -> Vocabulary:
     v = new_vocabulary(n, 0, regions_for(bits_for(n)))._replace(text=text)
     np.cumsum(sizes, out=v.starts[1 : n + 1])
     v.size[FEATURES], v.size[BYTES] = n, v.starts[n]
-    slices.each_slice(lambda lo, hi: run(put_hashes, v, lo, hi, scratch_for(0).items), slices.bounds(n))
+    slices.each_slice(lambda lo, hi: run(put_hashes, v, lo, hi, scratch_for(0).items), slices.stretches(n))
     if not has_even(v, v.hashes[:n]):
         v.size[REGION] = len(v.slots) - 1
         v = v._replace(loads=np.zeros(1, np.int64))
@@ -73,7 +73,7 @@ def fill_slots(v: Vocabulary, first: int, skip: int = 0) -> None:
         if (numbers[1:] < numbers[:-1]).any():
             by_region = np.argsort(numbers, kind="stable")
             order, numbers = order[by_region], numbers[by_region]
-        cuts = slices.bounds(regions, max(1, regions * slices.FEATURES // (n - first)))
+        cuts = slices.stretches(regions, max(1, regions * slices.FEATURES // (n - first)))
         bounds = np.searchsorted(numbers, np.arange(regions + 1))[cuts].tolist()
 
     def fill_some(lo: int, hi: int) -> bool:

@@ -16,7 +16,7 @@ from bunrui.errors import OptionError
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["bounds", "cut", "each_slice", "n_threads", "stretches"]
+__all__ = ["cut", "each_slice", "n_threads", "stretches"]
 
 T = TypeVar("T")
 
@@ -61,13 +61,6 @@ def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
     return done
 
 
-def bounds(n: int, least: int | None = None) -> list[int]:
-    """Where to cut n features, or other things, into slices for the threads, none of fewer than `least`."""
-    most = n // (least or FEATURES)
-    parts = min(n_threads(), most) if most > 1 else 1
-    return [n * k // parts for k in range(parts + 1)]
-
-
 _here = threading.local()
 
 
@@ -109,13 +102,13 @@ def cut(sizes: Any) -> list[int]:
     return [0, *cuts.tolist(), len(sizes)]
 
 
-def stretches(n: int, least: int) -> list[int]:
-    """Where to cut n things that are all alike, such that no thread gets fewer than `least`.
+def stretches(n: int, least: int | None = None) -> list[int]:
+    """Where to cut n things that are all alike, such that no thread gets fewer than `least`, by default `FEATURES`.
 
     Examples
     --------
     >>> stretches(10, 20)
     [0, 10]
     """
-    parts = max(1, min(n_threads(), n // least))
+    parts = max(1, min(n_threads(), n // (least or FEATURES)))
     return [n * k // parts for k in range(parts + 1)]

@@ -63,7 +63,7 @@ def is_long(high: int) -> bool:
 @inline
 def region_of(h: int, n_regions: int) -> int:
     """The region of a hash; there is a power of two of them."""
-    return ((h >> ONE) >> (S63 - ctz(n_regions)))
+    return (h >> ONE) >> (S63 - ctz(n_regions))
 
 
 @inline
@@ -75,9 +75,9 @@ def find(
     entry = slots[s + TWO]
     while entry != ZERO:
         # Bits, not branches: whether a word has more than eight letters cannot be predicted.
-        if ((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO:
-            if not is_long(high) or same_text(v, (entry & ID) - ONE, items, k, text):
-                break
+        is_same = ((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO
+        if is_same and (not is_long(high) or same_text(v, (entry & ID) - ONE, items, k, text)):
+            break
         s = next_slot(s, mask)
         entry = slots[s + TWO]
     return s
@@ -140,7 +140,7 @@ def add(v: Vocabulary, s: int, items: Items, k: int, text: Sequence[int]) -> int
 def copy_text(text: Sequence[int], start: int, n: int, out: MutableSequence[int], at: int) -> None:
     """Copy `text[start : start + n]`, and up to 16 bytes that follow it, to `out[at:]`."""
     copy16(text, start, out, at)
-    j = S16
+    j = u64(16)
     while j < n:
         copy16(text, start + j, out, at + j)
         j = j + S16

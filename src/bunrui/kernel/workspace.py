@@ -107,6 +107,13 @@ def new_vocabulary(features: int, text_bytes: int, regions: int = 1) -> Vocabula
     )
 
 
+def listed_vocabulary(starts: Any, text: Any, n_bytes: int) -> Vocabulary:
+    """Features without slots: nothing can be found there, but all of it be added elsewhere."""
+    n = len(starts) - 1
+    size = np.array([n, n_bytes, 0, NARROW_HASH, 0, 0], np.uint64)
+    return Vocabulary(np.empty(0, np.uint64), np.zeros(n, np.uint64), starts, text, size, np.empty(0, np.int64))
+
+
 def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int, *, in_regions: bool = False) -> Vocabulary:
     """The vocabulary with room for so many features and bytes of text in all."""
     text = v.text
@@ -155,7 +162,7 @@ def with_slots(v: Vocabulary, bits: int, regions: int) -> Vocabulary:
     def move(lo: int, hi: int) -> None:
         run(vocabulary.move_slots, v.slots[lo * step : hi * step], grown)
 
-    slices.each_slice(move, slices.bounds(n, 1))
+    slices.each_slice(move, slices.stretches(n, 1))
     release(v)
     return grown
 
