@@ -186,12 +186,15 @@ def _sums(classes: npt.NDArray[Any], numbers: npt.NDArray[Any], n_classes: int) 
     return out
 
 
-def new_postings(features: int, cells: int) -> Postings:
-    """Empty postings with room for so many features and cells."""
-    by_feature: dict[str, Any] = {name: np.zeros(features, np.int64) for name in ("starts", "term_total", "doc_total")}
-    by_feature |= {name: np.zeros(features, np.int32) for name in ("lengths", "rooms")}
+def new_postings(features: int, cells: int, *, is_cleared: bool = True) -> Postings:
+    """Empty postings with room for so many features and cells; whoever fills all of them may clear them, too."""
+    new = np.zeros if is_cleared else np.empty
     return Postings(
-        **by_feature,
+        starts=new(features, np.int64),
+        lengths=new(features, np.int32),
+        rooms=new(features, np.int32),
+        term_total=new(features, np.int64),
+        doc_total=new(features, np.int64),
         classes=np.empty(cells, np.int32),
         terms=np.empty(cells, np.int64),
         docs=np.empty(cells, np.int64),

@@ -17,11 +17,13 @@ import pyarrow as pa
 
 from bunrui.errors import DataError, EncodingError
 from bunrui.kernel.analyze import Documents
+from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.workspace import NO_COUNTS, NONE_FOLDED
 
 __all__ = ["buffers", "given", "is_given", "of_bytes", "pick", "strings"]
 
 MAX_COUNT = (1 << 32) - 1
+_AT_ONCE = 4096  # texts that a thread validates, at least
 FEW = 32  # texts that are not worth an Arrow array
 _SURROGATE = re.compile("[\ud800-\udfff]").search
 _ARRAYS = ("__iter__", "__arrow_c_array__", "__arrow_c_stream__")
@@ -111,7 +113,7 @@ def _explain(texts: Sequence[Any]) -> None:
 def validated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """The array, if its strings are valid UTF-8: no kernel may see others."""
     try:
-        array.validate(full=True)
+        each_slice(lambda lo, hi: array.slice(lo, hi - lo).validate(full=True), stretches(len(array), _AT_ONCE))
     except pa.ArrowInvalid as error:
         raise EncodingError(f"text is not valid UTF-8: {error}. Decode it with its own encoding first") from error
     return array

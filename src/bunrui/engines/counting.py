@@ -48,6 +48,7 @@ _WORTH_A_THREAD = 1 << 20  # bytes
 _SMALL = 14
 _LARGEST = 16
 _ITEMS = 1 << 10
+_FEW_ITEMS = 64
 
 
 def count(docs: Documents, recipe: Recipe, sets: LabelSets, fingerprint: str) -> Counts:
@@ -93,9 +94,9 @@ def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
     """The table and the cells of documents, by partition."""
     n_docs, n_bytes = len(work.order), work.n_bytes
     n_threads = max(1, min(threads.n_threads(), n_bytes // _WORTH_A_THREAD))
-    round_bytes = min(n_bytes, n_threads * _WORTH_A_THREAD)
-    # IMDB has a word for every 440 bytes, a 1-2-gram for every 25; livedoor a character n-gram for every 16.
-    v = new_vocabulary(max(64, round_bytes // 16), 0, n_parts)
+    round_bytes = min(n_bytes, n_threads * _WORTH_A_THREAD // 2)
+    # The first 500 KB of IMDB have a 1-2-gram for every 9 bytes, those of NSMC a character n-gram for every 3.
+    v = new_vocabulary(max(64 * n_parts, round_bytes // 6), 0, n_parts)
     parts = _new_parts(n_parts, len(v.slots) // vocabulary.SLOT // n_parts)
     streams = _new_streams(n_threads, n_parts, round_bytes)
     readers = [_Reader(work, v, t) for t in range(n_threads)]
@@ -143,12 +144,26 @@ def _round(
         n_records += int(streams.taken.sum()) * kernel.BLOCK
         v, parts = _collect(streams, work.groups, v, parts, is_last=is_last and not left)
         for reader in stuck:
-            # A document that does not fit into the streams: piece by piece, with nobody else's records between.
-            is_done = False
-            while not is_done:
-                is_done = reader.read_one(streams)
-                v, parts = _collect(streams, work.groups, v, parts, is_last=False)
+            v, parts = _read_alone(work, reader, streams, v, parts)
     return v, parts, n_records
+
+
+def _read_alone(
+    work: _Work, reader: _Reader, streams: Streams, v: Vocabulary, parts: Parts
+) -> tuple[Vocabulary, Parts]:
+    """Read a document that does not fit into the streams: in pieces, with nobody else's records between."""
+    n_bytes = work.longest
+    reader.take_few()
+    while True:
+        is_done = reader.read_one(streams)
+        if not is_done and not streams.taken.any():  # words that are very long
+            if n_bytes > 32 * kernel.PLACES * work.order_of_ngrams:
+                raise DataError("a document has words of more than 512 MiB: cut it into several documents")
+            n_bytes *= 2
+            streams = _new_streams(len(streams.taken), len(v.loads), n_bytes)
+        v, parts = _collect(streams, work.groups, v, parts, is_last=False)
+        if is_done:
+            return v, parts
 
 
 class _Reader:
@@ -171,6 +186,10 @@ class _Reader:
     def read(self, streams: Streams) -> None:
         """Read until the end, or until the streams are full."""
         self.is_done = self._read(streams, self._end, is_alone=False)
+
+    def take_few(self) -> None:
+        """Read few items at once from now on."""
+        self._items = new_items(_FEW_ITEMS)
 
     def read_one(self, streams: Streams) -> bool:
         """Read one document, or as much of it as the streams take; whether it is done."""
@@ -276,7 +295,7 @@ def _collect(
                 raise _UnevenError
             v, parts = _with_room_for(len(v.slots) // vocabulary.SLOT, v, parts)
         if lacking & kernel.MORE_BYTES:
-            most = 16 * int(streams.written.max())
+            most = 32 * int(streams.written.max())
             parts = parts._replace(text=_longer(parts.text, n_parts, max(most, len(parts.text) // n_parts)))
         if lacking & kernel.MORE_CELLS:
             parts = parts._replace(**{name: _longer(getattr(parts, name), n_parts) for name in _BY_CELL})
@@ -329,7 +348,7 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
     )
     v.size[FEATURES], v.size[BYTES], v.size[FULLEST] = n_features, n_bytes, per_part[:, 0].max()
     v.starts[n_features] = n_bytes
-    p = new_postings(room, n_cells)
+    p = new_postings(room, n_cells, is_cleared=False)
     n_groups = len(sets.members) - 1
     bounds = stretches(n_parts, 1)
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from bunrui.kernel.analyze import Documents, Recipe, Scratch, keys_of, units_of
 from bunrui.kernel.hashing import S3, S8, S16, S32, equal_bytes, key_length
-from bunrui.kernel.ngrams import S4, TWO, Items
+from bunrui.kernel.ngrams import TWO, Items
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.signature import I32s, I64s, U8s, U32s, U64s, kernel, record
@@ -66,9 +66,11 @@ IN_BLOCK = U64(BLOCK - 1)
 AT_ONCE = U64(64 * RECORD)  # words of the records whose slots are asked for before they are read
 MOST = U64(0xFFFF)  # occurrences or documents of a record
 KEY = U64((1 << 40) - 1)  # bits of the second word of a long key
-PLACES = 1 << 24  # of long texts, each a multiple of 16 bytes
+PLACES = 1 << 24  # of long texts, each a multiple of 32 bytes
+S5 = U64(5)
 S15 = U64(15)
 S24 = U64(24)
+S31 = U64(31)
 S40 = U64(40)
 S48 = U64(48)
 
@@ -332,8 +334,8 @@ def can_take(streams: Streams, thread: int, n_records: int, n_bytes: int) -> boo
     """Whether there is room for so many records of features with so many bytes."""
     n_threads = len(streams.taken)
     n_blocks = i64(streams.taken[thread]) + i64(n_records) // BLOCK + len(streams.first) // n_threads
-    n_places = i64(streams.written[thread]) + i64(n_bytes >> S4) + i64(n_records)
-    places = min(len(streams.text) // n_threads // 16, PLACES)
+    n_places = i64(streams.written[thread]) + i64(n_bytes >> S5) + i64(n_records)
+    places = min(len(streams.text) // n_threads // 32, PLACES)
     return n_blocks < len(streams.following) // n_threads and n_places < places
 
 
@@ -370,8 +372,8 @@ def placed(streams: Streams, thread: int, high: int, text: Sequence[int], start:
     place = u64(streams.written[thread])
     n = high >> S8
     base = u64(thread * (len(streams.text) // len(streams.taken)))
-    copy_text(text, start, n, streams.text, base + (place << S4))
-    streams.written[thread] += i64((n + S15) >> S4)
+    copy_text(text, start, n, streams.text, base + (place << S5))
+    streams.written[thread] += i64((n + S31) >> S5)
     return high | (place << S40)
 
 
@@ -488,7 +490,7 @@ def count_records(
         high = words[at + ONE]
         place = at << S3
         if is_long(high):
-            place = long_at + ((high >> S40) << S4)
+            place = long_at + ((high >> S40) << S5)
             high = high & KEY
         s = places[k]
         entry = slots[s + TWO]
@@ -600,8 +602,9 @@ def arrange(
 ) -> int:
     """Put the features and cells of the partitions lo … hi - 1 in order.
 
-    Partition p begins with the feature bases[3 * p], with that byte of the text and that cell.  Totals by feature and
-    the sums by group come as zeros.  Returns how many cells are left out because a feature had the same group twice.
+    Partition p begins with the feature bases[3 * p], and the next two numbers are its first byte of the text and its
+    first cell.  The sums by group come as zeros.  Returns how many cells are left out because a feature had the same
+    group twice.
     """
     n_parts = len(parts.state) // STATES
     left_out = i64(0)
@@ -666,6 +669,10 @@ def arrange_cells(
     first = p * (len(parts.features) // n_parts)
     starts = postings.starts
     lengths = postings.lengths
+    for f in range(base, base + n_features):
+        lengths[f] = 0
+        postings.term_total[f] = 0
+        postings.doc_total[f] = 0
     for k in range(first, first + n_cells):
         lengths[base + i64(parts.features[k])] += 1
     for f in range(base, base + n_features):
