@@ -17,7 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from bunrui import AnalyzerSpec, Counts, TextClassifier
 from bunrui import counts as counts_module
-from bunrui.engines import threads
+from bunrui.engines import counting
 from bunrui.errors import DataError, MismatchError, UnlearnError
 from bunrui.kernel import slices
 from bunrui.models import MODELS
@@ -237,21 +237,22 @@ def test_any_number_of_threads(n: int, multi: bool, monkeypatch: pytest.MonkeyPa
     names = [f"c{k}" for k in range(7)]
     texts = [" ".join(f"w{k}" for k in rng.zipf(1.3, 30) % 500) + HARD * (k % 9 == 0) for k in range(200)]
     labels: list[Any] = [set(rng.choice(names, 1 + k % 3)) if multi else str(rng.choice(names)) for k in range(200)]
-    used: list[int] = []
-    count_slice = threads._count_slice
+    used: set[int] = set()
+    read = counting._Reader.read
 
-    def noted(*args: Any) -> Any:
-        used.append(1)
-        return count_slice(*args)
+    def noted(reader: Any, streams: Any) -> None:
+        used.add(reader.thread)
+        read(reader, streams)
 
-    monkeypatch.setattr(threads, "_count_slice", noted)
+    monkeypatch.setattr(counting, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(counting._Reader, "read", noted)
     monkeypatch.setenv("BUNRUI_THREADS", "1")
     alone = TextClassifier().learn(texts, labels)
-    assert len(used) == 1
+    assert used == {0}
     expected = bits(alone, texts[:40])
     monkeypatch.setenv("BUNRUI_THREADS", str(n))
     together = TextClassifier().learn(texts, labels)
-    assert len(used) == 1 + n
+    assert used == set(range(n))
     assert together.counts == alone.counts
     assert bits(together, texts[:40]) == expected
 

@@ -40,7 +40,7 @@ Integers = npt.NDArray[np.int64]
 
 # Records that are on their way at once, 24 bytes each: more take memory, with fewer most find their region out of the
 # cache.
-_RECORDS = 2_000_000
+_RECORDS = 3_000_000
 _WORTH_A_THREAD = 1 << 20  # bytes
 
 # log2 of the slots of the small table of a thread, which stays in the cache of its core, and of the largest that it may
@@ -94,11 +94,11 @@ def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
     """The table and the cells of documents, by partition."""
     n_docs, n_bytes = len(work.order), work.n_bytes
     n_threads = max(1, min(threads.n_threads(), n_bytes // _WORTH_A_THREAD))
-    round_bytes = min(n_bytes, n_threads * _WORTH_A_THREAD // 2)
+    round_bytes = min(n_bytes, n_threads * _WORTH_A_THREAD // 2 + 1)
     # The first 500 KB of IMDB have a 1-2-gram for every 9 bytes, those of NSMC a character n-gram for every 3.
     v = new_vocabulary(max(64 * n_parts, round_bytes // 6), 0, n_parts)
     parts = _new_parts(n_parts, len(v.slots) // vocabulary.SLOT // n_parts)
-    streams = _new_streams(n_threads, n_parts, round_bytes)
+    streams = _new_streams(n_threads, n_parts, n_bytes)
     readers = [_Reader(work, v, t) for t in range(n_threads)]
     lo = 0
     while True:
@@ -160,7 +160,7 @@ def _read_alone(
             if n_bytes > 32 * kernel.PLACES * work.order_of_ngrams:
                 raise DataError("a document has words of more than 512 MiB: cut it into several documents")
             n_bytes *= 2
-            streams = _new_streams(len(streams.taken), len(v.loads), n_bytes)
+            streams = _new_streams(len(streams.taken), len(v.loads), work.n_bytes, n_bytes)
         v, parts = _collect(streams, work.groups, v, parts, is_last=False)
         if is_done:
             return v, parts
@@ -215,23 +215,19 @@ def _new_small(bits: int) -> Small:
 
 # Streams
 
-_BYTES_PER_BYTE = 12  # of streams, for a byte of text: as many as text of short words makes
 
-
-def _new_streams(n_threads: int, n_parts: int, n_bytes: int) -> Streams:
-    """Room for the records of so many bytes of text from each thread."""
+def _new_streams(n_threads: int, n_parts: int, n_bytes: int, long_bytes: int = 0) -> Streams:
+    """Room for the records of a round, or of all documents where these have few bytes, and for long texts."""
     size = 8 * kernel.RECORD * kernel.BLOCK
     # All counters of the largest small table fit, so that only a document may be too long.
-    n_records = max(n_bytes * _BYTES_PER_BYTE // (8 * kernel.RECORD), _RECORDS * 3 // 2) // n_threads
-    if n_bytes < _WORTH_A_THREAD:
-        n_records = n_bytes
+    n_records = min(n_bytes, max(_RECORDS * 3 // 2, 1 << _LARGEST)) // n_threads
     blocks = n_threads * ((n_records + (2 << _LARGEST)) // kernel.BLOCK + 2 * n_parts)
     data = np.empty(blocks * size + 64, np.uint8)
     n = n_threads * n_parts
     streams = Streams(
         words=data[: blocks * size].view(np.uint64),
         data=data,
-        text=np.empty(n_threads * (8 * n_records + (32 << _LARGEST)), np.uint8),
+        text=np.empty(n_threads * (8 * n_records + (32 << _LARGEST) + long_bytes), np.uint8),
         following=np.empty(blocks, np.int64),
         first=np.empty(n, np.int64),
         at=np.empty(n, np.int64),
