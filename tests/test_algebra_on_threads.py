@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from bunrui import Counts, TextClassifier
-from bunrui.engines import counting
 from bunrui.engines.partitions import PARTITIONS, add_part, added, by_partition, parts_of
 from bunrui.errors import UnlearnError
 from bunrui.kernel import slices, workspace
@@ -64,7 +63,6 @@ def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """Narrowed hashes, and many regions although tables are small."""
     monkeypatch.setattr(workspace, "NARROW_HASH", request.param)
     monkeypatch.setattr(workspace, "_REGION_BITS", 5)
-    monkeypatch.setattr(counting, "_idle", [])  # tables that were used before, with other hashes
 
 
 @pytest.mark.usefixtures("narrow")

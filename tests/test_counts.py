@@ -711,3 +711,22 @@ def test_no_label_is_left_with_words_but_no_documents() -> None:
     ):
         clf.unlearn(["cheap pills"], ["spam"])
     assert clf.counts == before
+
+
+def test_an_addition_that_fails_at_the_end_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists are merged by then, and new features have ids, but no slots."""
+    clf = TextClassifier(analyzer=str.split).learn(["a b c", "b c d"], ["x", "y"])
+    before, scores = clf.counts.copy(), clf.scores(["a b c d"])
+    many = TextClassifier(analyzer=str.split).learn([" ".join(f"w{k}" for k in range(40_000)) + " a b"], ["x"]).counts
+
+    def fail(*args: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(counts_module, "fill_slots", fail)
+    with pytest.raises(MemoryError):
+        clf.counts.add(many)
+    monkeypatch.undo()
+    assert clf.counts == before
+    assert clf.scores(["a b c d"]).tobytes() == scores.tobytes()
+    clf.counts.add(many)
+    assert clf.counts.n_features == before.n_features + 40_000

@@ -411,7 +411,10 @@ class Counts:
         except BaseException as error:
             interrupt = error
         if interrupt is not None:
-            self._take_back(op, class_map, self._find_lacking(ov, op, class_map)[1])
+            ids = planned.ids.copy()
+            new = np.flatnonzero(ids == MISSING)
+            ids[new] = np.arange(known, known + len(new))
+            self._take_back(op, class_map, ids)
             raise interrupt
 
     def _make_room(self, planned: Plan, new: int, text_bytes: int, cells: int) -> None:

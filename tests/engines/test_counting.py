@@ -56,6 +56,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     monkeypatch.setattr(counting, "_RECORDS", 500)
     monkeypatch.setattr(counting, "_SMALL", 6)
     monkeypatch.setattr(counting, "_LARGEST", 8)
+    monkeypatch.setattr(counting, "_FEW_BYTES", 1000)
     return monkeypatch
 
 
@@ -83,6 +84,26 @@ def test_a_document_that_is_longer_than_the_streams(n_threads: int, tiny: pytest
     huge = " ".join(f"word{k}" + "x" * int(k % 40) for k in rng.integers(0, 20_000, 150_000))
     texts[20:20] = [huge, huge]
     labels[20:20] = ["c1", "c4"]
+    assert counted(texts, labels) == expected(texts, labels)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_long_documents_of_any_length(n_threads: int, tiny: pytest.MonkeyPatch) -> None:
+    """Wherever streams are full, also where the document is done and only counters are left."""
+    tiny.setenv("BUNRUI_THREADS", str(n_threads))
+    for n in range(3000, 6000, 111):
+        texts = [" ".join(f"v{k * n % 2600}" for k in range(size)) for size in (n, 5, n + 7, n)]
+        labels = ["a", "b", "a", "c"]
+        assert counted(texts, labels) == expected(texts, labels)
+
+
+def test_very_long_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They do not make room for themselves in every partition."""
+    monkeypatch.setattr(workspace, "_REGION_BITS", 5)
+    monkeypatch.setattr(counting, "_MOST_BYTES", 1 << 22)
+    words = [letter * 300_000 for letter in "abcdefgh"]
+    texts = [" ".join(words[k:]) + " x y" for k in range(8)]
+    labels = ["p", "q"] * 4
     assert counted(texts, labels) == expected(texts, labels)
 
 

@@ -121,6 +121,24 @@ def test_any_number_of_threads(model: str, monkeypatch: pytest.MonkeyPatch) -> N
         check(learned(model, 7), QUERIES)
 
 
+@pytest.mark.parametrize("n_regions", ["one", "many"])
+def test_every_feature_is_found_however_the_table_is_cut(n_regions: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cuts go through regions: features that went round theirs stand before the stretch that they belong to."""
+    monkeypatch.setattr(workspace, "_REGION_BITS", 5 if n_regions == "many" else 30)
+    for module in (alike, reading, slices):
+        monkeypatch.setattr(module, "_WORTH_A_THREAD", 1)
+    words = [f"v{k}" for k in range(5000)]
+    texts = [" ".join(words[k : k + 50]) for k in range(0, 5000, 50)]
+    labels = ["a" if k % 3 else "b" for k in range(100)]
+    monkeypatch.setenv("BUNRUI_THREADS", "1")
+    expected = TextClassifier(analyzer="words").learn(texts, labels).scores(words)
+    assert len({row.tobytes() for row in expected}) == 2
+    for n_threads in ("2", "3", "5", "7", "12"):
+        monkeypatch.setenv("BUNRUI_THREADS", n_threads)
+        found = TextClassifier(analyzer="words").learn(texts, labels).scores(words)
+        assert found.tobytes() == expected.tobytes()
+
+
 # Groups
 
 

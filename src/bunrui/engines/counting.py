@@ -42,11 +42,13 @@ Integers = npt.NDArray[np.int64]
 # cache.
 _RECORDS = 3_000_000
 _WORTH_A_THREAD = 1 << 20  # bytes
+_MOST_BYTES = 1 << 31
 
 # log2 of the slots of the small table of a thread, which stays in the cache of its core, and of the largest that it may
 # become where nearly all items are of its features; items that it takes at once.
 _SMALL = 14
 _LARGEST = 16
+_FEW_BYTES = 1 << 16  # of text, for which no small table is made
 _ITEMS = 1 << 10
 _FEW_ITEMS = 64
 
@@ -87,7 +89,7 @@ def _longest_ngram(recipe: Recipe) -> int:
 
 
 class _UnevenError(Exception):
-    """Too many features are in one partition: hashes that agree in their highest bits, by chance or by intent."""
+    """Too much is in one partition: hashes that agree in their highest bits, or one very long feature."""
 
 
 def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
@@ -100,7 +102,7 @@ def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
     parts = _new_parts(n_parts, len(v.slots) // vocabulary.SLOT // n_parts)
     streams = _new_streams(n_threads, n_parts, n_bytes)
     readers = [_Reader(work, v, t) for t in range(n_threads)]
-    lo = 0
+    lo = written = 0
     while True:
         first_byte = int(work.ends[lo - 1]) if lo else 0
         cuts = first_byte + np.arange(1, n_threads + 1) * (round_bytes / n_threads)
@@ -109,8 +111,13 @@ def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
             bounds[-1] = n_docs
         for reader, a, b in zip(readers, bounds, bounds[1:], strict=False):
             reader.begin(a, b)
-        v, parts, n_records = _round(work, readers, streams, v, parts, is_last=bounds[-1] == n_docs)
-        if bounds[-1] == n_docs:
+        is_last = bounds[-1] == n_docs
+        # Counters have 32 bits for the occurrences in a group.
+        writes = is_last or first_byte + round_bytes - written > _MOST_BYTES
+        if writes:
+            written = first_byte + round_bytes
+        v, parts, n_records = _round(work, readers, streams, v, parts, writes=writes)
+        if is_last:
             return v, parts
         if not lo:
             v, parts = _with_room_for(_expected(parts, round_bytes, n_bytes), v, parts)
@@ -128,7 +135,7 @@ def _expected(parts: Parts, n_bytes: int, all_bytes: int) -> int:
 
 
 def _round(
-    work: _Work, readers: Sequence[_Reader], streams: Streams, v: Vocabulary, parts: Parts, *, is_last: bool
+    work: _Work, readers: Sequence[_Reader], streams: Streams, v: Vocabulary, parts: Parts, *, writes: bool
 ) -> tuple[Vocabulary, Parts, int]:
     """Read some documents and count them; how many records they make, about."""
     n_records = 1
@@ -142,7 +149,7 @@ def _round(
         left = [reader for reader in left if not reader.is_done]
         stuck = [reader for reader in left if not streams.taken[reader.thread]]
         n_records += int(streams.taken.sum()) * kernel.BLOCK
-        v, parts = _collect(streams, work.groups, v, parts, is_last=is_last and not left)
+        v, parts = _collect(streams, work.groups, v, parts, writes=writes and not left)
         for reader in stuck:
             v, parts = _read_alone(work, reader, streams, v, parts)
     return v, parts, n_records
@@ -152,16 +159,16 @@ def _read_alone(
     work: _Work, reader: _Reader, streams: Streams, v: Vocabulary, parts: Parts
 ) -> tuple[Vocabulary, Parts]:
     """Read a document that does not fit into the streams: in pieces, with nobody else's records between."""
-    n_bytes = work.longest
-    reader.take_few()
+    long_bytes = work.longest
+    reader.begin_alone()
     while True:
-        is_done = reader.read_one(streams)
-        if not is_done and not streams.taken.any():  # words that are very long
-            if n_bytes > 32 * kernel.PLACES * work.order_of_ngrams:
-                raise DataError("a document has words of more than 512 MiB: cut it into several documents")
-            n_bytes *= 2
-            streams = _new_streams(len(streams.taken), len(v.loads), work.n_bytes, n_bytes)
-        v, parts = _collect(streams, work.groups, v, parts, is_last=False)
+        is_done = reader.read_alone(streams)
+        if not is_done and not streams.taken.any():
+            if long_bytes > 32 * kernel.PLACES * work.order_of_ngrams:
+                raise DataError("n-grams of a document have more than 512 MiB: cut it into several documents")
+            long_bytes *= 2
+            streams = _new_streams(len(streams.taken), len(v.loads), work.n_bytes, long_bytes)
+        v, parts = _collect(streams, work.groups, v, parts, writes=False)
         if is_done:
             return v, parts
 
@@ -172,11 +179,11 @@ class _Reader:
     def __init__(self, work: _Work, v: Vocabulary, thread: int) -> None:
         self.thread = thread
         self._work, self._v = work, v
-        self._small = _new_small(min(_SMALL, max(6, (work.n_bytes // 8).bit_length())))
+        self._small = _new_small(_SMALL) if work.n_bytes > _FEW_BYTES else _NO_SMALL
         self._state = np.zeros(kernel.STATES_OF_SLICE, np.int64)
         self._state[[kernel.GROUP, kernel.GROWS]] = -1, 1
         self._items = new_items(_ITEMS)
-        self._end = 0
+        self._end = self._alone = 0
         self.is_done = False
 
     def begin(self, lo: int, hi: int) -> None:
@@ -187,13 +194,14 @@ class _Reader:
         """Read until the end, or until the streams are full."""
         self.is_done = self._read(streams, self._end, is_alone=False)
 
-    def take_few(self) -> None:
-        """Read few items at once from now on."""
+    def begin_alone(self) -> None:
+        """Take one document of those that are left, and few of its items at once from now on."""
         self._items = new_items(_FEW_ITEMS)
+        self._alone = int(self._state[kernel.POSITION]) + 1
 
-    def read_one(self, streams: Streams) -> bool:
-        """Read one document, or as much of it as the streams take; whether it is done."""
-        return self._read(streams, int(self._state[kernel.POSITION]) + 1, is_alone=True)
+    def read_alone(self, streams: Streams) -> bool:
+        """Read as much of this document as the streams take; whether it is done, and all counters are sent."""
+        return self._read(streams, self._alone, is_alone=True)
 
     def _read(self, streams: Streams, end: int, *, is_alone: bool) -> bool:
         work = self._work
@@ -211,6 +219,9 @@ class _Reader:
 
 def _new_small(bits: int) -> Small:
     return Small(np.zeros(vocabulary.SLOT << bits, np.uint64), np.empty((1 << bits) + 1, np.uint32))
+
+
+_NO_SMALL = Small(np.zeros(0, np.uint64), np.empty(1, np.uint32))
 
 
 # Streams
@@ -269,9 +280,9 @@ def _new_parts(n: int, slots: int) -> Parts:
 
 
 def _collect(
-    streams: Streams, groups: npt.NDArray[np.int32], v: Vocabulary, parts: Parts, *, is_last: bool
+    streams: Streams, groups: npt.NDArray[np.int32], v: Vocabulary, parts: Parts, *, writes: bool
 ) -> tuple[Vocabulary, Parts]:
-    """Count what is in the streams, and empty them."""
+    """Count what is in the streams, and empty them; where `writes`, write all counters out as cells."""
     n_parts = len(v.loads)
     state = parts.state.reshape(n_parts, kernel.STATES)
     state[:, [kernel.STREAM, kernel.AT_BLOCK]] = 0, -1
@@ -279,7 +290,7 @@ def _collect(
     while True:
 
         def add(lo: int, hi: int, v: Vocabulary = v, parts: Parts = parts) -> int:
-            args = (streams, groups, v, parts, np.empty(kernel.BLOCK, np.uint64), int(is_last))
+            args = (streams, groups, v, parts, np.empty(kernel.BLOCK, np.uint64), int(writes))
             return int(run(kernel.collect, lo, hi, *args))
 
         lacking = reduce(or_, threads.each_slice(add, bounds))
@@ -291,8 +302,10 @@ def _collect(
                 raise _UnevenError
             v, parts = _with_room_for(len(v.slots) // vocabulary.SLOT, v, parts)
         if lacking & kernel.MORE_BYTES:
-            most = 32 * int(streams.written.max())
-            parts = parts._replace(text=_longer(parts.text, n_parts, max(most, len(parts.text) // n_parts)))
+            more = max(int(state[:, kernel.LACKS].max()), len(parts.text) // n_parts)
+            if n_parts > 1 and n_parts * more > _MOST_BYTES:
+                raise _UnevenError  # features so long that one of them would be given room in every partition
+            parts = parts._replace(text=_longer(parts.text, n_parts, more))
         if lacking & kernel.MORE_CELLS:
             parts = parts._replace(**{name: _longer(getattr(parts, name), n_parts) for name in _BY_CELL})
 

@@ -83,7 +83,8 @@ AT_GROUP = 4  # whose counters stand in the slots
 STREAM = 5  # and block, and word, to go on with
 AT_BLOCK = 6
 AT_WORD = 7
-STATES = 8
+LACKS = 8  # bytes of text
+STATES = 9
 
 # What a partition lacks
 MORE_FEATURES = 1
@@ -94,6 +95,8 @@ MORE_CELLS = 4
 @record
 class Small(NamedTuple):
     """The small table of a thread: a feature has one slot, by its hash, and the first one to come keeps it.
+
+    Where there are no slots, all items are sent, and features get their ids in the order of the text.
 
     A slot is four words: the key, the document that was last counted (0 where the slot is free), and the counter.
     """
@@ -183,7 +186,7 @@ def scatter(
             unit = after
         state[UNIT] = 0
         state[POSITION] = p + 1
-        if state[GROWS] != 0 and 8 * state[CLAIMED] > len(small.slots):
+        if state[GROWS] != 0 and 8 * state[CLAIMED] > len(small.slots) > 0:
             if state[COUNTED] < WORTH * state[CLAIMED]:
                 state[GROWS] = 0
             elif send_counters(v, small, streams, thread, state):
@@ -226,6 +229,11 @@ def count_items(
     n_missed = u64(0)
     x = u64(1)
     k = u64(0)
+    if len(slots) == 0:
+        while k < n_items:
+            missed[k] = k
+            k = k + ONE
+        return n_items
     while k < n_items:
         low = lows[k]
         high = highs[k]
@@ -382,17 +390,17 @@ def placed(streams: Streams, thread: int, high: int, text: Sequence[int], start:
 
 @kernel
 def collect(
-    lo: int, hi: int, streams: Streams, groups: I32s, v: Vocabulary, parts: Parts, places: U64s, is_last: int
+    lo: int, hi: int, streams: Streams, groups: I32s, v: Vocabulary, parts: Parts, places: U64s, writes: int
 ) -> int:
     """Count the records of the partitions lo … hi - 1; go on where the last call stopped.
 
-    Where `is_last`, no more will come, and all counters go out as cells.  Returns DONE, or all that some partitions
+    Where `writes`, all counters go out as cells in the end.  Returns DONE, or all that some partitions
     lack.  `places` is scratch.
     """
     all_lacking = DONE
     for p in range(lo, hi):
         lacking = collect_part(p, streams, groups, v, parts, places)
-        if lacking == DONE and is_last != 0 and not write_cells(p, v, parts):
+        if lacking == DONE and writes != 0 and not write_cells(p, v, parts):
             lacking = MORE_CELLS
         all_lacking = all_lacking | lacking
     return all_lacking
@@ -537,6 +545,7 @@ def add_record(p: int, low: int, high: int, place: int, s: int, streams: Streams
     if f + ONE == room:
         return MORE_FEATURES
     if n_bytes + n + S16 > text_room:
+        state[p * STATES + LACKS] = i64(n + S16)
         return MORE_BYTES
     parts.starts[u64(p) * room + f] = n_bytes
     if is_long(high):
@@ -626,7 +635,8 @@ def arrange_features(p: int, n_parts: int, parts: Parts, bases: Sequence[int], v
         v.starts[base + f] = i64(parts.starts[from_starts + f]) + i64(text_base)
     # Neighbours write at the same time: not a byte more than there are.
     whole = n_bytes - (n_bytes & S15)
-    copy_whole(parts.text, from_text, whole, v.text, text_base)
+    if whole > ZERO:
+        copy_text(parts.text, from_text, whole, v.text, text_base)
     j = whole
     while j < n_bytes:
         v.text[text_base + j] = parts.text[from_text + j]
@@ -644,12 +654,6 @@ def arrange_features(p: int, n_parts: int, parts: Parts, bases: Sequence[int], v
             v.hashes[f - ONE] = hash_of(slots[s], slots[s + ONE], narrow)
         s = s + FOUR
     v.loads[p] = n_features
-
-
-def copy_whole(text: Sequence[int], start: int, n: int, out: MutableSequence[int], at: int) -> None:
-    """Copy `n` bytes, a multiple of 16."""
-    if n > ZERO:
-        copy_text(text, start, n, out, at)
 
 
 def arrange_cells(
@@ -687,7 +691,7 @@ def arrange_cells(
         docs = i64(parts.docs[k])
         a = i64(starts[f])
         place = a + i64(lengths[f])
-        # Groups ascend, but where streams had to be emptied in the middle of a slice.
+        # Groups ascend, except where streams were emptied in the middle of a slice.
         while place > a and i64(postings.classes[place - 1]) > group:
             place -= 1
         if place > a and i64(postings.classes[place - 1]) == group:

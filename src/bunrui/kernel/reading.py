@@ -22,13 +22,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bunrui.kernel.hashing import BYTE, S3, S32, equal_bytes, hash_key
+from bunrui.kernel.hashing import BYTE, S3, S32, equal_bytes
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import TWO, Items
-from bunrui.kernel.primitives import M64, ONE, U64, ZERO, ctz, equal4, i64, inline, prefetch, u64
+from bunrui.kernel.primitives import ONE, U64, ZERO, ctz, equal4, i64, inline, prefetch, u64
 from bunrui.kernel.signature import U8s, U32s, U64s, kernel, record
 from bunrui.kernel.slices import each_slice, stretches
-from bunrui.kernel.vocabulary import FOUR, ID, MISSING, NARROW, SHIFT, SLOT, THREE, Vocabulary
+from bunrui.kernel.vocabulary import FOUR, ID, MISSING, NARROW, SHIFT, SLOT, THREE, Vocabulary, hash_of, is_long
 from bunrui.kernel.workspace import ITEMS
 
 BUCKET = 8
@@ -102,12 +102,6 @@ def new_found(index: Index, most: int) -> Found:
 def bucket_of(h: int, n: int) -> int:
     """The bucket of a hash among n."""
     return ((h >> S32) * n) >> S32
-
-
-@inline
-def is_long(high: int) -> bool:
-    """Whether a key stands for a longer text, by its second word."""
-    return ((high & BYTE) == BYTE) & (high != M64)
 
 
 def find_rows(index: Index, items: Items, n_items: int, text: Sequence[int], found: Found) -> None:
@@ -283,8 +277,9 @@ def fill_stretch(v: Vocabulary, places: U32s, index: Index, first: int, last: in
         s = at << TWO
         entry = slots[s + TWO] & ID
         if entry != ZERO and places[entry - ONE] != MISSING:
-            b = bucket_of(hash_at(slots, s, narrow), n)
-            if b < lo or put(v, places, index, s, b, hi) == hi:
+            b = bucket_of(hash_of(slots[s], slots[s + ONE], narrow), n)
+            # A feature that went round its region may belong before this stretch, or behind it.
+            if b < lo or b >= hi or put(v, places, index, s, b, hi) == hi:
                 rest[n_rest] = at
                 n_rest += 1
         at = at + ONE
@@ -297,16 +292,9 @@ def fill_rest(v: Vocabulary, places: U32s, index: Index, rest: U32s) -> None:
     n = index.size[0]
     for k in range(len(rest)):
         s = u64(rest[k]) << TWO
-        if put(v, places, index, s, bucket_of(hash_at(v.slots, s, v.size[NARROW]), n), n) == n:
+        b = bucket_of(hash_of(v.slots[s], v.slots[s + ONE], v.size[NARROW]), n)
+        if put(v, places, index, s, b, n) == n:
             put(v, places, index, s, ZERO, n)
-
-
-@inline
-def hash_at(slots: Sequence[int], s: int, narrow: int) -> int:
-    """The hash of the feature in a slot."""
-    low = slots[s]
-    high = slots[s + ONE]
-    return low if is_long(high) else hash_key(low, high) & narrow
 
 
 @inline

@@ -24,9 +24,6 @@ T = TypeVar("T")
 _WORTH_A_THREAD = 1 << 20
 FEATURES = 1 << 14  # and below this many features
 
-# A slot counts the occurrences of one part with 32 bits.
-_MOST_BYTES = 1 << 32
-
 
 def each_slice(work: Callable[[int, int], T], bounds: Sequence[int]) -> list[T]:
     """Run `work(lo, hi)` for neighbouring bounds, on as many threads.
@@ -95,7 +92,7 @@ def n_threads() -> int:
 def cut(sizes: Any) -> list[int]:
     """Where to cut a list into parts of about the same number of bytes."""
     total = int(sizes.sum())
-    parts = max(min(n_threads(), max(1, total // _WORTH_A_THREAD)), -(-total // _MOST_BYTES))
+    parts = min(n_threads(), max(1, total // _WORTH_A_THREAD))
     if parts == 1:
         return [0, len(sizes)]
     cuts = np.searchsorted(np.cumsum(sizes), np.arange(1, parts) * (total / parts))
