@@ -139,6 +139,14 @@ def test_every_feature_is_found_however_the_table_is_cut(n_regions: str, monkeyp
         assert found.tobytes() == expected.tobytes()
 
 
+def test_a_document_with_all_that_was_learned() -> None:
+    """Neighbours in the table do not crowd the table of the document: that took seconds, and minutes for 2 MB."""
+    words = [f"v{k}" for k in range(60_000)]
+    clf = TextClassifier("binary", analyzer="words").learn([" ".join(words), "other words"], ["a", "b"])
+    twice = " ".join(words + words[::-1])
+    assert clf.scores([twice]).tobytes() == clf.scores([" ".join(words)]).tobytes()
+
+
 # Groups
 
 

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bunrui.kernel.hashing import BYTE, S3, S32, equal_bytes
+from bunrui.kernel.hashing import BYTE, K1, S3, S32, equal_bytes
 from bunrui.kernel.library import run
 from bunrui.kernel.ngrams import TWO, Items
-from bunrui.kernel.primitives import ONE, U64, ZERO, ctz, equal4, i64, inline, prefetch, u64
+from bunrui.kernel.primitives import M64, ONE, U64, ZERO, ctz, equal4, i64, inline, prefetch, u64
 from bunrui.kernel.signature import U8s, U32s, U64s, kernel, record
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.vocabulary import FOUR, ID, MISSING, NARROW, SHIFT, SLOT, THREE, Vocabulary, hash_of, is_long
@@ -235,7 +235,8 @@ def put_new(
         row = u64(rows[k])
         mine = row + ONE
         ids[n_new] = place_at(places, row)
-        i = (row >> TWO) & mask
+        # Mixed: neighbouring rows, of a document with most of what was learned, would stand in each other's way.
+        i = ((row * K1 & M64) >> S32) & mask
         mark = u64(seen[i])
         while (mark != mine) & (mark != ZERO):
             i = (i + ONE) & mask
