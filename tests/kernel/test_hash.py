@@ -100,7 +100,7 @@ def test_a_table_that_grows(mode: str) -> None:
     for lo in range(0, len(words), step):
         clf.learn([words[lo : lo + step]], ["a"])
     assert clf.counts.totals() == {word: (1, 1) for word in words}
-    assert clf.counts.features() == words
+    assert sorted(clf.counts.features()) == sorted(words)
 
 
 def test_a_table_that_grows_with_one_hash(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:

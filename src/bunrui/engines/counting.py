@@ -98,7 +98,7 @@ def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
     n_threads = max(1, min(threads.n_threads(), n_bytes // _WORTH_A_THREAD))
     round_bytes = min(n_bytes, n_threads * _WORTH_A_THREAD // 2 + 1)
     # The first 500 KB of IMDB have a 1-2-gram for every 9 bytes, those of NSMC a character n-gram for every 3.
-    v = new_vocabulary(max(64 * n_parts, round_bytes // 6), 0, n_parts)
+    v = new_vocabulary(max(64 * n_parts, min(round_bytes // 6, n_docs << 12)), 0, n_parts)
     parts = _new_parts(n_parts, len(v.slots) // vocabulary.SLOT // n_parts)
     streams = _new_streams(n_threads, n_parts, n_bytes)
     readers = [_Reader(work, v, t) for t in range(n_threads)]
