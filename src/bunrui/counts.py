@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.cells import Cells, Integers, new_postings
-from bunrui.errors import DataError, LabelError, MismatchError, UnlearnError
+from bunrui.errors import LabelError, MismatchError, UnlearnError
 from bunrui.kernel import postings, slices
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import Plan, Postings
@@ -36,6 +36,7 @@ from bunrui.kernel.workspace import (
     new_vocabulary,
     resized,
     scratch_for,
+    too_much_text,
     with_slots,
 )
 
@@ -422,7 +423,7 @@ class Counts:
         v = self.vocabulary
         features, text_bytes = self.n_ids + new, int(v.size[BYTES]) + text_bytes
         if text_bytes > MAX_TEXT:
-            raise DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
+            raise too_much_text()
         if features > len(v.hashes) or text_bytes + _PADDING > len(v.text):
             # At once: the slots that were there until now are for others to use.
             v = self.vocabulary = grown_vocabulary(v, features, text_bytes, in_regions=True)

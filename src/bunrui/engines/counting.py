@@ -32,6 +32,7 @@ from bunrui.kernel.workspace import (
     release,
     room_of,
     scratch_for,
+    too_much_text,
 )
 
 __all__ = ["count"]
@@ -259,24 +260,24 @@ def _empty(streams: Streams) -> None:
 # Partitions
 
 _BY_CELL = ("features", "groups", "terms", "docs")
+_TYPES = {"text": np.uint8, "groups": np.int32} | dict.fromkeys(
+    ("starts", "touched", "features", "terms", "docs"), np.uint32
+)
 
 
 def _new_parts(n: int, slots: int) -> Parts:
     """Room for n partitions whose regions have so many slots."""
-    features = slots * 3 // 4
-    cells = features * 5 // 4
     state = np.zeros((n, kernel.STATES), np.int64)
     state[:, kernel.AT_GROUP] = -1
-    return Parts(
-        starts=np.empty(n * features, np.uint32),
-        touched=np.empty(n * features, np.uint32),
-        text=np.empty(n * (12 * features + 64), np.uint8),
-        features=np.empty(n * cells, np.uint32),
-        groups=np.empty(n * cells, np.int32),
-        terms=np.empty(n * cells, np.uint32),
-        docs=np.empty(n * cells, np.uint32),
-        state=state.reshape(-1),
-    )
+    arrays: dict[str, Any] = {name: np.empty(n * size, _TYPES[name]) for name, size in _sizes(slots).items()}
+    return Parts(**arrays, state=state.reshape(-1))
+
+
+def _sizes(slots: int) -> dict[str, int]:
+    """The room of one partition in every array, where its region has so many slots."""
+    features = slots * 3 // 4
+    cells = features * 5 // 4
+    return {"starts": features, "touched": features, "text": 12 * features + 64} | dict.fromkeys(_BY_CELL, cells)
 
 
 def _collect(
@@ -315,7 +316,7 @@ def _longer(array: Any, n: int, more: int = 0) -> Any:
     old = array.reshape(n, -1)
     length = old.shape[1] + (more or old.shape[1] + 64)
     if array.dtype == np.uint8 and length > MAX_TEXT:
-        raise DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
+        raise too_much_text()
     new = np.empty((n, length), array.dtype)
     new[:, : old.shape[1]] = old
     return new.reshape(-1)
@@ -333,12 +334,10 @@ def _with_room_for(n_features: int, v: Vocabulary, parts: Parts) -> tuple[Vocabu
         stretches(n_parts, 1),
     )
     release(v)
-    old, new = (_new_parts(n_parts, len(each.slots) // vocabulary.SLOT // n_parts) for each in (v, larger))
-    more = {
-        name: _longer(getattr(parts, name), n_parts, (getattr(new, name).size - getattr(old, name).size) // n_parts)
-        for name in ("starts", "touched", "text", *_BY_CELL)
-    }
-    parts = parts._replace(**more)
+    old, new = (_sizes(len(each.slots) // vocabulary.SLOT // n_parts) for each in (v, larger))
+    # By as much as the region has grown, whatever they had beyond what it needs.
+    longer = {name: _longer(getattr(parts, name), n_parts, new[name] - old[name]) for name in new}
+    parts = parts._replace(**longer)
     threads.each_slice(lambda lo, hi: run(kernel.list_counters, lo, hi, larger, parts), stretches(n_parts, 1))
     return larger, parts
 
@@ -350,7 +349,7 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
     bases = np.cumsum(per_part, axis=0) - per_part
     n_features, n_bytes, n_cells = per_part.sum(axis=0).tolist()
     if n_bytes > MAX_TEXT:
-        raise DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
+        raise too_much_text()
     room = max(n_features, room_of(bits_of(v)))
     v = v._replace(
         hashes=np.empty(room, np.uint64), starts=np.empty(room + 1, np.int64), text=np.empty(n_bytes + 64, np.uint8)

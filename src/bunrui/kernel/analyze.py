@@ -84,7 +84,7 @@ def units_of(docs: Documents, d: int, recipe: Recipe, scratch: Scratch) -> int:
     lo = i64(docs.offsets[d])
     hi = i64(docs.offsets[d + 1])
     if recipe.params[KIND] == WORDS:
-        # Of what Python has folded, lower case is the same again.
+        # Python has folded some texts: they are in lower case, and stay as they are.
         n = fold_words(docs.data, lo, hi, units.text, recipe.lower)
         n_units = split_words(units.text, n, units.borders)
         order = i64(recipe.params[ORDER])

@@ -202,7 +202,7 @@ def put_known(index: Index, found: Found, n_items: int, ids: MutableSequence[int
     k = u64(0)
     while k < n_items:
         row = u64(rows[k])
-        # What is not to stay is written too, and overwritten: whether it is cannot be predicted.
+        # Every place is written, and the next overwrites one that does not count: a branch would be mispredicted.
         ids[n_known] = place_at(places, row)
         n_known = n_known + is_there(row)
         k = k + ONE

@@ -118,7 +118,7 @@ def grown_vocabulary(v: Vocabulary, features: int, text_bytes: int, *, in_region
     """The vocabulary with room for so many features and bytes of text in all."""
     text = v.text
     if features <= len(v.hashes) and len(text) == MAX_TEXT + 64:
-        raise DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
+        raise too_much_text()
     if text_bytes + 64 > len(text):
         text = resized(text, min(max(text_bytes, 2 * len(text)), MAX_TEXT) + 64)
     if features <= len(v.hashes):
@@ -165,6 +165,11 @@ def with_slots(v: Vocabulary, bits: int, regions: int) -> Vocabulary:
     slices.each_slice(move, slices.stretches(n, 1))
     release(v)
     return grown
+
+
+def too_much_text() -> DataError:
+    """What to say where places of texts would need more than 32 bits."""
+    return DataError("the features take more than 4 GiB of text: use shorter n-grams, or several classifiers")
 
 
 def feature_texts(v: Vocabulary) -> list[bytes]:
