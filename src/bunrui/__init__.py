@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         TextVectorizer,
     )
     from bunrui.explanation import Explanation
-    from bunrui.stored import StoredClassifier, create, open
+    from bunrui.store import StoredClassifier, create, open
 
 __version__ = "0.1.0"
 __all__ = [
@@ -71,11 +71,11 @@ _HOMES = {
     "MixedNB": "bunrui.estimators",
     "MultilabelNB": "bunrui.estimators",
     "MultinomialNB": "bunrui.estimators",
-    "StoredClassifier": "bunrui.stored",
+    "StoredClassifier": "bunrui.store",
     "TextClassifier": "bunrui.classifier",
     "TextVectorizer": "bunrui.estimators",
-    "create": "bunrui.stored",
-    "open": "bunrui.stored",
+    "create": "bunrui.store",
+    "open": "bunrui.store",
 }
 
 

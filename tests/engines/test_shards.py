@@ -22,8 +22,8 @@ from bunrui.documents import read
 from bunrui.engines.partitions import add_part, added, parts_of
 from bunrui.engines.shards import reading_id, shard_ids
 from bunrui.errors import DataError, OptionError, StoreError
-from bunrui.stored.merging import merge
-from bunrui.stored.shards import Holding
+from bunrui.store.merge import merge
+from bunrui.store.shards import Holding
 from tests.store.probing import reseal
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bunrui.calibration import Calibration
     from bunrui.classifier import TextClassifier
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["Doubts", "calibrate", "calibrate_file", "described", "say_uncalibrated", "say_unsure"]
 
@@ -46,9 +46,9 @@ def calibrate(
       bunrui calibrate mail.bunrui --json | jq .ece_after
       bunrui predict mail.bunrui new.csv --unsure 0.05
     """
-    from bunrui import stored
+    from bunrui import store
 
-    with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
         found = calibrate_file(classifier)
     if json:
         known = found.to_dict()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
     from bunrui.documents import Reader
     from bunrui.engines.tasks import Done
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["Engine", "learn_on_ray", "predict_on_ray"]
 
@@ -116,7 +116,7 @@ def learn_on_ray(address: str | None, file: str, classifier: StoredClassifier, r
     from bunrui.engines.ray import count
     from bunrui.engines.tasks import blank
     from bunrui.errors import OptionError
-    from bunrui.stored.merging import merge
+    from bunrui.store.merge import merge
 
     if classifier.keep != "nothing":
         raise OptionError(

@@ -76,12 +76,12 @@ def collect(
 
 
 def _kept(path: str, model: Model, check: Callable[[TextClassifier], None] | None) -> Collection:
-    from bunrui import stored
+    from bunrui import store
     from bunrui.classifier import TextClassifier
     from bunrui.errors import StoreError
     from bunrui.evaluation.loo import kept_documents
 
-    with closing(stored.open(path, read_only=True)) as opened:
+    with closing(store.open(path, read_only=True)) as opened:
         if opened.keep != "text":
             raise StoreError(
                 f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"

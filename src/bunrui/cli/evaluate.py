@@ -125,10 +125,10 @@ def evaluate(
         raise UsageError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
     if analysis.given():
         raise UsageError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
-    from bunrui import stored
+    from bunrui import store
     from bunrui.evaluation import Evaluation
 
-    with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened))
         classifier, learned = model.of(opened), Learned.into(opened.path)
         if several.labels:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bunrui.cli.crossing import Alone
     from bunrui.cli.parts import Parts
     from bunrui.evaluation import Evaluation
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["check_folder", "check_page", "page_of_test", "page_of_themselves", "write_page"]
 

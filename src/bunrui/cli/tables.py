@@ -14,7 +14,7 @@ from bunrui.cli.options import Analysis, Documents, UsageError
 if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
     from bunrui.documents import Reader
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["Tables", "known_columns", "reads_tables", "warn_of_columns"]
 

@@ -44,7 +44,7 @@ from bunrui.models.view import CountView, select
 from bunrui.prediction import probabilities
 
 if TYPE_CHECKING:
-    from bunrui.stored.documents import Document
+    from bunrui.store.documents import Document
 
 __all__ = ["Corpus", "is_exact", "kept_documents", "leave_one_out", "loo_log_odds", "loo_scores"]
 
@@ -287,7 +287,7 @@ def own_documents(clf: TextClassifier) -> tuple[list[Any], list[list[str]]]:
 
 def kept_documents(clf: TextClassifier) -> list[Document]:
     """The documents that a classifier has kept: all of them texts, or all of them tokens or counts."""
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
     if not isinstance(clf, StoredClassifier) or clf.keep != "text":
         raise OptionError("this classifier keeps no texts: give the texts and their labels")

@@ -6,7 +6,7 @@ from typing import Any
 
 from bunrui.classifier import TextClassifier
 from bunrui.service.jobs import Job
-from bunrui.stored.documents import Document
+from bunrui.store.documents import Document
 
 __all__ = ["find_curve"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from bunrui import stored
+from bunrui import store
 from bunrui.classifier import TextClassifier
 from bunrui.evaluation import Tally, leave_one_out
 from bunrui.evaluation.loo import own_documents
@@ -83,7 +83,7 @@ def _check_leaves_out(keep: str, model: str) -> None:
 
 def leave_out(path: str, model: str | None, job: Job) -> dict[str, Any]:
     """What every document of a file is predicted to be by the others."""
-    with closing(stored.open(path, read_only=True)) as opened:
+    with closing(store.open(path, read_only=True)) as opened:
         texts, labels = own_documents(opened)
         options = (opened if model is None else opened.with_model(model)).get_params()
     job.total = len(texts)

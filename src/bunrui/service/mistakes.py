@@ -11,7 +11,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.evaluation import Evaluation
 from bunrui.report.excerpts import readable
 from bunrui.service.jobs import Job
-from bunrui.stored.documents import Document
+from bunrui.store.documents import Document
 
 __all__ = ["find_mistakes", "shown_text", "told"]
 

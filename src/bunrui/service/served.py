@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bunrui import stored
+from bunrui import store
 from bunrui.classifier import TextClassifier
 from bunrui.engines.batches import texts_of
 from bunrui.errors import BunruiError
@@ -15,7 +15,7 @@ from bunrui.models import MODELS
 from bunrui.service import schemas
 from bunrui.service.logs import event
 from bunrui.service.problems import Problem, problem_of
-from bunrui.stored import StoredClassifier
+from bunrui.store import StoredClassifier
 
 __all__ = ["Served", "version"]
 
@@ -124,7 +124,7 @@ class Served:
         name = os.path.basename(old.path)
         if not os.path.exists(old.path):
             raise Problem("not-ready", f"{name} was moved away: put it back, or another classifier in its place")
-        self.classifier = stored.open(old.path, read_only=old.is_read_only)
+        self.classifier = store.open(old.path, read_only=old.is_read_only)
         self._forget_models()
         old.close()
         event("the file was replaced", file=old.path, documents=self.classifier.counts.n_docs)

@@ -9,7 +9,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.rendering import Explanation
 from bunrui.service.jobs import Job
 from bunrui.service.mistakes import shown_text
-from bunrui.stored.documents import Document
+from bunrui.store.documents import Document
 
 __all__ = ["find_suspects"]
 

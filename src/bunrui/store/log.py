@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bunrui.counts import Integers
-from bunrui.store.blocks import DIGEST, Block, Digests, Row
+from bunrui.digests import DIGEST, Digests, key_words
+from bunrui.store.blocks import Block, Row
 from bunrui.store.codec import Unpacker
 from bunrui.store.index import Index, Keyed, Words, id_words
 from bunrui.store.trouble import explained
@@ -16,7 +17,7 @@ from bunrui.store.trouble import explained
 if TYPE_CHECKING:
     from bunrui.store.store import Store
 
-__all__ = ["Log", "key_words"]
+__all__ = ["Log"]
 
 _UNREAD: dict[str, Any] = {"sizes": b"", "text": b""}
 _HEADING = [name for name in Row._fields if name not in _UNREAD]
@@ -198,11 +199,6 @@ class Log:
                 named = [ids[place] for place in places.tolist()]
                 unpacker.check_text(*named)
                 yield Keyed(number, id_words(named), places)
-
-
-def key_words(digests: Digests) -> Words:
-    """The first eight bytes of every digest."""
-    return digests.view(np.uint64)[::2]
 
 
 def _alive(n: int, gone: Any, unpacker: Unpacker) -> Integers:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Label
+from bunrui.digests import document_digests
 from bunrui.engines.labels import LabelSets
 from bunrui.errors import UnlearnError
-from bunrui.store import document_digests
 
 __all__ = ["Batch", "Kept", "Places", "checked"]
 

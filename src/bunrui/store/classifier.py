@@ -10,16 +10,19 @@ from typing import Any
 
 from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier, changes
+from bunrui.digests import document_digests
 from bunrui.errors import OptionError, StoreError
 from bunrui.learner import Labels, Learner, Texts
 from bunrui.prediction import Reader
-from bunrui.store import FORMAT, Entry, History, Store, Transaction, document_digests
-from bunrui.stored import lifecycle
-from bunrui.stored.checking import Report, check
-from bunrui.stored.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
-from bunrui.stored.file import File
-from bunrui.stored.merging import merge
-from bunrui.stored.options import (
+from bunrui.store import lifecycle
+from bunrui.store.check import Report, check
+from bunrui.store.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
+from bunrui.store.file import File
+from bunrui.store.history import Entry, History
+from bunrui.store.merge import merge
+from bunrui.store.schema import FORMAT
+from bunrui.store.sessions import Learning, Sum, Unlearning
+from bunrui.store.settings import (
     alpha_of,
     calibration_of,
     check_fingerprint,
@@ -29,9 +32,10 @@ from bunrui.stored.options import (
     settings_of,
     summary_of,
 )
-from bunrui.stored.sessions import Learning, Sum, Unlearning
-from bunrui.stored.slimming import check_slim, write_slim
-from bunrui.stored.training import LogSource, check_keeps
+from bunrui.store.slimming import check_slim, write_slim
+from bunrui.store.store import Store
+from bunrui.store.training import LogSource, check_keeps
+from bunrui.store.transaction import Transaction
 
 __all__ = ["StoredClassifier"]
 

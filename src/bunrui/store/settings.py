@@ -13,7 +13,7 @@ from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier
 from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError
 from bunrui.learner import SETTINGS
-from bunrui.store import Store
+from bunrui.store.store import Store
 
 __all__ = [
     "alpha_of",

@@ -9,8 +9,9 @@ from typing import Any
 
 from bunrui.classifier import TextClassifier
 from bunrui.errors import OptionError
-from bunrui.store import Transaction, unpublished
-from bunrui.stored.options import new_store
+from bunrui.store.creation import unpublished
+from bunrui.store.settings import new_store
+from bunrui.store.transaction import Transaction
 from bunrui.trained.names import is_trained
 
 __all__ = ["check_slim", "write_slim"]

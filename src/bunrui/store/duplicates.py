@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.store import Index
+from bunrui.store.index import Index
 
 __all__ = ["Seen"]
 

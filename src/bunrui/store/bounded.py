@@ -19,13 +19,16 @@ from bunrui.engines import threads
 from bunrui.engines.spill import Spill
 from bunrui.errors import OptionError, StoreError
 from bunrui.models import DEFAULT_MODEL
-from bunrui.store import Part, Store, Transaction, packed, unpublished
-from bunrui.stored.classifier import Path
-from bunrui.stored.file import check_not_pruned, seen_in
-from bunrui.stored.opening import checked
-from bunrui.stored.options import calibration_of, check_fingerprint, checked_options, new_store
-from bunrui.stored.sessions import Learning, SpilledSum
-from bunrui.stored.slimming import check_slim, write_slim
+from bunrui.store.cells import Part, packed
+from bunrui.store.classifier import Path
+from bunrui.store.creation import unpublished
+from bunrui.store.file import check_not_pruned, seen_in
+from bunrui.store.opening import checked
+from bunrui.store.sessions import Learning, SpilledSum
+from bunrui.store.settings import calibration_of, check_fingerprint, checked_options, new_store
+from bunrui.store.slimming import check_slim, write_slim
+from bunrui.store.store import Store
+from bunrui.store.transaction import Transaction
 
 __all__ = ["Bounded", "bounded", "bytes_of", "creating_bounded", "least_memory", "open_bounded", "slim_bounded"]
 
@@ -155,8 +158,8 @@ def bounded(path: Path, memory: str | int, **options: Any) -> Iterator[Learning]
     >>> path = os.path.join(tempfile.mkdtemp(), "mail.bunrui")
     >>> with bounded(path, "2GB", keep="nothing") as session:
     ...     session.add(["cheap pills now", "meeting at noon"], ["spam", "ham"])
-    >>> from bunrui import stored
-    >>> stored.open(path)
+    >>> from bunrui import store
+    >>> store.open(path)
     StoredClassifier('mail.bunrui', 2 documents, 2 classes, 10 features)
     """
     if not os.path.lexists(path):

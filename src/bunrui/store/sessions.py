@@ -12,17 +12,21 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Counts, Integers
+from bunrui.digests import document_digests, key_words
 from bunrui.engines import threads
 from bunrui.engines.labels import LabelSets, check_new, label_sets
 from bunrui.engines.spill import Spill
 from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
 from bunrui.learner import Learner
-from bunrui.store import Batch, Part, Row, Store, Transaction, document_digests, key_words, packed
-from bunrui.stored.duplicates import Seen
+from bunrui.store.blocks import Batch, Row
+from bunrui.store.cells import Part, packed
+from bunrui.store.duplicates import Seen
+from bunrui.store.store import Store
+from bunrui.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from bunrui.stored.classifier import StoredClassifier
+    from bunrui.store.classifier import StoredClassifier
 
 __all__ = ["Learning", "SpilledSum", "Sum", "Unlearning"]
 

@@ -13,15 +13,18 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from bunrui.counts import Counts
+from bunrui.digests import key_words
 from bunrui.errors import DuplicateError, MismatchError, OptionError, StoreError
 from bunrui.learner import Learner
-from bunrui.store import KEEPS, Row, Store, Transaction, key_words
-from bunrui.stored.duplicates import Seen
-from bunrui.stored.file import File
-from bunrui.stored.shards import Holding, holding, is_new
+from bunrui.store.blocks import Row
+from bunrui.store.duplicates import Seen
+from bunrui.store.file import File
+from bunrui.store.shards import Holding, holding, is_new
+from bunrui.store.store import KEEPS, Store
+from bunrui.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from bunrui.stored.classifier import StoredClassifier
+    from bunrui.store.classifier import StoredClassifier
 
 __all__ = ["merge"]
 

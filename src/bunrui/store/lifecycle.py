@@ -16,12 +16,13 @@ import numpy as np
 from bunrui.counts import check_strings
 from bunrui.engines.labels import check_new, label_sets
 from bunrui.errors import LabelError, LabelSetError, MismatchError, StoreError, UnlearnError
-from bunrui.store import Block, Row, Transaction
-from bunrui.stored.documents import Choice, by_digests, by_labels, pick
-from bunrui.stored.sessions import Sum
+from bunrui.store.blocks import Block, Row
+from bunrui.store.documents import Choice, by_digests, by_labels, pick
+from bunrui.store.sessions import Sum
+from bunrui.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from bunrui.stored.classifier import StoredClassifier
+    from bunrui.store.classifier import StoredClassifier
 
 __all__ = ["change", "check_labels", "drop_label", "move_label", "one_for_one", "relabel_each", "rename_label"]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bunrui.counts import Counts
+from bunrui.digests import document_digests
 from bunrui.engines.labels import label_sets
 from bunrui.errors import BunruiError
-from bunrui.store import Store, document_digests
+from bunrui.store.store import Store
 
 if TYPE_CHECKING:
-    from bunrui.stored.classifier import StoredClassifier
+    from bunrui.store.classifier import StoredClassifier
 
 __all__ = ["Report", "check"]
 

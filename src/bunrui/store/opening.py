@@ -10,10 +10,11 @@ from typing import Any
 from bunrui.classifier import TextClassifier
 from bunrui.errors import OptionError
 from bunrui.models import DEFAULT_MODEL
-from bunrui.store import KEEPS, Store, unpublished
-from bunrui.stored.classifier import Path, StoredClassifier
-from bunrui.stored.options import new_store
-from bunrui.stored.training import check_keeps
+from bunrui.store.classifier import Path, StoredClassifier
+from bunrui.store.creation import unpublished
+from bunrui.store.settings import new_store
+from bunrui.store.store import KEEPS, Store
+from bunrui.store.training import check_keeps
 
 __all__ = ["checked", "create", "creating", "open"]
 

@@ -10,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Integers
+from bunrui.digests import DIGEST, document_digests, key_words
 from bunrui.errors import OptionError, UnlearnError
-from bunrui.store import DIGEST, Block, Store, document_digests, id_words, key_words
+from bunrui.store.blocks import Block
+from bunrui.store.index import id_words
+from bunrui.store.store import Store
 
 __all__ = [
     "Choice",

@@ -10,7 +10,8 @@ import numpy as np
 from bunrui.counts import Counts
 from bunrui.engines.labels import label_sets
 from bunrui.errors import OptionError
-from bunrui.store import History, Store
+from bunrui.store.history import History
+from bunrui.store.store import Store
 from bunrui.trained.kept import Batch
 from bunrui.trained.names import is_trained
 

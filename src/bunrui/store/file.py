@@ -16,8 +16,11 @@ from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import BunruiError, StoreError
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
-from bunrui.store import History, State, Store, Transaction, apply, compact, join, undo, wipe
-from bunrui.stored.duplicates import Seen
+from bunrui.store.compact import compact, join, wipe
+from bunrui.store.duplicates import Seen
+from bunrui.store.history import History, undo
+from bunrui.store.store import State, Store, apply
+from bunrui.store.transaction import Transaction
 
 __all__ = ["File", "check_not_pruned", "seen_in"]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bunrui.errors import StoreError
-from bunrui.store import History, Store
+from bunrui.store.history import History
+from bunrui.store.store import Store
 
 __all__ = ["Holding", "holding", "is_new"]
 
