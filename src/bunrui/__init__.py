@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         MultinomialNB,
         TextVectorizer,
     )
-    from bunrui.explanation import Explanation
+    from bunrui.rendering import Explanation
     from bunrui.store import StoredClassifier, create, open
 
 __version__ = "0.1.0"
@@ -66,7 +66,7 @@ _HOMES = {
     "ColumnsNB": "bunrui.estimators",
     "ComplementNB": "bunrui.estimators",
     "Counts": "bunrui.counts",
-    "Explanation": "bunrui.explanation",
+    "Explanation": "bunrui.rendering",
     "GaussianNB": "bunrui.estimators",
     "MixedNB": "bunrui.estimators",
     "MultilabelNB": "bunrui.estimators",

@@ -832,7 +832,7 @@ TestHistories.settings = settings(
 def test_to_find_nothing_new_waits_for_no_reader(tmp_path: Path) -> None:
     with bunrui.create(tmp_path / "mail.bunrui").learn(["cheap pills", "noon"], ["spam", "ham"]) as clf:
         refreshing = threading.Thread(target=clf.refresh)
-        with clf._memory.lock.read():
+        with clf.memory.lock.read():
             refreshing.start()
             refreshing.join(60)
             assert not refreshing.is_alive()

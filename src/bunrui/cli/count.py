@@ -96,7 +96,7 @@ def _check_usage(shards: list[str], output: str, shard_id: str | None) -> None:
 def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
     """What the part says of its shards; an id that was given does not tell how they were read."""
     from bunrui.engines.shards import reading_id, shard_ids
-    from bunrui.store.shards import Holding
+    from bunrui.store.merge import Holding
 
     if shard_id is None:
         return Holding(frozenset(shard_ids(reader))).note()
@@ -153,7 +153,6 @@ def _count_bounded(
 
 def _write(output: str, new: TextClassifier, note: dict[str, Any]) -> None:
     from bunrui import store
-    from bunrui.store.merge import merge
 
     with store.creating(output, keep="nothing", **new.get_params()) as part:
-        merge(part, [new], unique=False, kind="count", **note)
+        part.merge_all([new], kind="count", **note)

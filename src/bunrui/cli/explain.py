@@ -19,8 +19,8 @@ from bunrui.cli.pages import check_page, write_page
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bunrui.classifier import TextClassifier
-    from bunrui.explanation import Word
+    from bunrui.classifier import AnyClassifier
+    from bunrui.models.words import Word
     from bunrui.rendering import Explanation
 
 __all__ = ["explain", "words"]
@@ -196,7 +196,7 @@ def words(
             show(_table(classifier, found))
 
 
-def _all_labels(classifier: TextClassifier, top: int, json: bool) -> None:
+def _all_labels(classifier: AnyClassifier, top: int, json: bool) -> None:
     """A few words of each label."""
     classes: list[str] = classifier.classes_.tolist()
     if json:
@@ -221,7 +221,7 @@ def _as_dict(word: Word) -> dict[str, Any]:
     return {"word": word.text, "weight": word.weight, "counts": word.counts}
 
 
-def _table(classifier: TextClassifier, found: list[Word]) -> Table:
+def _table(classifier: AnyClassifier, found: list[Word]) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bunrui.cli.options import Model, written
 
 if TYPE_CHECKING:
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.store import StoredClassifier
 
 __all__ = ["new", "old", "options_of_new", "refuse_contradictions"]
@@ -43,18 +43,17 @@ def options_of_new(model: Model, analyzer: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_contradictions(
-    classifier: TextClassifier, file: str, keeps: str, model: Model, analyzer: dict[str, Any], keep: str | None
+    classifier: AnyClassifier, file: str, keeps: str, model: Model, analyzer: dict[str, Any], keep: str | None
 ) -> None:
     from dataclasses import asdict
 
     from bunrui.analysis import AnalyzerSpec
     from bunrui.errors import OptionError
-    from bunrui.store.settings import alpha_of
 
     for name, wanted in model.given().items():
         has = getattr(classifier, name)
         if has is None and name == "alpha":
-            has = alpha_of(classifier) if wanted is not None else None  # what the default comes to
+            has = classifier.effective_alpha if wanted is not None else None  # what the default comes to
         if wanted != has:
             option = f"--{name.replace('_', '-')} {written(name, wanted)}"
             if isinstance(wanted, bool):

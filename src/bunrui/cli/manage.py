@@ -41,14 +41,13 @@ def merge(
       bunrui merge mail.bunrui from-a-friend.bunrui
     """
     from bunrui import store
-    from bunrui.store.merge import merge as add
 
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         opened = [stack.enter_context(closing(store.open(other, read_only=True))) for other in others]
         is_new = not os.path.lexists(file)
         with uninterrupted(), _alike(file, opened) if is_new else closing(store.open(file)) as target:
             before = target.last_change
-            left_out = add(target, opened, unique=unique)
+            left_out = target.merge_all(opened, unique=unique)
             known, changes = target.info(), target.history(after=before)
     documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
     n_added = len(others) - len(left_out)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.cli.output import Writer
     from bunrui.documents import Reader
 
@@ -219,7 +219,7 @@ class Question:
 
     def __init__(
         self,
-        classifier: TextClassifier,
+        classifier: AnyClassifier,
         top: int | None,
         log_odds: str | None,
         against: str | None,

@@ -6,7 +6,6 @@ SQL stands here and nowhere else.
 from __future__ import annotations
 
 from bunrui.store.check import Report
-from bunrui.store.classifier import StoredClassifier
-from bunrui.store.opening import create, creating, open
+from bunrui.store.classifier import StoredClassifier, create, creating, open
 
 __all__ = ["Report", "StoredClassifier", "create", "creating", "open"]

@@ -20,13 +20,18 @@ from bunrui.engines.spill import Spill
 from bunrui.errors import OptionError, StoreError
 from bunrui.models import DEFAULT_MODEL
 from bunrui.store.cells import Part, packed
-from bunrui.store.classifier import Path
+from bunrui.store.classifier import Path, check_new_options
 from bunrui.store.creation import unpublished
 from bunrui.store.file import check_not_pruned, seen_in
-from bunrui.store.opening import checked
 from bunrui.store.sessions import Learning, SpilledSum
-from bunrui.store.settings import calibration_of, check_fingerprint, checked_options, new_store
-from bunrui.store.slimming import check_slim, write_slim
+from bunrui.store.settings import (
+    calibration_of,
+    check_fingerprint,
+    check_slim,
+    checked_options,
+    new_store,
+    write_slim,
+)
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 
@@ -122,6 +127,22 @@ class Bounded:
             transaction.finish()
         self.learned, self.n_features, self.n_runs = spill.head, total.n_features, spill.n_runs
 
+    def slim(self, name: str, min_df: int) -> None:
+        """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
+        store, like = self._store, self.classifier
+        check_slim(like, min_df)
+        like.set_calibration(calibration_of(store))
+        folder = os.path.dirname(os.path.abspath(name))
+        with store.reading(), Spill(store.fingerprint, folder, self._room) as spill:
+            for sign, counts in store.pieces():
+                if sign < 0:
+                    raise StoreError(
+                        f"{store.path} has unlearned documents since it was compacted, which takes all counts in "
+                        "memory: leave memory out"
+                    )
+                spill.add(counts)
+            write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
+
 
 def open_bounded(path: Path, memory: str | int, *, read_only: bool = False) -> Bounded:
     """Open a file to learn within some memory."""
@@ -139,7 +160,7 @@ def creating_bounded(
 ) -> Iterator[Bounded]:
     """A new file to learn within some memory, which appears under its name when the block ends without an error."""
     name = os.fspath(path)
-    plain = checked(name, model, keep, options)
+    plain = check_new_options(name, model, keep, options)
     with unpublished(name) as temporary:
         target = Bounded(new_store(temporary, plain, keep, name=name), memory)
         try:
@@ -158,8 +179,8 @@ def bounded(path: Path, memory: str | int, **options: Any) -> Iterator[Learning]
     >>> path = os.path.join(tempfile.mkdtemp(), "mail.bunrui")
     >>> with bounded(path, "2GB", keep="nothing") as session:
     ...     session.add(["cheap pills now", "meeting at noon"], ["spam", "ham"])
-    >>> from bunrui import store
-    >>> store.open(path)
+    >>> import bunrui
+    >>> bunrui.open(path)
     StoredClassifier('mail.bunrui', 2 documents, 2 classes, 10 features)
     """
     if not os.path.lexists(path):
@@ -178,21 +199,8 @@ def bounded(path: Path, memory: str | int, **options: Any) -> Iterator[Learning]
 
 def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) -> None:
     """Write a copy as `StoredClassifier.slim` does, of a file that need not fit into memory."""
-    name = os.fspath(copy)
-    folder = os.path.dirname(os.path.abspath(name))
     with closing(open_bounded(path, memory, read_only=True)) as old:
-        store, like = old._store, old.classifier
-        check_slim(like, min_df)
-        like.set_calibration(calibration_of(store))
-        with store.reading(), Spill(store.fingerprint, folder, old._room) as spill:
-            for sign, counts in store.pieces():
-                if sign < 0:
-                    raise StoreError(
-                        f"{store.path} has unlearned documents since it was compacted, which takes all counts in "
-                        "memory: leave memory out"
-                    )
-                spill.add(counts)
-            write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
+        old.slim(os.fspath(copy), min_df)
 
 
 def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:
