@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bunrui.cli.console import counted, say
 
 if TYPE_CHECKING:
-    from bunrui.store.index import Seen
+    from bunrui.store.log import Seen
 
 __all__ = ["Learned", "say_duplicates", "say_labels"]
 
@@ -68,7 +68,7 @@ class Learned:
     def of(cls, texts: Any) -> Learned:
         """By whoever learns these."""
         from bunrui.digests import document_digests, key_words
-        from bunrui.store.index import Seen
+        from bunrui.store.log import Seen
 
         return cls(Seen(key_words(document_digests(texts))))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bunrui.store.documents import Document
-    from bunrui.store.history import Entry
+    from bunrui.store.transaction import Entry
 
 __all__ = ["check", "log"]
 

@@ -113,7 +113,9 @@ class Counting(NamedTuple):
 
     def model(self, options: Options, analyzer: Analyzer, memory: Memory) -> CountingModel:
         """The model with some options, of what a memory has learned."""
-        return CountingModel(self, options, analyzer, memory)
+        usual = self.default_alpha(class_norm=bool(options["class_norm"]))
+        smoothing = smoothing_of(options["smoothing"], options["alpha"], usual)
+        return CountingModel(self, options, smoothing, analyzer, memory)
 
 
 # The defaults of λ were measured: docs/decisions/003-defaults.md
@@ -132,16 +134,22 @@ class CountingModel:
     """One formula with its options, read from the counts as they are now."""
 
     def __init__(
-        self, kind: Counting, options: Options, analyzer: Analyzer, memory: Memory, *, by_label: bool = False
+        self,
+        kind: Counting,
+        options: Options,
+        smoothing: Smoothing,
+        analyzer: Analyzer,
+        memory: Memory,
+        *,
+        by_label: bool = False,
     ) -> None:
         """With `by_label`, every label has a prior of its own, and they need not add up to 1."""
         self._kind = kind
+        self._smoothing = smoothing
         self._options = options
         self._analyzer = analyzer
         self._memory = memory
         self._by_label = by_label
-        usual = kind.default_alpha(class_norm=bool(options["class_norm"]))
-        self._smoothing = smoothing_of(options["smoothing"], options["alpha"], usual)
         self._reader: Reader | None = None
         self._against_rest: CountingModel | None = None
 
@@ -202,9 +210,7 @@ class CountingModel:
         if "against_rest" not in kind.options:
             raise several_labels_error(self._options["model"])
         options = {**self._options, "against_rest": True}
-        other = CountingModel(kind, options, self._analyzer, self._memory, by_label=True)
-        other._smoothing = self._smoothing
-        return other
+        return CountingModel(kind, options, self._smoothing, self._analyzer, self._memory, by_label=True)
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
         """What every feature of a text adds to the score of a label, held against that of another."""

@@ -18,7 +18,7 @@ from bunrui.service.gate import Endpoint
 from bunrui.service.openapi import described
 from bunrui.service.security import ARROW, JSON
 from bunrui.service.served import version
-from bunrui.store.history import Entry
+from bunrui.store.transaction import Entry
 
 __all__ = ["add_reading"]
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from bunrui.analysis import Analyzer
@@ -20,7 +21,6 @@ from bunrui.store.check import Report, check
 from bunrui.store.creation import unpublished
 from bunrui.store.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
 from bunrui.store.file import File, check_keeps
-from bunrui.store.history import Entry, History
 from bunrui.store.merge import Source, merge
 from bunrui.store.schema import FORMAT
 from bunrui.store.sessions import Learning, Sum, Unlearning
@@ -36,13 +36,11 @@ from bunrui.store.settings import (
     write_slim,
 )
 from bunrui.store.store import KEEPS, Store
-from bunrui.store.transaction import Transaction
+from bunrui.store.transaction import Entry, History, Transaction
 
 __all__ = ["StoredClassifier", "check_new_options", "create", "creating", "open"]
 
 Path = str | os.PathLike[str]
-
-_SHARED = {*OPTIONS, "calibration"}
 
 
 class StoredClassifier(AnyClassifier):
@@ -65,12 +63,6 @@ class StoredClassifier(AnyClassifier):
         check_fingerprint(store, classifier.counts.fingerprint)
         file = File(store, read_only=read_only)
         return cls(file, classifier.attach(file.memory, calibration_of(store)))
-
-    def __getattr__(self, name: str) -> Any:
-        # Options, and the calibration, are those of the classifier.
-        if name in _SHARED:
-            return getattr(self._classifier, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         inner = repr(self._classifier).removeprefix("TextClassifier(")
@@ -468,6 +460,11 @@ class StoredClassifier(AnyClassifier):
 
     def __getstate__(self) -> dict[str, Any]:
         raise OptionError("a classifier in a file is not copied or pickled: open its file again where it is needed")
+
+
+# They are read here; `configure` and `set_calibration` change them, in the file too.
+for _name in (*OPTIONS, "calibration"):
+    setattr(StoredClassifier, _name, property(attrgetter(f"_classifier.{_name}")))
 
 
 def _choice(

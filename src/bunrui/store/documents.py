@@ -13,7 +13,7 @@ from bunrui.counts import Integers
 from bunrui.digests import DIGEST, document_digests, key_words
 from bunrui.errors import OptionError, UnlearnError
 from bunrui.store.blocks import Block
-from bunrui.store.index import id_words
+from bunrui.store.log import id_words
 from bunrui.store.store import Store
 
 __all__ = [

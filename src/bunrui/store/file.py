@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import proxy
 
 import numpy as np
 
@@ -18,10 +19,9 @@ from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory
 from bunrui.store.compact import compact, join, wipe
-from bunrui.store.history import History, undo
-from bunrui.store.index import Seen
+from bunrui.store.log import Seen
 from bunrui.store.store import State, Store, apply
-from bunrui.store.transaction import Transaction
+from bunrui.store.transaction import History, Transaction, undo
 from bunrui.trained.names import kind_of
 
 __all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "seen_in"]
@@ -165,7 +165,6 @@ class File:
         self.check_writable(kind)
         with self.use():
             with self._session():
-                self._catch_up()
                 before = self._state
                 transaction = self.store.transaction(kind, **note)
                 if self.store.is_crowded():
@@ -179,9 +178,11 @@ class File:
 
     @contextmanager
     def _session(self) -> Iterator[None]:
+        """Change the file, from what it has now; `use` it."""
         self._writer = os.getpid()
         try:
             with self.store.writing():
+                self._catch_up()
                 yield
         finally:
             self._writer = None
@@ -199,7 +200,6 @@ class File:
         self.check_writable("undo")
         with self.use():
             with self._session():
-                self._catch_up()
                 last, deltas = undo(self.store)
                 state = self.store.state()
             if last.kind in ("rename", "set", "calibrate"):
@@ -213,7 +213,6 @@ class File:
         self.check_not_read_only("configure" if kind == "set" else kind)
         with self.use():
             with self._session():
-                self._catch_up()
                 before = self.store.settings()
                 settings = json.loads(json.dumps(settings, default=float))  # as the file will have them
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
@@ -230,7 +229,6 @@ class File:
         self.check_not_read_only("compact")
         with self.use():
             with self._session():
-                self._catch_up()
                 self.store.transaction("compact")
                 compact(self.store, self.memory.counts)
             self._state = self.store.state()
@@ -259,7 +257,8 @@ class LogDocuments:
     """The documents of the log, batch by transaction, for models that are trained from them."""
 
     def __init__(self, file: File) -> None:
-        self._file = file
+        # The file has the memory, which has these: a strong reference would keep all counts after the last use.
+        self._file = proxy(file)
 
     def check(self, model: str) -> None:
         """Refuse a model that needs documents where the file keeps none."""

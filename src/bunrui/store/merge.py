@@ -22,10 +22,9 @@ from bunrui.digests import key_words
 from bunrui.errors import DuplicateError, MismatchError, OptionError, StoreError
 from bunrui.store.blocks import Row
 from bunrui.store.file import File
-from bunrui.store.history import History
-from bunrui.store.index import Seen
+from bunrui.store.log import Seen
 from bunrui.store.store import KEEPS, Store
-from bunrui.store.transaction import Transaction
+from bunrui.store.transaction import History, Transaction
 
 __all__ = ["Holding", "Source", "merge"]
 

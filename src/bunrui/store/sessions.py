@@ -21,7 +21,7 @@ from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
 from bunrui.store.blocks import Batch, Row
 from bunrui.store.cells import Part, packed
-from bunrui.store.index import Seen
+from bunrui.store.log import Seen
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 
