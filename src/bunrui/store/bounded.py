@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from bunrui.cells import Cells, Integers
-from bunrui.classifier import TextClassifier
 from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.spill import Spill
@@ -26,9 +25,8 @@ from bunrui.store.file import check_not_pruned, seen_in
 from bunrui.store.sessions import Learning, SpilledSum
 from bunrui.store.settings import (
     calibration_of,
-    check_fingerprint,
     check_slim,
-    checked_options,
+    classifier_of,
     new_store,
     write_slim,
 )
@@ -94,9 +92,7 @@ class Bounded:
         self._store = store
         spare = bytes_of(memory) - least_memory()
         self._room = _LEAST_ROOM + spare - spare // 8  # adding up what is put aside takes some, too
-        with checked_options(store) as options:
-            self.classifier = TextClassifier(**options)
-        check_fingerprint(store, self.classifier.counts.fingerprint)
+        self.classifier = classifier_of(store)
         self.path, self.keep = store.path, store.keep
         self.learned = Counts(store.fingerprint)
         self.n_features = self.n_runs = 0

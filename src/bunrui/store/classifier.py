@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from operator import attrgetter
@@ -26,9 +26,8 @@ from bunrui.store.schema import FORMAT
 from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.settings import (
     calibration_of,
-    check_fingerprint,
     check_slim,
-    checked_options,
+    classifier_of,
     hashing_of,
     new_store,
     options_of,
@@ -58,9 +57,7 @@ class StoredClassifier(AnyClassifier):
     @classmethod
     def of(cls, store: Store, *, read_only: bool = False) -> StoredClassifier:
         """The classifier of a store that is open."""
-        with checked_options(store) as options:
-            classifier = TextClassifier(**options)
-        check_fingerprint(store, classifier.counts.fingerprint)
+        classifier = classifier_of(store)
         file = File(store, read_only=read_only)
         return cls(file, classifier.attach(file.memory, calibration_of(store)))
 
@@ -177,11 +174,10 @@ class StoredClassifier(AnyClassifier):
             with self.unlearning() as session:
                 session.add(texts, labels)
             return self
-        choice, check_all = _choice(None, ids, digests)
+        choice = _choice(None, ids, digests)
         self._need_log()
         with self._file.writing("unlearn") as transaction:
             lifecycle.change(self._file, self, transaction, choice, lambda _: [])
-            check_all()
         return self
 
     def relabel(
@@ -202,7 +198,7 @@ class StoredClassifier(AnyClassifier):
         """
         if texts is not None and hasattr(texts, "to_pylist"):
             texts = texts.to_pylist()
-        choice, check_all = _choice(texts, ids, digests)
+        choice = _choice(texts, ids, digests)
         known = None
         if texts is not None and self.keep != "text":
             known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
@@ -212,7 +208,6 @@ class StoredClassifier(AnyClassifier):
         new_labels = lifecycle.one_for_one(labels) if isinstance(labels, str) else lambda _: names
         with self._file.writing("relabel", labels=names) as transaction:
             lifecycle.change(self._file, self, transaction, choice, new_labels, known)
-            check_all()
         return transaction.n_docs
 
     def relabel_each(self, changes: Iterable[tuple[str, Sequence[str], Sequence[str]]]) -> int:
@@ -467,10 +462,8 @@ for _name in (*OPTIONS, "calibration"):
     setattr(StoredClassifier, _name, property(attrgetter(f"_classifier.{_name}")))
 
 
-def _choice(
-    texts: Texts | None, ids: Sequence[str] | None, digests: Sequence[str] | None
-) -> tuple[Choice, Callable[[], None]]:
-    """Which documents, and a check that all of them were found."""
+def _choice(texts: Texts | None, ids: Sequence[str] | None, digests: Sequence[str] | None) -> Choice:
+    """The documents that are given in one of three ways."""
     given = [
         (how, values) for how, values in ((by_texts, texts), (by_ids, ids), (by_digests, digests)) if values is not None
     ]

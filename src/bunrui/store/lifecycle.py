@@ -101,9 +101,7 @@ def relabel_each(
     with file.writing("relabel", labels=names) as transaction:
         for (has, gets), digests in groups.items():
             before = transaction.n_docs
-            choice, check_all = by_digests(digests)
-            change(file, classifier, transaction, choice, _if_it_has(has, gets))
-            check_all()
+            change(file, classifier, transaction, by_digests(digests), _if_it_has(has, gets))
             if transaction.n_docs - before < len(set(digests)):
                 raise UnlearnError(f"some documents do not have the label {', '.join(has)!r} (any more)")
     return transaction.n_docs

@@ -188,12 +188,12 @@ class Holding(NamedTuple):
         return note | ({"unsharded": self.n_more} if self.n_more else {})
 
     def joined(self, other: Holding) -> Holding:
-        """Of both."""
+        """Those of two files."""
         return Holding(self.ids | other.ids, self.n_more + other.n_more, self.n_forgotten + other.n_forgotten)
 
 
 def holding(store: Store) -> Holding:
-    """What a file holds; what was undone, it does not."""
+    """The shards and documents of a file, without those of changes that were undone."""
     found = Holding()
     unpacker = store.unpacker()
     for entry in History(store).entries():

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, replace
 from typing import Any
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.hashed import sharing
 from bunrui.calibration import Calibration
-from bunrui.classifier import SETTINGS, AnyClassifier
+from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
 from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError
 from bunrui.store.creation import unpublished
 from bunrui.store.store import Store
@@ -18,9 +18,8 @@ from bunrui.store.transaction import Transaction
 
 __all__ = [
     "calibration_of",
-    "check_fingerprint",
     "check_slim",
-    "checked_options",
+    "classifier_of",
     "hashing_of",
     "new_store",
     "options_of",
@@ -62,25 +61,29 @@ def options_of(store: Store) -> dict[str, Any]:
         raise store.unpacker().damaged(f"its options cannot be read ({error})") from error
 
 
-@contextmanager
-def checked_options(store: Store) -> Iterator[dict[str, Any]]:
-    """The same, for a block that makes a classifier with them: that they do not fit is the fault of the file."""
+def classifier_of(store: Store) -> TextClassifier:
+    """A classifier in memory with the options of a file, which has learned nothing yet.
+
+    Raises
+    ------
+    DamagedError
+        If the options do not fit together: that is the fault of the file.
+    MismatchError
+        If the analyzer makes other features here than the file has.
+    """
     options = options_of(store)
     try:
-        yield options
+        new = TextClassifier(**options)
     except MissingExtraError:
         raise
     except (BunruiError, TypeError, ValueError, AttributeError) as error:
         raise store.unpacker().damaged(f"its options make no sense ({error})") from error
-
-
-def check_fingerprint(store: Store, fingerprint: str) -> None:
-    """Refuse a file whose features an analyzer would not make."""
-    if fingerprint != store.fingerprint:
+    if new.counts.fingerprint != store.fingerprint:
         raise MismatchError(
             f"{store.path} was made where the analyzer gave other features (another version of bunrui, of its "
             "dictionary or of Python's Unicode tables): open it there, or learn the documents again here"
         )
+    return new
 
 
 def hashing_of(classifier: AnyClassifier, n_used: int) -> dict[str, Any] | None:
