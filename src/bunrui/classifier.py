@@ -19,10 +19,12 @@ from bunrui.counts import Counts, Label
 from bunrui.engines.counting import count
 from bunrui.engines.labels import LabelSets, label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
+from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
 from bunrui.models import DEFAULT_MODEL, Model
 from bunrui.models.base import log_prior, smoothing_of
 from bunrui.models.linear import probabilities
+from bunrui.models.model import check_label
 from bunrui.models.view import select
 from bunrui.trained.names import kind_of
 
@@ -39,6 +41,8 @@ OPTIONS = ("model", "analyzer", *SETTINGS)
 Floats = npt.NDArray[np.float64]
 Texts = Any
 Labels = Any
+
+_making = Mutex()
 
 
 class AnyClassifier(ABC):
@@ -416,9 +420,14 @@ class TextClassifier(AnyClassifier):
     def current_model(self) -> Model:
         """The model with its options as they are now."""
         self.check_options()
-        if self._model is None:
-            self._model = kind_of(self.model).model(self.get_params(), self._analyzer, self._memory)
-        return self._model
+        model = self._model
+        if model is None:
+            with _making:  # threads that ask at once get one model, which is trained once
+                model = self._model
+                if model is None:
+                    model = kind_of(self.model).model(self.get_params(), self._analyzer, self._memory)
+                    self._model = model
+        return model
 
     def check_options(self) -> None:
         """Refuse options that make no sense, where `set_params` took some."""
@@ -577,8 +586,8 @@ def labels_above(classes: Sequence[Label], odds: Floats, thresholds: Floats) -> 
 def opponent(columns: Sequence[Label], positive: Label, negative: Label | None) -> Label:
     """The label that stands against another."""
     for label in (positive, negative):
-        if label is not None and label not in columns:
-            raise LabelError(f"there is no label {label!r}: the labels are {', '.join(map(str, columns[:20]))}")
+        if label is not None:
+            check_label(columns, label)
     if negative == positive:
         raise LabelError(f"{positive!r} cannot be held against itself: name another label")
     if negative is not None:

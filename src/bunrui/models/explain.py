@@ -25,7 +25,8 @@ from bunrui.errors import DataError, LabelError
 from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.models.linear import Reader, probabilities
-from bunrui.models.words import Weights, check_label, find
+from bunrui.models.model import check_label
+from bunrui.models.words import Weights, find
 from bunrui.rendering import Contribution, Explanation
 
 __all__ = ["Duel", "Reading", "check_pair", "explain", "hold", "placed", "read"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
 from bunrui.counts import Label
+from bunrui.errors import LabelError
 from bunrui.memory import Memory
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from bunrui.models.words import Word
     from bunrui.rendering import Explanation
 
-__all__ = ["Best", "Kind", "Model", "Options", "best_of"]
+__all__ = ["Best", "Kind", "Model", "Options", "best_of", "check_label"]
 
 Floats = npt.NDArray[np.float64]
 Options = Mapping[str, Any]
@@ -92,3 +93,10 @@ def best_of(scores: Floats, k: int) -> tuple[npt.NDArray[np.int64], Floats]:
     else:
         places = (-scores).argsort(axis=1, kind="stable")[:, :k]
     return places, np.take_along_axis(scores, places, axis=1)
+
+
+def check_label(classes: Sequence[Label], label: Any) -> None:
+    """Refuse a label that is not there."""
+    if label not in classes:
+        names = ", ".join(map(str, classes[:20])) + (", …" if len(classes) > 20 else "")
+        raise LabelError(f"there is no label {label!r}: the labels are {names}")

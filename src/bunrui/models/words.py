@@ -20,9 +20,10 @@ from bunrui.kernel.sums import exact_sums
 from bunrui.kernel.vocabulary import MISSING, Vocabulary
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.linear import Reader
+from bunrui.models.model import check_label
 from bunrui.models.view import FeatureCounts, View, gather, in_blocks
 
-__all__ = ["Weights", "Word", "check_label", "check_question", "find", "find_word", "telling_words", "words_of"]
+__all__ = ["Weights", "Word", "check_question", "find", "find_word", "telling_words", "words_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -256,10 +257,3 @@ def find_word(view: View, analyzer: Analyzer, word: str) -> npt.NDArray[np.uint3
             written = word
         ids = find(view, [analyzer.written(written.strip())])
     return ids[ids >= 0].astype(np.uint32)
-
-
-def check_label(classes: Sequence[Label], label: Any) -> None:
-    """Refuse a label that is not there."""
-    if label not in classes:
-        names = ", ".join(map(str, classes[:20])) + (", …" if len(classes) > 20 else "")
-        raise LabelError(f"there is no label {label!r}: the labels are {names}")
