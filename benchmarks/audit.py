@@ -22,8 +22,8 @@ import numpy as np
 
 from bunrui import TextClassifier
 from bunrui.calibration import lengths_of
+from bunrui.evaluation.crossvalidation import left_out
 from bunrui.selection import audit, fit_calibration
-from bunrui.selection.leftout import left_out
 
 CORPORA = ("20news", "imdb", "sms_spam")
 SHARES = (0.01, 0.03, 0.05)

@@ -27,8 +27,8 @@ from sklearn.pipeline import make_pipeline
 from bunrui import TextClassifier, TextVectorizer
 from bunrui.calibration import lengths_of
 from bunrui.evaluation import Evaluation
+from bunrui.evaluation.crossvalidation import left_out
 from bunrui.selection import calibrate, fit_calibration
-from bunrui.selection.leftout import left_out
 
 CORPORA = ("20news", "imdb", "sms_spam", "livedoor", "nsmc")
 MODELS = ("binary-complement", "multinomial")

@@ -43,7 +43,7 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from bunrui import BernoulliNB, BinaryNB, ComplementNB, MultilabelNB, MultinomialNB, TextVectorizer
 from bunrui.estimators import thresholds
-from bunrui.evaluation.multilabel import measure_labels
+from bunrui.evaluation.metrics import measure_labels
 
 CORPORA = ("reuters10", "reuters90", "goemotions", "bibtex", "delicious")
 MODELS = {

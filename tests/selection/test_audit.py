@@ -12,8 +12,8 @@ import pytest
 import bunrui
 from bunrui import TextClassifier
 from bunrui.errors import DataError, OptionError
+from bunrui.evaluation.crossvalidation import left_out
 from bunrui.selection import Audit, Conflict, audit
-from bunrui.selection.leftout import left_out
 
 SPAM = ["cheap pills now", "pills for you", "cheap money now", "win money", "win pills"]
 HAM = ["meeting at noon", "see you at noon", "lunch at noon", "the meeting is late", "lunch with you"]

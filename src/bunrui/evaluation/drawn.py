@@ -13,7 +13,7 @@ from bunrui.counts import Label
 from bunrui.drawing import Axis, Column, Markup, Plane, element, figures, fragment, matrix, table
 
 if TYPE_CHECKING:
-    from bunrui.evaluation.learning import LearningCurve
+    from bunrui.evaluation.curves import LearningCurve
     from bunrui.evaluation.metrics import Metrics
     from bunrui.evaluation.result import Evaluation
 

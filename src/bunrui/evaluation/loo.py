@@ -1,10 +1,10 @@
 """Exact leave-one-out: every document, scored by the model of all the others.
 
-Refitting n times would do; here it takes one pass.  What a document changes is found from the counts of all documents
-and subtracted where the score is computed (`bunrui.kernel.loo`): its own occurrences; the words that only it had, which
-are unseen then, so that the vocabulary shrinks; a class that has no other document, which gets -inf and is never
-predicted; the priors.  A document with several labels is taken out of all its classes at once.  The scores have the
-very bits that `unlearn` and `scores` would give.
+Refitting n times would do; here it takes one pass.  The changes that a document makes are found from the counts of all
+documents and subtracted where the score is computed (`bunrui.kernel.loo`): its own occurrences; the words that only it
+had, which are unseen then, so that the vocabulary shrinks; a class that has no other document, which gets -inf and is
+never predicted; the priors.  A document with several labels is taken out of all its classes at once.  The scores have
+the very bits that `unlearn` and `scores` would give.
 
     min_df         a word that is in just so many documents is left out when one of them is
     max_features   which words say most depends on every document: here the model is fitted anew, document by document
@@ -30,28 +30,35 @@ from bunrui.classifier import AnyClassifier, TextClassifier, changes
 from bunrui.counts import Counts, Label
 from bunrui.engines.counting import count
 from bunrui.errors import OptionError
+from bunrui.estimators.thresholds import best_cut
 from bunrui.evaluation.labelled import Labelled, check_classifier
-from bunrui.evaluation.loopairs import Pairs
-from bunrui.evaluation.looparts import KINDS, Ground, ground_of, model_of, named_without
-from bunrui.evaluation.loorows import read_rows
-from bunrui.evaluation.loorun import scores_of
+from bunrui.evaluation.loostate import KINDS, Ground, ground_of, model_of, named_without, read_rows, scores_of
 from bunrui.evaluation.result import Evaluation
 from bunrui.kernel.logs import log
 from bunrui.kernel.loostate import Labels
 from bunrui.models import MODELS
 from bunrui.models.base import prior_shares, smoothing_of
 from bunrui.models.labelprior import log_label_prior
-from bunrui.models.linear import probabilities
 from bunrui.models.rest import log_odds
-from bunrui.models.view import CountView, select
+from bunrui.models.view import CountView, FeatureCounts, View, select
 
 if TYPE_CHECKING:
     from bunrui.store.documents import Document
 
-__all__ = ["Corpus", "is_exact", "kept_documents", "leave_one_out", "loo_log_odds", "loo_scores"]
+__all__ = [
+    "Corpus",
+    "best_thresholds",
+    "is_exact",
+    "kept_documents",
+    "leave_one_out",
+    "loo_log_odds",
+    "loo_scores",
+]
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.uint32]
+Floats = npt.NDArray[np.float64]
+
 
 # Options that the pass knows; any other that is on needs a model fitted anew.
 _KNOWN = {"model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df", "m"}
@@ -88,11 +95,11 @@ class Corpus:
 
     def __init__(self, clf: AnyClassifier, texts: Any, labels: Any) -> None:
         self._options = clf.get_params()
-        self._documents = Labelled(texts, labels)
-        self._documents.check_two()
+        self.documents = Labelled(texts, labels)
+        self.documents.check_two()
         analyzer = analyzer_of(clf.analyzer)
-        docs, recipe = documents_of(analyzer, self._documents.texts)
-        self.counts = count(docs, recipe, self._documents.sets, analyzer.fingerprint)
+        docs, recipe = documents_of(analyzer, self.documents.texts)
+        self.counts = count(docs, recipe, self.documents.sets, analyzer.fingerprint)
         self._parts = read_rows(docs, recipe, self.counts.vocabulary)
         self._grounds: dict[tuple[bool, int], Ground] = {}
 
@@ -105,7 +112,7 @@ class Corpus:
 
     @property
     def true(self) -> list[Any]:
-        return self._documents.true
+        return self.documents.true
 
     def scores(self, model: str | None = None, **options: Any) -> Floats:
         """The scores of every document by the model of all the others, (n_docs, n_classes).
@@ -115,7 +122,7 @@ class Corpus:
         clf = self._reader(model, options)
         if not is_exact(clf):
             return self._refitted(clf, TextClassifier.scores)
-        sets, view = self._documents.sets, select(self.counts, clf.min_df, None)
+        sets, view = self.documents.sets, select(self.counts, clf.min_df, None)
         by_docs = KINDS[clf.model][1]
         if (by_docs, clf.min_df) not in self._grounds:
             # One at a time: each is as large as a table of all weights.
@@ -139,10 +146,10 @@ class Corpus:
         clf = self._reader(model, options)
         if clf.model == "wcnb" or not is_exact(clf):
             return self._refitted(clf, TextClassifier.label_odds)
-        sets, two, name = self._documents.sets, np.arange(3), MODELS[clf.model].twin or clf.model
+        sets, two, name = self.documents.sets, np.arange(3), MODELS[clf.model].twin or clf.model
         priors = _label_priors_without(self.counts, clf.prior)
         pairs = Pairs(select(self.counts, clf.min_df, None), KINDS[name][1])
-        out = np.empty((len(self._documents), len(self.classes)))
+        out = np.empty((len(self.documents), len(self.classes)))
         for label in range(len(self.classes)):
             lacks = np.add.reduceat(sets.indices == label, sets.members[:-1], dtype=np.int64) == 0
             groups = lacks.astype(np.int64)[sets.groups]
@@ -153,14 +160,7 @@ class Corpus:
 
     def evaluate(self, model: str | None = None, **options: Any) -> Evaluation:
         """What every document is predicted to be by the model of all the others."""
-        scores = self.scores(model, **options)
-        return Evaluation(
-            true=self.true,
-            predictions=self.classes[scores.argmax(axis=1)],
-            probabilities=probabilities(scores),
-            classes=self.classes,
-            scores=scores,
-        )
+        return Evaluation.of_scores(self.true, self.classes, self.scores(model, **options))
 
     def _reader(self, model: str | None, options: dict[str, Any]) -> TextClassifier:
         """An empty classifier with some options, which checks them."""
@@ -190,7 +190,7 @@ class Corpus:
 
     def _without_lonely(self, scores: Floats) -> Floats:
         """The scores with -inf where no other document has the label."""
-        sets = self._documents.sets
+        sets = self.documents.sets
         groups = np.repeat(np.arange(len(sets.members) - 1), np.diff(sets.members))
         lonely = self.counts.doc_count[sets.indices] == 1
         document = np.empty(len(sets.members) - 1, np.int64)
@@ -200,11 +200,11 @@ class Corpus:
 
     def _refitted(self, clf: AnyClassifier, score: Callable[[AnyClassifier, Any], Floats]) -> Floats:
         """The same by taking every document back in turn, and learning it again."""
-        clf.learn(self._documents.texts, self.true)
+        clf.learn(self.documents.texts, self.true)
         classes = clf.classes_.tolist()
         out = np.full((len(self.true), len(classes)), -np.inf)
         for row in range(len(self.true)):
-            text, label = self._documents.pick(np.array([row]))
+            text, label = self.documents.pick(np.array([row]))
             clf.unlearn(text, label)
             columns = [classes.index(name) for name in clf.classes_.tolist()]
             out[row, columns] = score(clf, text)[0]
@@ -245,6 +245,85 @@ def _label_priors_without(counts: Counts, prior: Any) -> Floats:
     return np.array(out)
 
 
+class Pairs:
+    """Every label against the rest, from the same counts: the rest is all documents less those of the label."""
+
+    def __init__(self, view: View, by_docs: bool) -> None:
+        self.view = view
+        self.by_docs = by_docs
+        self.cells = view.gather(view.feature_ids(), by_docs)
+        self._order = np.argsort(self.cells.classes, kind="stable")
+        self._ends = np.searchsorted(self.cells.classes[self._order], np.arange(len(view.doc_count) + 1))
+        self._features = self.cells.spread(np.arange(len(self.cells.ids)))
+
+    def of(self, label: int) -> PairView:
+        """A label, given by its id, and its rest."""
+        mine = self._order[self._ends[label] : self._ends[label + 1]]
+        counts = np.zeros((len(self.cells.ids), 2), np.int64)
+        counts[self._features[mine], 0] = self.cells.counts[mine]
+        counts[:, 1] = self.cells.totals - counts[:, 0]
+        return PairView(self, label, counts)
+
+
+class PairView:
+    """Class 0 is the label, class 1 the rest; a `CountView` of all features at once."""
+
+    def __init__(self, pairs: Pairs, label: int, counts: Integers) -> None:
+        self._pairs = pairs
+        self._label = label
+        self._counts = counts
+
+    @property
+    def n_features(self) -> int:
+        """V."""
+        return self._pairs.view.n_features
+
+    @property
+    def doc_count(self) -> Integers:
+        """D[l], then D - D[l]."""
+        view = self._pairs.view
+        return _and_rest(view.doc_count[self._label], view.counts.n_docs)
+
+    def class_sum(self, by_docs: bool) -> Integers:
+        """N[l], then N - N[l]."""
+        view = self._pairs.view
+        return _and_rest(view.class_sum(by_docs)[self._label], view.total(by_docs))
+
+    def total(self, by_docs: bool) -> int:
+        """N."""
+        return self._pairs.view.total(by_docs)
+
+    def feature_ids(self) -> Ids:
+        """All features."""
+        return self._pairs.cells.ids
+
+    def gather(self, ids: Ids, by_docs: bool) -> FeatureCounts:
+        """The cells of all features, two of each, be they 0."""
+        assert by_docs == self._pairs.by_docs
+        assert len(ids) == len(self._counts)
+        n = len(ids)
+        return FeatureCounts(
+            ids,
+            np.arange(0, 2 * n, 2),
+            np.full(n, 2, np.int32),
+            np.tile(np.arange(2, dtype=np.int32), n),
+            self._counts.reshape(-1),
+            self._pairs.cells.totals,
+        )
+
+    def words_of(self, ids: Ids) -> list[str]:
+        """The texts of some features."""
+        return self._pairs.view.words_of(ids)
+
+    def has_words(self, words: list[str]) -> list[bool]:
+        """Whether words are features."""
+        return self._pairs.view.has_words(words)
+
+
+def _and_rest(own: Any, total: Any) -> Integers:
+    return np.array([own, total - own], np.int64)
+
+
 def leave_one_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Evaluation:
     """Predict every document by the model of all the others.
 
@@ -266,13 +345,18 @@ def leave_one_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> 
 
 
 def corpus_of(clf: AnyClassifier, texts: Any, labels: Any) -> Corpus:
-    """The corpus of some documents, or of those that a classifier has kept."""
+    """The corpus of some documents, or of those that a classifier keeps."""
+    return Corpus(clf, *given_or_kept(clf, texts, labels))
+
+
+def given_or_kept(clf: AnyClassifier, texts: Any, labels: Any) -> tuple[Any, Any]:
+    """Texts and labels that are given, or those that a classifier keeps."""
     check_classifier(clf)
     if texts is None:
-        texts, labels = own_documents(clf)
-    elif labels is None:
-        raise OptionError("leave-one-out needs the labels of the texts too")
-    return Corpus(clf, texts, labels)
+        return own_documents(clf)
+    if labels is None:
+        raise OptionError("the texts came without labels: give both")
+    return texts, labels
 
 
 def own_documents(clf: AnyClassifier) -> tuple[list[Any], list[list[str]]]:
@@ -306,3 +390,33 @@ def loo_log_odds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> t
     """The labels, and the odds of each against the rest, (n_docs, n_labels): see `Corpus.log_odds`."""
     corpus = corpus_of(clf, texts, labels)
     return corpus.classes, corpus.log_odds()
+
+
+def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> dict[str, float]:
+    """The threshold of every label: that of the best F1 on documents that were left out, for `predict_labels`.
+
+    Parameters
+    ----------
+    clf : TextClassifier
+        Whose model and options are used; where no texts are given, a classifier in a file that keeps them.
+    texts, labels : sequences, optional
+        Documents with their labels, of which a document may have several.
+
+    Notes
+    -----
+    Below 0 a threshold goes only for an F1 of .3 or more: of a label with a handful of documents the best would often
+    be to give it to all.
+
+    Examples
+    --------
+    >>> texts = ["rice tea", "tea", "rice", "oil", "tea cup", "rice bowl", "oil well"]
+    >>> labels = [["grain", "drink"], ["drink"], ["grain"], ["oil"], ["drink"], ["grain"], ["oil"]]
+    >>> clf = TextClassifier(analyzer="words").learn(texts, labels)
+    >>> thresholds = best_thresholds(clf, texts, labels)
+    >>> [sorted(found) for found in clf.predict_labels(["tea and rice", "oil"], threshold=thresholds)]
+    [['drink', 'grain'], ['oil']]
+    """
+    corpus = corpus_of(clf, texts, labels)
+    odds, has = corpus.log_odds(), corpus.documents.own
+    ones = np.ones(len(odds))
+    return {label: best_cut(odds[:, k], has[:, k], ones) for k, label in enumerate(corpus.documents.classes)}

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Label
 from bunrui.errors import DataError, LabelError, OptionError
-from bunrui.evaluation import probabilistic, ranking
-from bunrui.evaluation.membership import membership
-from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, single
+from bunrui.evaluation import scores as formulas
+from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, membership, single
 from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
 
 __all__ = ["FALSE_POSITIVE_RATES", "Evaluation"]
@@ -59,9 +58,9 @@ class Evaluation:
     metrics : Metrics
         Accuracy, precision, recall, F1, the confusion.
     log_loss, brier, ece : float
-        The module `probabilistic` has the formulas.  `brier` is the sum over the classes, 0 … 2, also for two of them.
+        The module `scores` has the formulas.  `brier` is the sum over the classes, 0 … 2, also for two of them.
     roc_auc, average_precision : float
-        The module `ranking` has the formulas; NaN where there is nothing to rank.
+        NaN where there is nothing to rank.
 
     Examples
     --------
@@ -106,6 +105,21 @@ class Evaluation:
         if self.positive is not None:
             self._column(self.positive)
 
+    @classmethod
+    def of_scores(cls, true: Any, classes: Any, scores: Floats, **more: Any) -> Self:
+        """The evaluation of scores (n_docs, n_classes): the best class is the answer, their softmax the probabilities.
+
+        Examples
+        --------
+        >>> Evaluation.of_scores(["a", "b"], ["a", "b"], np.array([[9.0, 7.0], [5.0, 3.0]])).predictions.tolist()
+        ['a', 'a']
+        """
+        from bunrui.models.linear import probabilities  # imports the kernels
+
+        columns = np.array(classes)
+        answers = {"predictions": columns[scores.argmax(axis=1)], "probabilities": probabilities(scores)}
+        return cls(true=true, classes=columns, scores=scores, **answers, **more)
+
     def __repr__(self) -> str:
         return f"{repr(self.metrics).replace('Metrics', 'Evaluation').removesuffix('>')}, log loss {self.log_loss:.3f}>"
 
@@ -130,52 +144,53 @@ class Evaluation:
 
     @cached_property
     def log_loss(self) -> float:
-        return probabilistic.log_loss(self._own, self._filled)
+        return formulas.log_loss(self._own, self._filled)
 
     @cached_property
     def brier(self) -> float:
-        return probabilistic.brier_score(self._own, self._filled)
+        return formulas.brier_score(self._own, self._filled)
 
     @cached_property
-    def reliability(self) -> tuple[probabilistic.Bin, ...]:
+    def reliability(self) -> tuple[formulas.Bin, ...]:
         """Accuracy by confidence, in 15 bins of equal width."""
-        return probabilistic.reliability(self.right, self.confidence)
+        return formulas.reliability(self.right, self.confidence)
 
     @property
     def ece(self) -> float:
-        return probabilistic.calibration_error(self.reliability)
+        return formulas.calibration_error(self.reliability)
 
     @cached_property
     def roc_auc(self) -> float:
-        if self.positive is None:
-            return ranking.macro(ranking.roc_auc, self._own, self._ranked_by)
-        return ranking.roc_auc(*self._against_rest(self.positive))
+        return self._ranking(formulas.roc_auc)
 
     @cached_property
     def average_precision(self) -> float:
+        return self._ranking(formulas.average_precision)
+
+    def _ranking(self, measure: Callable[[Booleans, Floats], float]) -> float:
         if self.positive is None:
-            return ranking.macro(ranking.average_precision, self._own, self._ranked_by)
-        return ranking.average_precision(*self._against_rest(self.positive))
+            return formulas.macro(measure, self._own, self._ranked_by)
+        return measure(*self._against_rest(self.positive))
 
     @property
     def one_minus_roca_percent(self) -> float:
         """100 (1 - ROC AUC) of the positive label: lower is better."""
-        return 100 * (1 - ranking.roc_auc(*self._against_rest(None)))
+        return 100 * (1 - formulas.roc_auc(*self._against_rest(None)))
 
     def recall_at_fpr(self, fpr: float) -> float:
         """Recall of the positive label where at most `fpr` of the other documents are taken for it."""
-        return ranking.recall_at_fpr(*self._against_rest(None), fpr)
+        return formulas.recall_at_fpr(*self._against_rest(None), fpr)
 
-    def roc_curve(self, label: Label | None = None) -> ranking.Roc:
+    def roc_curve(self, label: Label | None = None) -> formulas.Roc:
         """The ROC curve of a label (by default the positive one); thresholds are log-odds where there are `scores`.
 
         Else they are probabilities, or above 1 odds: see `sharpened`.
         """
-        return ranking.roc_curve(*self._against_rest(label))
+        return formulas.roc_curve(*self._against_rest(label))
 
-    def precision_recall_curve(self, label: Label | None = None) -> ranking.PrecisionRecall:
+    def precision_recall_curve(self, label: Label | None = None) -> formulas.PrecisionRecall:
         """Precision over recall of a label (by default the positive one); thresholds as for `roc_curve`."""
-        return ranking.precision_recall_curve(*self._against_rest(label))
+        return formulas.precision_recall_curve(*self._against_rest(label))
 
     @cached_property
     def given_probability(self) -> Floats:
@@ -227,11 +242,11 @@ class Evaluation:
 
     @cached_property
     def _sharpened(self) -> Floats:
-        return ranking.sharpened(self._filled)
+        return formulas.sharpened(self._filled)
 
     @cached_property
-    def _odds(self) -> ranking.Odds:
-        return ranking.Odds(self.scores)
+    def _odds(self) -> formulas.Odds:
+        return formulas.Odds(self.scores)
 
     def _ranked_by(self, column: int) -> Floats:
         """What documents are ranked by for a label, (n_docs,)."""

@@ -9,7 +9,7 @@ import numpy as np
 from bunrui.counts import Label
 from bunrui.drawing import Axis, Markup, Plane, element, isolated
 from bunrui.evaluation import Evaluation
-from bunrui.evaluation.ranking import PrecisionRecall, Roc
+from bunrui.evaluation.scores import PrecisionRecall, Roc
 
 __all__ = ["Ranking", "rankings_html", "rankings_of"]
 

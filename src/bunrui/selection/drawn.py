@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bunrui.drawing import Axis, Bar, Column, Markup, element, fragment, joined, ranges, table
-from bunrui.selection.merit import shown
 from bunrui.selection.tables import COLUMNS, LEGEND, cells_of, headline, short
 
 if TYPE_CHECKING:
-    from bunrui.selection.comparison import Comparison
-    from bunrui.selection.tuning import Tuning
+    from bunrui.selection.compare import Comparison
+    from bunrui.selection.tune import Tuning
 
 __all__ = ["comparison_chart", "comparison_html", "comparison_table", "tuning_html"]
 
@@ -73,7 +72,7 @@ def tuning_html(tuning: Tuning) -> str:
     cells = [
         [
             trial.settings.describe(),
-            f"{shown(tuning.metric, trial.merit.value):.4f}",
+            f"{tuning.value_of(trial):.4f}",
             short(trial.n_features),
             f"{trial.seconds:.1f}",
         ]

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bunrui.selection.comparison import Comparison, Row
+from bunrui.selection.compare import Comparison, Row
 from bunrui.selection.search import Search
 
 __all__ = ["COLUMNS", "LEGEND", "ComparisonTable", "cells_of", "headline", "short", "trial_table"]
@@ -77,7 +77,7 @@ def trial_table(search: Search, most: int) -> Table:
     names = (search.metric.replace("_", " "), "features", "seconds")
     table = _table([_Column("settings", is_number=False), *map(_Column, names)])
     for trial in sorted(search.trials, key=lambda trial: -trial.merit.value)[:most]:
-        cells = (f"{search.shown(trial):.4f}", short(trial.n_features), f"{trial.seconds:.1f}")
+        cells = (f"{search.value_of(trial):.4f}", short(trial.n_features), f"{trial.seconds:.1f}")
         table.add_row(Text(trial.settings.describe()), *map(Text, cells))
     return table
 

@@ -11,7 +11,7 @@ from bunrui.store.documents import Document
 
 if TYPE_CHECKING:
     from bunrui.selection import Comparison
-    from bunrui.selection.comparing import Progress
+    from bunrui.selection.compare import Progress
 
 __all__ = ["compare_all"]
 

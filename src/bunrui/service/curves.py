@@ -20,7 +20,7 @@ def find_curve(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[
     >>> [(point["documents"], point["accuracy"]) for point in found["points"]][-1]
     (16, 1.0)
     """
-    from bunrui.evaluation.learning import learning_curve
+    from bunrui.evaluation.curves import learning_curve
 
     def watch(done: int, total: int) -> None:
         job.total = total

@@ -23,7 +23,7 @@ _LONGEST = 5000
 
 def find_mistakes(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
     """Predict every document by what the others say; `clf` gives the options."""
-    from bunrui.selection.leftout import left_out
+    from bunrui.evaluation.crossvalidation import left_out
 
     job.total = len(documents)
     true = [document.labels for document in documents]

@@ -22,15 +22,16 @@ from bunrui.analysis import texts as inputs
 from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
+from bunrui.evaluation.crossvalidation import left_out
 from bunrui.evaluation.duplicates import find_duplicates
 from bunrui.rendering import Contribution, Explanation
-from bunrui.selection.calibration import fit_calibration
-from bunrui.selection.leftout import left_out
+from bunrui.selection.calibrate import fit_calibration
 
 __all__ = ["Audit", "Conflict", "Suspect", "audit"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
 
 # Where labels are almost equally unlikely, the surer suggestion tells more: without it, wrong labels come much later
 # with multinomial, whose probabilities are nearly all 0 or 1; with more of it, they come later with binary-complement.
@@ -112,11 +113,11 @@ class Audit:
         """
         text, clf = self.text(suspect.row), self._learned
         if clf.needs_documents:
-            return _explained(clf, text, suspect)
+            return _explain(clf, text, suspect)
         labels = [list(suspect.given)]
         clf.unlearn([text], labels)
         try:
-            return _explained(clf, text, suspect)
+            return _explain(clf, text, suspect)
         finally:
             clf.learn([text], labels)
 
@@ -136,7 +137,7 @@ class Audit:
         return clf.learn(self.texts, [list(names) for names in self.labels])
 
 
-def _explained(clf: AnyClassifier, text: Any, suspect: Suspect) -> Explanation:
+def _explain(clf: AnyClassifier, text: Any, suspect: Suspect) -> Explanation:
     known = clf.counts.live_labels
     return clf.explain(
         text, label=suspect.suggested, against=next((name for name in suspect.given if name in known), None)

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bunrui.classifier import AnyClassifier, TextClassifier
-from bunrui.evaluation.folding import folds
+from bunrui.evaluation.crossvalidation import folds
 from bunrui.evaluation.labelled import Labelled
 
 __all__ = ["CurvePoint", "LearningCurve", "learning_curve"]
+
 
 _N_FOLDS = 5
 _TESTED = 5000  # so many predicted documents tell enough: of more, fewer folds are predicted

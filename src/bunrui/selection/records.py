@@ -32,6 +32,7 @@ __all__ = ["COLUMNAR", "Batch", "Originals"]
 Mask = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
+
 COLUMNAR = ("parquet", "arrow")
 """Formats whose columns have types."""
 
