@@ -171,7 +171,7 @@ class CrossValidation(Evaluation):
     rows : (n,) int64
         The row of each prediction, ascending.
     scores : (n, n_classes) float64
-        -inf for a class that the training rows had not.
+        -inf for a class that no training row has.
     per_fold : tuple of Evaluation
     """
 
@@ -279,7 +279,7 @@ def _check_fold(fold: tuple[Any, Any], n_docs: int) -> Fold:
 
 
 class LeftOut(NamedTuple):
-    """Labelled documents and what they score where they were left out.
+    """Labelled documents, and their scores by models that never saw them.
 
     `scores` is -inf for a class that has no other document, (n_docs, n_classes); `own` says which classes each has.
     """
@@ -291,7 +291,7 @@ class LeftOut(NamedTuple):
 
 
 def left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> LeftOut:
-    """Score documents by the model and the options of a classifier, each by what the others say.
+    """Score documents by the model and the options of a classifier, each by the others.
 
     Examples
     --------

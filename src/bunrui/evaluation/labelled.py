@@ -24,7 +24,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def check_classifier(clf: Any) -> None:
-    """Refuse what is no classifier, such as the path of one.
+    """Refuse anything but a classifier, such as the path of one.
 
     >>> check_classifier("mail.bunrui")
     Traceback (most recent call last):

@@ -30,7 +30,6 @@ from bunrui.classifier import AnyClassifier, TextClassifier, changes
 from bunrui.counts import Counts, Label
 from bunrui.engines.counting import count
 from bunrui.errors import OptionError
-from bunrui.estimators.thresholds import best_cut
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.loostate import KINDS, Ground, ground_of, model_of, named_without, read_rows, scores_of
 from bunrui.evaluation.result import Evaluation
@@ -140,8 +139,8 @@ class Corpus:
     def log_odds(self, model: str | None = None, **options: Any) -> Floats:
         """log P(label | document) / P(not label | document) by the model of all the others, (n_docs, n_classes).
 
-        What `TextClassifier.label_odds` gives to a classifier that never saw the document, but for rounding: each label
-        and its rest are two classes.
+        `TextClassifier.label_odds` of a classifier that never saw the document gives the same, but for rounding: each
+        label and its rest are two classes.
         """
         clf = self._reader(model, options)
         if clf.model == "wcnb" or not is_exact(clf):
@@ -159,7 +158,7 @@ class Corpus:
         return self._without_lonely(out)
 
     def evaluate(self, model: str | None = None, **options: Any) -> Evaluation:
-        """What every document is predicted to be by the model of all the others."""
+        """Evaluate the prediction of every document by the model of all the others."""
         return Evaluation.of_scores(self.true, self.classes, self.scores(model, **options))
 
     def _reader(self, model: str | None, options: dict[str, Any]) -> TextClassifier:
@@ -199,7 +198,7 @@ class Corpus:
         return scores
 
     def _refitted(self, clf: AnyClassifier, score: Callable[[AnyClassifier, Any], Floats]) -> Floats:
-        """The same by taking every document back in turn, and learning it again."""
+        """The same, by a classifier that unlearns every document in turn, and learns it again."""
         clf.learn(self.documents.texts, self.true)
         classes = clf.classes_.tolist()
         out = np.full((len(self.true), len(classes)), -np.inf)
@@ -398,14 +397,14 @@ def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -
     Parameters
     ----------
     clf : TextClassifier
-        Whose model and options are used; where no texts are given, a classifier in a file that keeps them.
+        Its model and options are used.  Without texts, a classifier in a file that keeps them.
     texts, labels : sequences, optional
         Documents with their labels, of which a document may have several.
 
     Notes
     -----
-    Below 0 a threshold goes only for an F1 of .3 or more: of a label with a handful of documents the best would often
-    be to give it to all.
+    A threshold goes below 0 only for an F1 of .3 or more: the best threshold of a label with a handful of documents
+    would often give it to all.
 
     Examples
     --------
@@ -416,6 +415,8 @@ def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -
     >>> [sorted(found) for found in clf.predict_labels(["tea and rice", "oil"], threshold=thresholds)]
     [['drink', 'grain'], ['oil']]
     """
+    from bunrui.estimators.thresholds import best_cut  # imports scikit-learn
+
     corpus = corpus_of(clf, texts, labels)
     odds, has = corpus.log_odds(), corpus.documents.own
     ones = np.ones(len(odds))

@@ -111,7 +111,7 @@ def ground_of(view: CountView, doc_total: Integers, *, by_docs: bool, min_df: in
 
 
 def model_of(name: str, ground: Ground, smoothing: Smoothing, scorer: Scorer, named: tuple[Any, Any]) -> Model:
-    """What the kernel reads of a model.
+    """A model in the form that the kernel reads.
 
     `named` has, by document, the number of features with a λ of their own that are left without it, and the sum of
     these λ.
@@ -130,7 +130,7 @@ def model_of(name: str, ground: Ground, smoothing: Smoothing, scorer: Scorer, na
     # Weights of small counts are looked up; larger ones are rare enough to be computed.
     small = np.arange(_SMALL if kind == kernel.MULTINOMIAL and smoothing.is_single else 0)
     reading = [kind, scorer.presence, ground.by_docs, ground.min_df, view.n_features, view.total(ground.by_docs)]
-    # What `positive` takes for nothing.
+    # `positive` takes denominators up to this for nothing.
     least = 1e-50 if smoothing.vanishing else 0.0
     constants = Constants(_NO_INTEGERS, _NO_INTEGERS, np.zeros(2, np.int64), _NO_FLOATS, np.empty(0, np.int32))
     absent = Absent(_NO_INTEGERS, _NO_FLOATS, _NO_INTEGERS, _NO_INTEGERS, _NO_FLOATS)
@@ -161,14 +161,14 @@ def _by_id(values: Any, cells: FeatureCounts, n_features: int) -> Floats:
 
 
 def _normalised(ground: Ground, scorer: Scorer, weights: Floats) -> Constants:
-    """What `normalised` sums: weights by class, and what features share."""
+    """The sums of `normalised`: weights by class, and the shares of features."""
     assert scorer.share is not None
     cells = ground.cells
     before = scorer.weigh(cells)
     shared = _summed(scorer.share(cells), np.zeros(len(cells.ids), np.int32), 1)
     parts = _summed(before, cells.classes, len(ground.whole.doc_count))
     more = _parts(weights) - _parts(before)
-    # Of each list first the high parts, then the low ones: at twice its start.
+    # Each list has first its high parts, then its low ones, from twice its start on.
     features = ground.whole.features.reshape(-1, int(kernel.FIELDS))[cells.ids]
     starts, lengths = cells.spread(features[:, kernel.START]), cells.spread(features[:, kernel.LENGTH])
     laid_out = np.zeros(2 * len(ground.whole.counts), np.int32)
@@ -240,7 +240,7 @@ def named_without(parts: list[Rows], counts: Counts, ground: Ground, smoothing: 
     return n_named, named_lam
 
 
-# More than words fill; what is not touched costs nothing.
+# More than words fill; memory that is not touched costs nothing.
 _MOST_ROOM = 1 << 26
 
 

@@ -97,7 +97,7 @@ class ClassMetrics(NamedTuple):
 
 
 class Micro(NamedTuple):
-    """Of all documents together."""
+    """Precision, recall and F1 of all documents together."""
 
     precision: float
     recall: float
@@ -115,7 +115,7 @@ class Macro(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Metrics:
-    """What a tally says; the top of this module has the formulas.
+    """The metrics of predicted labels; the top of this module has the formulas.
 
     Attributes
     ----------
@@ -188,14 +188,14 @@ class Metrics:
 
     @property
     def confusion(self) -> Integers:
-        # Made when asked for: of thousands of labels, all else needs only the cells that are not zero.
+        # Made when somebody asks: thousands of labels have millions of cells, and all else needs only those above zero.
         matrix = np.zeros((len(self.labels), len(self.labels)), np.int64)
         rows, columns, doc_counts = self.cells
         matrix[rows, columns] = doc_counts
         return matrix
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, in the types of JSON; of more than 1,000 labels, `pairs` in place of the matrix."""
+        """Everything, in the types of JSON; more than 1,000 labels have `pairs` in place of the matrix."""
         return {
             "n": self.n,
             "accuracy": self.accuracy,
@@ -311,7 +311,7 @@ class Tally:
 def encoded(labels: Any, which: str, known: Iterable[Label] = ()) -> LabelSets:
     """Labels of documents by their sets, of the type of those that are known.
 
-    `which` of them ("true", "predicted") is told in errors.
+    Errors name them by `which`: "true", "predicted".
     """
     from bunrui.counts import check_types
     from bunrui.engines.labels import label_sets  # imports pyarrow, which those who only read metrics do without
@@ -336,7 +336,7 @@ def single(labels: Any, which: str, known: Iterable[Label] = ()) -> tuple[list[L
 
 
 def check_lengths(n_true: int, n_predicted: int) -> None:
-    """As many true labels as predicted ones."""
+    """Refuse true and predicted labels of different numbers."""
     if n_true != n_predicted:
         raise DataError(
             f"there are {n_true} true labels and {n_predicted} predicted ones: give one of each for each document"
@@ -355,7 +355,7 @@ def measure(true: Any, predicted: Any, *, labels: Iterable[Label] = ()) -> Metri
 
 
 def membership(true: Any, classes: Sequence[Label]) -> npt.NDArray[np.bool_]:
-    """Whether a document has a class, (n_docs, n_classes); a label that is no class is left out.
+    """Which classes each document has, (n_docs, n_classes); a label that is no class is left out.
 
     Parameters
     ----------
@@ -390,7 +390,7 @@ class LabelMetrics(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class MultilabelMetrics:
-    """What predicted label sets come to; the top of this module has the formulas.
+    """The metrics of predicted label sets; the top of this module has the formulas.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""`Evaluation`: predictions of documents whose labels are known, and all that is measured on them."""
+"""`Evaluation`: predictions of documents whose labels are known, and all measures of them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Floats = npt.NDArray[np.float64]
 
 FALSE_POSITIVE_RATES = (0.001, 0.01)  # that recall is reported at
 _INTERVALS = ("accuracy", "micro_f1", "macro_f1")
-_ROUNDING = 1e-5  # what the probabilities of a document, in float32 too, may miss 1 by
+_ROUNDING = 1e-5  # the probabilities of a document may miss 1 by so much, in float32 too
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Evaluation:
-    """What a classifier predicted for documents, beside their true labels.
+    """Predictions for documents, beside their true labels.
 
     A document may have several true labels.  Then any of them is right: for `metrics` and `right`, and for the
     probabilistic measures, where their probabilities are added up; in a ranking it is a positive document of each of
@@ -209,7 +209,7 @@ class Evaluation:
         return bootstrap(self.metrics, metric, n_resamples=n_resamples, level=level, seed=seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The metrics and the rest, in the types of JSON; what is not defined is null."""
+        """The metrics and the rest, in the types of JSON; null where a measure is not defined."""
         found = self.metrics.to_dict()
         for name in ("log_loss", "brier", "ece", "roc_auc", "average_precision"):
             found[name] = _defined(getattr(self, name))
@@ -249,7 +249,7 @@ class Evaluation:
         return formulas.Odds(self.scores)
 
     def _ranked_by(self, column: int) -> Floats:
-        """What documents are ranked by for a label, (n_docs,)."""
+        """The scores that rank documents for a label, (n_docs,)."""
         if self.scores is None:
             return np.asarray(self._sharpened[:, column])
         return self._odds.of(column) if column < len(self.classes) else np.zeros(self.n)

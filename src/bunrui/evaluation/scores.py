@@ -185,8 +185,8 @@ class _Taken(NamedTuple):
 def sharpened(probabilities: Floats) -> Floats:
     """Probabilities as scores, (n_docs, n_classes): where one has rounded to 1, the odds of its class take its place.
 
-    Naive Bayes is so sure that most probabilities of long texts are 1.0 in float64, and cannot be ranked.  What the
-    other classes have left is far from 0: 1e-20 and 1e-200 are told apart.
+    Naive Bayes is so sure that most probabilities of long texts are 1.0 in float64, and cannot be ranked.  The
+    probabilities of the other classes are far from 0: 1e-20 and 1e-200 are told apart.
 
     >>> sharpened(np.array([[1.0, 2.0**-70], [1.0, 2.0**-80], [0.75, 0.25]]))[:, 0].tolist()
     [1.1805916207174113e+21, 1.2089258196146292e+24, 0.75]
@@ -203,7 +203,7 @@ def sharpened(probabilities: Floats) -> Floats:
 class Odds:
     """log P(class | d) / P(any other | d) of documents, class by class, from scores whose softmax are probabilities.
 
-    Of a long text all probabilities but one may be 0 in float64, and cannot be ranked; its scores can.
+    All probabilities of a long text but one may be 0 in float64, and cannot be ranked; its scores can.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class Odds:
         self._total = np.log1p(np.exp(self._others))
 
     def of(self, column: int) -> Floats:
-        """Of one class, (n_docs,); nothing as large as the scores is made."""
+        """The log-odds of one class, (n_docs,), without a copy of all scores."""
         own = self._scores[:, column] - self._best
         with np.errstate(divide="ignore"):
             # Where the class is not the best one, it has at most half of the total: the rest loses no digits.
@@ -328,5 +328,5 @@ def _taken(positive: Booleans, scores: Floats) -> _Taken:
 
 
 def _shares(counts: Integers) -> Floats:
-    """Of the last; NaN where that is 0."""
+    """Shares of the last count; NaN where that is 0."""
     return counts / counts[-1] if counts[-1] else np.full(len(counts), np.nan)

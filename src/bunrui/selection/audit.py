@@ -1,12 +1,12 @@
 """Labels to look at again: documents whose label the others do not believe, and copies with different labels.
 
-Each document is left out, and asked what it should be (`leftout`); the answers are calibrated, so that those that are
-right come first.  What is ranked, the lowest first, is
+Each document is left out and predicted by the others (`evaluation.crossvalidation.left_out`); the answers are
+calibrated, so that right ones come first.  Documents are ranked by this number, the lowest first:
 
     P(given label) - NEAR · P(suggested label)
 
-With 5 of 100 labels changed at random, 85 % of these are among the first 5 % of the list in 20 Newsgroups, 93 % in SMS
-spam, 62 % in IMDB (benchmarks/audit.py).
+With 5 of 100 labels changed at random, 85 % of the changed ones are among the first 5 % of the list in 20 Newsgroups,
+93 % in SMS spam, 62 % in IMDB (benchmarks/audit.py).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Integers = npt.NDArray[np.int64]
 
 # Where labels are almost equally unlikely, the surer suggestion tells more: without it, wrong labels come much later
 # with multinomial, whose probabilities are nearly all 0 or 1; with more of it, they come later with binary-complement.
-# Of two labels the order is the same with any.
+# With two labels the order is the same with any number.
 NEAR = 0.02
 
 
@@ -51,7 +51,7 @@ class Suspect(NamedTuple):
     suggested : label
         The likeliest label.
     probability, suggested_probability : float
-        Of the labels that it has, together, and of the other one.
+        The probability of all labels that it has, and that of the suggested one.
     """
 
     row: int
@@ -81,7 +81,7 @@ class Audit:
         Those whose label is not the likeliest one, in this order.
     conflicts : tuple of Conflict
     alone : tuple of int
-        Documents that are the only ones of their label: of these nothing can be said.
+        Documents that are the only ones of their label: nothing can be said of them.
     texts : sequence
         The documents.
     """
@@ -173,7 +173,7 @@ def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
         shares = fit_calibration(found.scores, lengths, found.own).apply(found.scores, lengths)
     own = np.where(found.own, shares, 0).sum(axis=1)
     behind = found.scores.max(axis=1) - np.where(found.own, found.scores, -np.inf).max(axis=1)
-    # Where these are the same, the scores tell more.
+    # Where these are the same, the scores decide.
     order = np.lexsort((-behind, own - NEAR * shares[rows, top]))
     is_alone, is_right = np.isinf(behind), found.own[rows, top]
     suspects = (

@@ -160,7 +160,7 @@ def _map(sure: Floats, right: Booleans, chance: float) -> tuple[Floats, Floats]:
     weights = np.append(np.ones(len(sure)), CHANCE)
     blocks = rising(np.append(sure, chance), np.append(right.astype(np.float64), chance), weights)
     values = (blocks.values * blocks.weights + SHRINK * blocks.places) / (blocks.weights + SHRINK)
-    # No more than so many documents can tell.
+    # So few documents cannot tell a higher share.
     values = np.minimum(values, 1 - 1 / (blocks.weights + 2))
     blocks = rising(blocks.places, values, blocks.weights).at_most(MOST_KNOTS - 1)
     places, values = np.minimum(blocks.places, 1), blocks.values
@@ -172,7 +172,7 @@ def _map(sure: Floats, right: Booleans, chance: float) -> tuple[Floats, Floats]:
 def _risk(sure: Floats, right: Booleans) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Thresholds, and the share of answers above each that is expected to be wrong; the first is for all answers.
 
-    As many as are wrong, and EXPECTED documents more that come out as `sure` says: the surest are few.
+    The share counts the wrong answers, and EXPECTED documents more that come out as `sure` says: the surest are few.
     """
     order = np.argsort(sure, kind="stable")
     ranked, n_above = sure[order], np.arange(len(sure), 0, -1)
@@ -225,7 +225,7 @@ class _Problem:
         self.usual_level = min(max(usual, -_FAR), _FAR)
 
     def loss(self, parameters: Any) -> tuple[float, Floats]:
-        """Of a document on the average."""
+        """The mean loss of a document, and its gradient."""
         level, slope = float(parameters[0]), float(parameters[1])
         n, lead = len(self._x), self._lead
         cold = np.exp(-(level + slope * self._x))

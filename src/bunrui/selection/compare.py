@@ -15,11 +15,10 @@ from bunrui.analysis import texts as inputs
 from bunrui.classifier import TextClassifier
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.labelled import Labelled
-from bunrui.evaluation.metrics import Metrics, measure
-from bunrui.evaluation.scores import log_loss
-from bunrui.evaluation.uncertainty import Interval, McNemar, bootstrap, mcnemar
+from bunrui.evaluation.metrics import Metrics
+from bunrui.evaluation.result import Evaluation
+from bunrui.evaluation.uncertainty import Interval, McNemar, mcnemar
 from bunrui.models import MODELS
-from bunrui.models.linear import probabilities
 from bunrui.selection.measurement import Cost, Documents, Fitted, Folds, LeaveOneOut, by_folds
 from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
 from bunrui.trained.names import TRAINED
@@ -55,7 +54,7 @@ class Row:
         None for a baseline, which has its own.
     metrics : Metrics
     interval : Interval
-        Of the accuracy, by the bootstrap.
+        The bootstrap interval of the accuracy.
     log_loss : float
     right : (n_docs,) bool
         Which documents got a label that they have.
@@ -129,7 +128,7 @@ class Comparison:
     n_docs : int
         Documents that were predicted.
     skipped : tuple of str
-        What could not be measured, and why.
+        Rows that could not be measured, and why.
     """
 
     rows: tuple[Row, ...]
@@ -156,7 +155,7 @@ _WARM_BYTES = 300_000  # with so many, kernels run compiled
 
 
 class Progress(NamedTuple):
-    """How far a comparison has come: what is done, what is measured now, and how many there will be in all."""
+    """How far a comparison has come: the rows so far, the one that is measured now, and the number of all rows."""
 
     done: Comparison
     now: str
@@ -297,12 +296,9 @@ def _baselines() -> dict[str, Callable[[Any, list[Any]], Fitted]]:
 
 
 def _row(basis: LeaveOneOut | Folds, model: str, spec: AnalyzerSpec | None, scores: Floats, cost: Cost) -> Row:
-    documents, predicted = basis.documents, scores.argmax(axis=1)
-    own = documents.own[basis.rows]
-    true = [documents.true[row] for row in basis.rows.tolist()]
-    metrics = measure(true, np.array(documents.classes)[predicted], labels=documents.classes)
-    right = own[np.arange(len(own)), predicted]
-    return Row(model, spec, metrics, bootstrap(metrics), log_loss(own, probabilities(scores)), right, cost)
+    true = [basis.documents.true[row] for row in basis.rows.tolist()]
+    found = Evaluation.of_scores(true, basis.documents.classes, scores)
+    return Row(model, spec, found.metrics, found.interval(), found.log_loss, found.right, cost)
 
 
 def _rank(rows: list[Row]) -> tuple[Row, ...]:

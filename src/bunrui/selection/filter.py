@@ -42,12 +42,12 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
-_MOST_PARTS = 10**9  # of raw, in a share: .07 is 7 / 100, and not the float next to it, which is larger
+_MOST_PARTS = 10**9  # the denominator of a share: .07 is 7 / 100, and not the float next to it, which is larger
 
 # Rows to be gathered beyond those that are wanted, before the worst are dropped.
 _SLACK = 1 << 12
 
-# When more than so many times the rows that are wanted are in the file, it is written anew.
+# The file is written anew when it has so many times the rows that are wanted.
 _STALE = 4
 
 
@@ -57,7 +57,7 @@ class Rows(NamedTuple):
     Attributes
     ----------
     rows : array of structs, or of strings
-        Of Parquet and Arrow files all columns, of JSON lines and CSV files lines with JSON objects; `records.py`.
+        Parquet and Arrow files give all columns, JSON lines and CSV files lines with JSON objects: see `records.py`.
     log_ratio : (n_rows,) float64
     """
 
@@ -87,30 +87,31 @@ def select(
     Parameters
     ----------
     target, raw : path, iterable of paths, or Reader
-        What `bunrui.documents.read` reads, or gives.  Raw is read twice, so it cannot be a stream.
+        Files that `bunrui.documents.read` reads, or a reader of them.  Raw is read twice, so it cannot be a stream.
     threshold : float
-        Those whose ratio is above.
+        Select documents with a larger ratio.
     top : int or float
-        So many with the largest ratios, or that share of raw, above 0 and at most 1.0; of equals the first.
+        Select so many documents with the largest ratios, or this share of raw, above 0 and at most 1.0; among equals
+        the first.
     sample : int
-        So many, drawn without replacement with probabilities in the ratio exp(ratio).
+        Draw so many documents without replacement, with probabilities in proportion to exp(ratio).
     seed : int
-        Of the sample: the same seed, the same documents.
+        The same seed draws the same sample.
     analyzer, hash_bits
-        Of `Ratio`.
+        Options of `Ratio`.
     fit_on : int, optional
-        Estimate P(f | raw) from so many documents: as many from the beginning of each file.  By default, from all.
+        Estimate P(f | raw) from so many documents, as many from the beginning of each file; by default from all.
     folder : str, optional
         Where rows are kept until it is known which are the best; by default where the system has temporary files.
     bar : function, optional
-        From a reader to a context manager with a method `add(n_docs)`, to show progress.
+        Shows progress: takes a reader, returns a context manager with a method `add(n_docs)`.
     reading
         Options of `bunrui.documents.read`, for target and raw where they are paths.
 
     Returns
     -------
     Selection
-        An iterable of `Rows`, in the order of raw.  The work is done when it is gone through.
+        An iterable of `Rows`, in the order of raw; it works while somebody iterates.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def _no_bar(reader: Any) -> AbstractContextManager[Any]:
 
 
 class Selection:
-    """What `select` finds: an iterable of `Rows`.
+    """The documents that `select` finds: an iterable of `Rows`.
 
     Attributes
     ----------
@@ -175,9 +176,9 @@ class Selection:
     originals : Originals
         Raw, as it is scored.
     ratio : Ratio
-        Of the last pass, as `n_raw` and `n_selected`.
+        The ratio of the last pass, like `n_raw` and `n_selected`.
     n_raw, n_selected : int
-        Documents that were scored, and that were selected.
+        Documents that were scored, and those that were selected.
     """
 
     def __init__(

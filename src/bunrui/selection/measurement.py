@@ -95,7 +95,7 @@ class Documents(Labelled):
 class Size(NamedTuple):
     """Features that a model reads, and the numbers that it keeps of them.
 
-    Of counts these are the cells that are not zero, of a trained model its weights.
+    A model of counts keeps the cells that are not zero, a trained model its weights.
     """
 
     features: int

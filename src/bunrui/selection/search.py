@@ -115,7 +115,7 @@ _ONE = 1 + 1e-9
 
 
 class Trial(NamedTuple):
-    """Settings, and what they are worth.
+    """Settings, and their merit.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Trial(NamedTuple):
     n_features : int
         Of the analyzer, before any are left out.
     seconds : float
-        That the trial took.
+        Time of the trial.
     """
 
     settings: Settings
@@ -140,12 +140,12 @@ class Trial(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What is chosen.
+    """The chosen settings, and those that are as good.
 
     Attributes
     ----------
     equal : list of Trial
-        Those that are within one standard error of the best, and so is `chosen`; the best first.
+        All that are within one standard error of the best, `chosen` among them; the best first.
     error : float
         The standard error of the difference between the chosen and the best.
     """
@@ -187,7 +187,7 @@ class Search:
     is_late : function
         Whether the time is up; the first trial is finished in any case.
     watch : function
-        Is told the search and what is tried next.
+        Called with the search and the next settings before every trial.
     """
 
     def __init__(
@@ -199,16 +199,20 @@ class Search:
     ) -> None:
         self.basis = basis
         self.metric = metric
-        self.trials: list[Trial] = []
         self._own = basis.documents.own[basis.rows]
         self._tried: dict[Settings, Trial] = {}
         self._is_late = is_late
         self._watch = watch
         basis.is_over = self.is_over
 
+    @property
+    def trials(self) -> list[Trial]:
+        """All trials, in their order."""
+        return list(self._tried.values())
+
     def is_over(self) -> bool:
         """Whether no more can be tried."""
-        return bool(self.trials) and self._is_late()
+        return bool(self._tried) and self._is_late()
 
     def run(self, settings: Settings) -> Trial:
         """Try settings, if they were not.
@@ -229,7 +233,6 @@ class Search:
         n_features = self.basis.n_features(settings.analyzer)
         trial = Trial(settings, merit, self.basis.how, n_features, time.perf_counter() - started)
         self._tried[settings] = trial
-        self.trials.append(trial)
         return trial
 
     def found(self, settings: Settings) -> Trial | None:

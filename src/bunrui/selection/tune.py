@@ -52,19 +52,19 @@ _SIMPLER = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuning:
-    """What was tried, and what was chosen.
+    """The settings that were tried, and the chosen ones.
 
     Attributes
     ----------
     settings : Settings
         What was chosen.
     trials : tuple of Trial
-        All of them, in their order.  Some settings are there twice: what cannot leave out one document at a time was
-        held by folds against the best of the others.
+        In their order.  Some settings are there twice: those that cannot leave out one document at a time were held by
+        folds against the best of the others.
     choice : Choice
-        Among those that were measured like the chosen one.
+        The choice among those that were measured like the chosen one.
     metric : Metric
-        That was to be as good as can be.
+        The metric to tune for.
     usual : Trial or None
         The defaults, measured in the same way.
     seconds : float
@@ -107,7 +107,7 @@ class Tuning:
         return self.settings.classifier()
 
     def reason(self) -> str:
-        """What was chosen, and why, in a few sentences."""
+        """The chosen settings and the reasons, in a few sentences."""
         choice, usual = self.choice, self.usual
         beside = ""
         if usual is not None and usual is not choice.chosen:
@@ -195,7 +195,7 @@ def tune(
     analyzer : AnalyzerSpec, optional
         Where to start: its switches stay, its n-grams change.
     watch : function, optional
-        Is told the search and the settings before every trial.
+        Called with the search and the settings before every trial.
 
     Examples
     --------
@@ -249,10 +249,10 @@ def tune(
 
 
 def _run_again(finals: Search, usual: Settings, choice: Choice) -> None:
-    """Measure by folds what was chosen, what cannot be told from the best, and the defaults."""
+    """Measure by folds the chosen settings, those that cannot be told from the best, and the defaults."""
     equal = first_of([trial.settings for trial in choice.equal], _FINALISTS, _analyzer_and_model)
     chosen = choice.chosen.settings
-    # The chosen analyzer comes last: it stays counted for what follows.
+    # The chosen analyzer comes last: its counts serve the next trials.
     every = dict.fromkeys([usual, *equal, chosen])
     for settings in sorted(every, key=lambda settings: settings.analyzer == chosen.analyzer):
         finals.run(settings)
@@ -285,11 +285,11 @@ _VARIANTS: tuple[dict[str, Any], ...] = (
 
 
 def _try_counting(search: Search, base: AnalyzerSpec, scripts: Scripts | None) -> None:
-    """What can leave out one document at a time; `scripts` is None where documents are no text."""
+    """Settings that can leave out one document at a time; `scripts` is None where documents are no text."""
     search.run(Settings(analyzer=base))
     if scripts is not None:
         _orders(search, base, scripts)
-    # One analyzer after the other, the better one last: what is counted by it is there for what follows.
+    # One analyzer after the other, the better one last: its counts serve the next trials.
     kept = [settings.analyzer for settings in search.top(2, _analyzer)][::-1]
     for spec in kept:
         for model in MODELS:
@@ -337,7 +337,7 @@ def _try_heads(search: Search, usual: Settings, best: Settings) -> None:
 
 
 def _analyzer_and_model(settings: Settings) -> tuple[AnalyzerSpec, str]:
-    """What makes settings different in kind."""
+    """Settings are different in kind where these differ."""
     return settings.analyzer, settings.model
 
 
