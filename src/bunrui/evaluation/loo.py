@@ -38,7 +38,7 @@ from bunrui.kernel.logs import log
 from bunrui.kernel.loostate import Labels
 from bunrui.models import MODELS
 from bunrui.models.base import prior_shares, smoothing_of
-from bunrui.models.labelprior import log_label_prior
+from bunrui.models.multilabel import log_label_prior
 from bunrui.models.rest import log_odds
 from bunrui.models.view import CountView, select
 from bunrui.prediction import probabilities
