@@ -139,8 +139,8 @@ class Learner:
         with self._memory.lock.write():
             is_first = not self.counts.n_docs
             if is_first:
+                delta.follow(self.counts)
                 self._memory.counts = delta
-                delta.version = 1
             else:
                 self.counts.add(delta)
             if self._memory.kept is not None:

@@ -232,6 +232,10 @@ class Sparse:
 def sum_by_class(X: Any, codes: Integers, weights: Numbers, n_classes: int) -> Numbers:
     """The sums of the rows of every class, each times its weight, (n_classes, n_columns); X is dense."""
     out = np.zeros((n_classes, X.shape[1]), np.result_type(X, weights))
+    if X.shape[1] == 1:
+        # NumPy would add up a single column in pairs.
+        np.add.at(out[:, 0], codes, X[:, 0] * weights)
+        return out
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(n_classes + 1))
     for c in range(n_classes):

@@ -6,10 +6,14 @@ models stand below it and need neither: `models/`, `trained/`, `classcounts.py`,
 
 from __future__ import annotations
 
+from bunrui.errors import MissingExtraError
+
 try:
+    import scipy.sparse  # noqa: F401
     import sklearn  # noqa: F401
 except ImportError as error:
-    raise ImportError("the estimators need scikit-learn: pip install 'bunrui[sklearn]'") from error
+    what = "the estimators, to_sklearn and the baselines of compare need"
+    raise MissingExtraError("sklearn", "scikit-learn", what) from error
 
 from bunrui.estimators.aode import AODE
 from bunrui.estimators.categorical import CategoricalNB
