@@ -242,9 +242,7 @@ class AnyClassifier(ABC):
         """
         from bunrui.estimators.export import pipeline_of
 
-        return self.current_model.export(
-            lambda reader: pipeline_of(reader, self.analyzer, smooth_unseen=self.unseen == "smooth")
-        )
+        return self.current_model.export(lambda parts: pipeline_of(parts, self.get_params()))
 
     # Learning
 

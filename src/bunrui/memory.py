@@ -212,8 +212,8 @@ class Memory:
         with self.lock.write():
             is_first = not self.counts.n_docs
             if is_first:
+                delta.follow(self.counts)
                 self.counts = delta
-                delta.version = 1
             else:
                 self.counts.add(delta)
             if self.kept is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,12 @@ from bunrui.errors import LabelError
 from bunrui.memory import Memory
 
 if TYPE_CHECKING:
-    from bunrui.models.linear import Reader
     from bunrui.models.words import Word
     from bunrui.rendering import Explanation
 
 __all__ = ["Best", "Kind", "Model", "Options", "best_of", "check_label"]
 
+T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 Options = Mapping[str, Any]
 """The options of a classifier by name."""
@@ -65,8 +65,8 @@ class Model(Protocol):
     ) -> list[Word]:
         """The words that speak for a label."""
 
-    def export(self, make: Callable[[Reader], Any]) -> Any:
-        """A fitted scikit-learn pipeline; `make` makes it of a linear reader."""
+    def export(self, make: Callable[[Any], T]) -> T:
+        """What `make` makes of the weights or the trained parts of the model, while nothing is learned."""
 
 
 class Kind(Protocol):

@@ -202,7 +202,7 @@ def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) 
 def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:
     """Write down what is left without the features of fewer documents; how many documents there are."""
     head = spill.head
-    head.n_terms = head.n_doc_freq = 0
+    head.set_feature_totals(0, 0)
 
     def parts(label_ids: Integers) -> Iterator[Part]:
         def prune(cells: Cells) -> tuple[int, int, Part | None]:
@@ -211,8 +211,7 @@ def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:
             return int(kept.term_total.sum()), int(kept.doc_total.sum()), part
 
         for n_terms, n_doc_freq, part in spill.parts(prune):
-            head.n_terms += n_terms
-            head.n_doc_freq += n_doc_freq
+            head.set_feature_totals(head.n_terms + n_terms, head.n_doc_freq + n_doc_freq)
             if part is not None:
                 yield part
 

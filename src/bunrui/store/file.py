@@ -105,7 +105,7 @@ class File:
     def _load(self) -> None:
         counts, state = self.store.load()
         with self.memory.lock.write():
-            counts.version = self.memory.counts.version + 1
+            counts.follow(self.memory.counts)
             self.memory.counts = counts
             self.memory.trouble = None
         self._state = state
@@ -131,7 +131,7 @@ class File:
     def _apply(self, sign: int, delta: Counts) -> None:
         counts = self.memory.counts
         if sign > 0 and not counts.labels:
-            delta.version = counts.version + 1
+            delta.follow(counts)
             self.memory.counts = delta
             return
         apply(counts, sign, delta, self.store.unpacker())
