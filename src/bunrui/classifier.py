@@ -21,12 +21,11 @@ from bunrui.engines.labels import LabelSets, label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
-from bunrui.models import DEFAULT_MODEL, Model
+from bunrui.models import DEFAULT_MODEL, Model, kind_of
 from bunrui.models.base import log_prior, smoothing_of
 from bunrui.models.linear import probabilities
 from bunrui.models.model import check_label
 from bunrui.models.view import select
-from bunrui.trained.names import kind_of
 
 if TYPE_CHECKING:
     from bunrui.models.words import Word

@@ -26,13 +26,14 @@ from bunrui.estimators.columns import ColumnsNB
 from bunrui.estimators.discrete import TWCNB
 from bunrui.estimators.heads import NBAROW, NBSVM
 from bunrui.estimators.vectorizer import TextVectorizer
-from bunrui.models.heads import Arow
+from bunrui.models import TRAINED
+from bunrui.models.aode import PresenceForm
+from bunrui.models.columns import ColumnsForm, ColumnsModel, table_of
+from bunrui.models.heads import Arow, HeadForm
 from bunrui.models.linear import Reader
 from bunrui.models.table import dense_table
-from bunrui.trained.columns import ColumnsForm, ColumnsModel, table_of
-from bunrui.trained.forms import HeadForm, PairsForm, StepsForm
-from bunrui.trained.model import Fitted
-from bunrui.trained.training import alpha_of
+from bunrui.models.trained import Fitted
+from bunrui.models.twcnb import StepsForm
 
 __all__ = ["pipeline_of"]
 
@@ -68,14 +69,14 @@ def _pipeline_of_words(model: Fitted, options: Mapping[str, Any]) -> Pipeline:
         raise OptionError("there is nothing to tell apart yet: learn documents of two labels first")
     estimator: Any
     if isinstance(form, HeadForm) and isinstance(form.head, Arow):
-        estimator = NBAROW.of_head(form.head, alpha=alpha_of("arow", options))
+        estimator = NBAROW.of_head(form.head, alpha=TRAINED["arow"].alpha_of(options))
     elif isinstance(form, HeadForm) and form.descent is not None:
-        estimator = NBSVM.of_head(form.head, form.descent, alpha=alpha_of("nbsvm", options))
+        estimator = NBSVM.of_head(form.head, form.descent, alpha=TRAINED["nbsvm"].alpha_of(options))
     elif isinstance(form, StepsForm):
-        parameters = {"alpha": alpha_of("twcnb", options), "smoothing": options["smoothing"]}
+        parameters = {"alpha": TRAINED["twcnb"].alpha_of(options), "smoothing": options["smoothing"]}
         estimator = TWCNB.of_learned(form.learned, len(words), **parameters)
     else:
-        assert isinstance(form, PairsForm)
+        assert isinstance(form, PresenceForm)
         estimator = AODE.of_learned(form.pairs.learned, len(words), m=form.pairs.m)
     return _pipeline(TextVectorizer(vocabulary=words), options, estimator)
 

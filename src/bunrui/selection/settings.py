@@ -7,9 +7,8 @@ from typing import Any
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import TextClassifier
-from bunrui.models import DEFAULT_MODEL, MODELS
+from bunrui.models import DEFAULT_MODEL, MODELS, kind_of
 from bunrui.models.base import smoothing_of
-from bunrui.trained.names import kind_of
 
 __all__ = ["Settings", "analyzer_fields", "analyzer_name"]
 

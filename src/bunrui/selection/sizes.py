@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bunrui.classifier import AnyClassifier
+from bunrui.models.kinds import MOST_FEATURES
 from bunrui.models.view import select
-from bunrui.trained.names import MOST_FEATURES
 
 __all__ = ["Cost", "Size", "size_of"]
 

@@ -18,11 +18,11 @@ from bunrui.errors import BunruiError, OptionError, StoreError
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory
+from bunrui.models import kind_of
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import History, Transaction, undo
-from bunrui.trained.names import kind_of
 
 __all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "seen_in"]
 

@@ -16,8 +16,8 @@ from bunrui import AODE, NBAROW, NBSVM, TWCNB, AnalyzerSpec, TextClassifier, Tex
 from bunrui.data import read
 from bunrui.digests import document_digests
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError, UnlearnError
+from bunrui.models import TRAINED
 from bunrui.models.heads import Arow
-from bunrui.trained import TRAINED
 
 MODELS = tuple(TRAINED)[:4]  # without columns, whose documents are rows of tables
 ESTIMATORS = {"twcnb": TWCNB(alpha=0.1), "nbsvm": NBSVM(), "arow": NBAROW(), "aode": AODE()}

@@ -18,7 +18,7 @@ import bunrui
 from bunrui import AODE, AnalyzerSpec, ColumnsNB, TextClassifier
 from bunrui.analysis.columns import cells_of
 from bunrui.errors import DataError, LabelError, NotLearnedError, OptionError, TableError, UnlearnError
-from bunrui.trained.cells import shape_of
+from bunrui.models.columns import shape_of
 
 START = dt.datetime(2026, 1, 1, 9, 30)
 Row = dict[str, Any]
