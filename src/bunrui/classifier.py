@@ -480,7 +480,7 @@ class TextClassifier(AnyClassifier):
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
-        options = changes(options | ({"model": model} if model else {}))
+        options = complete_options(options | ({"model": model} if model else {}))
         return type(self)(**(self.get_params() | options)).attach(self._memory, self.calibration)
 
     # As a scikit-learn estimator
@@ -551,7 +551,7 @@ def check_names(options: Iterable[str]) -> None:
             raise OptionError(f"there is no option {name!r}: choose among {', '.join(OPTIONS)}")
 
 
-def changes(options: dict[str, Any]) -> dict[str, Any]:
+def complete_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options to change, and those that change with them.
 
     Who asks for `mle` does not mean the alpha that another smoothing had, nor who asks for another model the m of

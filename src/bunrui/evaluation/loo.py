@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
 from bunrui.analysis.analyzer import documents_of
-from bunrui.classifier import AnyClassifier, TextClassifier, changes
+from bunrui.classifier import AnyClassifier, TextClassifier, complete_options
 from bunrui.counts import Counts, Label, Totals
 from bunrui.engines.counting import count
 from bunrui.errors import OptionError
@@ -167,7 +167,7 @@ class Corpus:
         if "analyzer" in options:
             raise OptionError("another analyzer has other features: make a new corpus of the texts")
         named = {"model": model} if model else {}
-        clf = TextClassifier(**(self._options | changes(options | named)))
+        clf = TextClassifier(**(self._options | complete_options(options | named)))
         if clf.model not in MODELS:
             raise OptionError(
                 f"{clf.model} is trained from documents, and would be trained {self.counts.n_docs:,} times: use "

@@ -20,7 +20,7 @@ from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Batch, Documents, Memory
 from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
-from bunrui.models.explain import check_pair, hold, placed, read
+from bunrui.models.explain import check_pair, hold, place_on_text, read
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, reads_table
 from bunrui.models.model import Best, Form, Options, Parts, best_of
@@ -161,7 +161,7 @@ class Fitted:
         known = np.array([column in by_column for column in columns], bool)
         values = np.array([by_column.get(column, 0.0) for column in columns], np.float64)
         bias = float(parts.bias[names[0]] - parts.bias[names[1:]].sum())
-        return duel.explanation(document, bias, placed(reading, values, known), reading, known)
+        return duel.explanation(document, bias, place_on_text(reading, values, known), reading, known)
 
     def words(
         self, label: Label | None, positive: Label | None, negative: Label | None, word: str | None, top: int | None

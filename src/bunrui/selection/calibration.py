@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.calibration import MOST_KNOTS, Calibration, digest_of, lengths_of, mapped, tempered
+from bunrui.calibration import MOST_KNOTS, Calibration, digest_of, lengths_of, map_largest, temper
 from bunrui.classifier import AnyClassifier
 from bunrui.errors import DataError
 from bunrui.evaluation.probabilistic import calibration_error, log_loss, reliability
@@ -136,14 +136,14 @@ class _Fit(NamedTuple):
     accuracies: Floats
 
     def apply(self, scores: Floats, lengths: Floats) -> Floats:
-        shares = tempered(scores, lengths, self.level, self.slope)
-        return mapped(shares, scores.argmax(axis=1), self.confidences, self.accuracies)
+        shares = temper(scores, lengths, self.level, self.slope)
+        return map_largest(shares, scores.argmax(axis=1), self.confidences, self.accuracies)
 
 
 def _fit(scores: Floats, lengths: Floats, own: Booleans) -> _Fit:
     level, slope = _temperature(scores, lengths, own)
     rows, top = np.arange(len(scores)), scores.argmax(axis=1)
-    sure = tempered(scores, lengths, level, slope)[rows, top]
+    sure = temper(scores, lengths, level, slope)[rows, top]
     return _Fit(level, slope, *_map(sure, own[rows, top], 1 / scores.shape[1]))
 
 

@@ -24,7 +24,7 @@ from bunrui.store.log import Seen
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import History, Transaction, undo
 
-__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "seen_in"]
+__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "find_seen"]
 
 # Transactions that leave the documents as they are.
 _NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
@@ -249,7 +249,7 @@ class File:
     def seen(self, *, needed: bool) -> Seen | None:
         """The texts that were learned, None where the file does not know; call while writing."""
         if self.store.keep == "nothing":
-            return seen_in(self.store, needed=needed)
+            return find_seen(self.store, needed=needed)
         return Seen(np.empty(0, np.uint64), self.store.log.index("digests"))
 
 
@@ -321,7 +321,7 @@ def check_not_pruned(store: Store, verb: str) -> None:
         )
 
 
-def seen_in(store: Store, *, needed: bool) -> Seen | None:
+def find_seen(store: Store, *, needed: bool) -> Seen | None:
     """The texts that a file has learned, None where it does not know."""
     if store.keep != "nothing":
         return Seen(store.log.keys())
