@@ -10,7 +10,7 @@ move, add up and could be:
     SparseCounts      columns of a matrix, or words       (n_features, n_classes), cells that are not zero
     ValueCounts       values of columns, or pairs         (n_values, n_classes), (n_values, n_values, n_classes)
     Moments           mean and variance of columns        (n_classes, n_columns)
-    KeptRows          the rows themselves (trained/steps.py)
+    KeptRows          the rows themselves (models/transform.py)
 
 Whole numbers, weights included, are counted as int64: their sums have no order and can be taken back.  Others are
 float64, right to rounding.
