@@ -720,7 +720,8 @@ class Moments(NamedTuple):
         """Without some rows, to rounding."""
         n = settle(self.n - other.n, self.n)
         left = self._replace(n=n + other.n).without(other)
-        size = self.squares + self.n * self.mean**2
+        # Rounding is that of the column: a class of zeros has some of the other classes.
+        size = (self.squares + self.n * self.mean**2).sum(axis=0)
         if (n < 0).any() or (left.squares < -ROUNDING * size).any():
             raise UnlearnError("this was never learned: it varies more, or has more rows, than what was")
         return left._replace(squares=np.maximum(left.squares, 0.0))
