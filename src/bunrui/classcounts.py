@@ -10,7 +10,7 @@ move, add up and could be:
     SparseCounts      columns of a matrix, or words       (n_features, n_classes), cells that are not zero
     ValueCounts       values of columns, or pairs         (n_values, n_classes), (n_values, n_values, n_classes)
     Moments           mean and variance of columns        (n_classes, n_columns)
-    KeptRows          the rows themselves (trained/steps.py)
+    KeptRows          the rows themselves (models/transform.py)
 
 Whole numbers, weights included, are counted as int64: their sums have no order and can be taken back.  Others are
 float64, right to rounding.
@@ -720,7 +720,8 @@ class Moments(NamedTuple):
         """Without some rows, to rounding."""
         n = settle(self.n - other.n, self.n)
         left = self._replace(n=n + other.n).without(other)
-        size = self.squares + self.n * self.mean**2
+        # Rounding is that of the column: a class of zeros has some of the other classes.
+        size = (self.squares + self.n * self.mean**2).sum(axis=0)
         if (n < 0).any() or (left.squares < -ROUNDING * size).any():
             raise UnlearnError("this was never learned: it varies more, or has more rows, than what was")
         return left._replace(squares=np.maximum(left.squares, 0.0))

@@ -309,6 +309,24 @@ class Counts:
         if self.n_ids > 4096 and self.n_features * 2 < self.n_ids:
             self._compact()
 
+    def plus(self, other: Counts) -> Counts:
+        """The counts of both, as new ones.
+
+        >>> from bunrui import TextClassifier
+        >>> one, two = (TextClassifier("binary").learn(["a"], [label]).counts for label in "xy")
+        >>> one.plus(two), one.plus(two).minus(two) == one
+        (Counts(2 documents, 2 classes, 1 features), True)
+        """
+        out = self.copy()
+        out.add(other)
+        return out
+
+    def minus(self, other: Counts) -> Counts:
+        """The counts without others, as new ones; see `subtract`."""
+        out = self.copy()
+        out.subtract(other)
+        return out
+
     def check_covers(self, other: Counts) -> None:
         """Raise what `subtract` would raise, and change nothing."""
         self._covering(other)

@@ -275,9 +275,9 @@ def test_pairs(model: str, options: dict[str, bool], alpha: float, several: bool
     X[:, 0] = 1  # a word of all documents, as many as there are
     pair = PAIRS[model](alpha=alpha, **{name: True for name in options if name == "class_norm"})
     counted = count_labels(
-        pair._training(X), (np.arange(4), sparse.csr_array(Y)), np.ones(len(Y), np.int64), pair._counts_presence
+        pair.rows_to_count(X), (np.arange(4), sparse.csr_array(Y)), np.ones(len(Y), np.int64), pair.counts_presence
     )
-    expected = pair_odds(pair, counted, pair._query(Q))
+    expected = pair_odds(pair, counted, pair.rows_to_predict(Q))
 
     texts = [{f"w{f}": int(n) for f, n in enumerate(row) if n} for row in X]
     clf = learned(texts, [{"pqrs"[k] for k in np.flatnonzero(row)} for row in Y])

@@ -23,14 +23,7 @@ from bunrui.kernel.library import run
 from bunrui.kernel.postings import BLOCK
 from bunrui.kernel.rows import Csr, Rows
 from bunrui.kernel.vocabulary import BYTES, FEATURES, MISSING, Vocabulary
-from bunrui.kernel.workspace import (
-    grown_vocabulary,
-    listed_vocabulary,
-    new_items,
-    new_vocabulary,
-    resized,
-    scratch_for,
-)
+from bunrui.kernel.workspace import grown_vocabulary, listed_vocabulary, new_items, new_vocabulary, resized, scratch_for
 from bunrui.sparse import Sparse
 
 __all__ = ["Counted", "Features", "count_features", "hash_features", "look_up", "sorted_ids"]

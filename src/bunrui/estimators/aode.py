@@ -207,7 +207,7 @@ class AODE(CountingClassifier):
             columns.add(int(place))
         return columns
 
-    def _check_parameters(self, learned: ClassCounts) -> None:
+    def check_parameters(self, learned: ClassCounts) -> None:
         check_rows(self.m)
 
     # Predicting

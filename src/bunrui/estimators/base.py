@@ -18,27 +18,13 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bunrui.classcounts import (
-    Labels,
-    as_whole,
-    check_among,
-    encode_labels,
-    join_labels,
-    sort_labels,
-)
+from bunrui.classcounts import Labels, as_whole, check_among, encode_labels, join_labels, sort_labels
 from bunrui.errors import DataError, LabelError, MismatchError, OptionError
 from bunrui.kernel.logs import log
 from bunrui.models.base import prior_shares
 from bunrui.models.linear import log_sum_exp, probabilities
 
-__all__ = [
-    "CountingClassifier",
-    "canonical",
-    "check_discrete",
-    "check_number",
-    "check_weights",
-    "presence_of",
-]
+__all__ = ["CountingClassifier", "canonical", "check_discrete", "check_number", "check_weights", "presence_of"]
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -74,7 +60,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         """What rows that were checked add."""
 
     @abstractmethod
-    def _check_parameters(self, learned: Any) -> None:
+    def check_parameters(self, learned: Any) -> None:
         """Refuse parameters that do not fit what would have been learned."""
 
     @abstractmethod
@@ -105,7 +91,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(self, "_learned"):
             del self._learned
         learned = self._read_rows(X, y, sample_weight, reset=True)
-        self._check_parameters(learned)
+        self.check_parameters(learned)
         self._learned, self._declared, self._counted_by = learned, None, self._counting_options()
         return self
 
@@ -135,7 +121,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         if declared is not None:
             check_among(batch.classes, declared)
             learned = learned.over(join_labels(learned.classes, declared))
-        self._check_parameters(learned)
+        self.check_parameters(learned)
         self._learned, self._declared = learned, declared
         return self
 
@@ -183,7 +169,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
             for name in ("n_features_in_", "feature_names_in_", "_counted_by"):
                 if hasattr(other, name):
                     setattr(self, name, getattr(other, name))
-        self._check_parameters(learned)
+        self.check_parameters(learned)
         self._learned, self._declared = learned, declared
         return self
 
@@ -245,7 +231,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     @property
     def class_log_prior_(self) -> Floats:
         """log P(class), (n_classes,)."""
-        return self._log_prior(self._known("class_log_prior_"))
+        return self.log_prior_of(self._known("class_log_prior_"))
 
     def _known(self, name: str) -> Any:
         if not self.__sklearn_is_fitted__():
@@ -253,7 +239,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
             raise AttributeError(f"{type(self).__name__} has no {name} before it has learned: call fit")
         return self._learned
 
-    def _log_prior(self, learned: Any) -> Floats:
+    def log_prior_of(self, learned: Any) -> Floats:
         """log P(c); -inf where it was given as 0, or is empirical and the class was declared, and has no rows."""
         docs, prior = learned.doc_count, self.prior
         if self.class_prior is not None:

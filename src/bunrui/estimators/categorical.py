@@ -97,10 +97,10 @@ class CategoricalNB(CountingClassifier):
     def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
         return ClassCounts.of(labels, weights, count_values(np.asarray(X), labels[1], weights, len(labels[0])))
 
-    def _check_parameters(self, learned: ClassCounts) -> None:
+    def check_parameters(self, learned: ClassCounts) -> None:
         self._smoothing(warn=True)
         self._sizes(learned)
-        self._log_prior(learned)
+        self.log_prior_of(learned)
 
     def _smoothing(self, warn: bool = False) -> Smoothing:
         smoothing = smoothing_on(self.n_features_in_, None, self.smoothing, self.alpha, self.force_alpha, warn)
@@ -136,7 +136,7 @@ class CategoricalNB(CountingClassifier):
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log P(class, row), (n_rows, n_classes)."""
         X = np.asarray(self._checked(X))
-        prior = self._log_prior(self._learned)
+        prior = self.log_prior_of(self._learned)
         scores = np.zeros((len(X), len(prior)))
         for j, (column, table) in enumerate(zip(self._learned.part.places, self._tables(), strict=True)):
             places = encode_values(X[:, j], column, grow=False)

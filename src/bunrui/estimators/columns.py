@@ -250,9 +250,9 @@ class ColumnsNB(CountingClassifier):
         analyzer = read_by(self.analyzer).analyzer
         return rules_of(self.smoothing, self.text_alpha, self.alpha, self.var_smoothing, analyzer)
 
-    def _check_parameters(self, learned: ClassCounts) -> None:
+    def check_parameters(self, learned: ClassCounts) -> None:
         self._rules()
-        self._log_prior(learned)
+        self.log_prior_of(learned)
 
     # Predicting
 
@@ -266,7 +266,7 @@ class ColumnsNB(CountingClassifier):
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log P(class, row), (n_rows, n_classes)."""
         columns = self._contributions(X)
-        return np.asarray(sum(columns.values(), self._log_prior(self._learned)))
+        return np.asarray(sum(columns.values(), self.log_prior_of(self._learned)))
 
     def explain(self, row: Any) -> ColumnsExplanation:
         """What each column of one row adds to its scores: a dict, or a table with one row.
@@ -282,7 +282,7 @@ class ColumnsNB(CountingClassifier):
         n_rows = len(next(iter(columns.values())))
         if n_rows != 1:
             raise DataError(f"explain takes one row, not {n_rows}")
-        prior = self._log_prior(self._learned)
+        prior = self.log_prior_of(self._learned)
         single = {name: part[0] for name, part in columns.items()}
         scores = np.asarray(sum(single.values(), prior))
         return ColumnsExplanation(self.classes_.tolist()[int(scores.argmax())], self.classes_, prior, single, scores)

@@ -34,8 +34,8 @@ class DiscreteNB(CountingClassifier):
     """Base of the models that are linear in counts; a subclass names its formula, and what of a row it reads."""
 
     _formula: ClassVar[Callable[..., Scorer]]
-    _counts_presence: ClassVar[bool] = False
-    _reads_presence: ClassVar[bool] = False
+    counts_presence: ClassVar[bool] = False
+    reads_presence: ClassVar[bool] = False
 
     # Options of the formula; False where a subclass does not have them.
     class_norm: bool = False
@@ -64,20 +64,20 @@ class DiscreteNB(CountingClassifier):
 
     # Rows
 
-    def _training(self, X: Any) -> Any:
+    def rows_to_count(self, X: Any) -> Any:
         """Rows as they are counted: int64 or float64."""
         X = canonical(X)
         if (X.data if sparse.issparse(X) else X).min(initial=0) < 0:
             raise DataError(f"Negative values in data passed to {type(self).__name__}: counts are 0 or more")
-        return presence_of(X) if self._counts_presence else as_whole(X)
+        return presence_of(X) if self.counts_presence else as_whole(X)
 
-    def _query(self, X: Any) -> Any:
+    def rows_to_predict(self, X: Any) -> Any:
         """Rows as they are predicted."""
         X = canonical(X)
-        return presence_of(X) if self._reads_presence else X
+        return presence_of(X) if self.reads_presence else X
 
     def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
-        return count_cells(self._training(X), labels, weights, self._counts_presence)
+        return count_cells(self.rows_to_count(X), labels, weights, self.counts_presence)
 
     # Scores
 
@@ -89,7 +89,7 @@ class DiscreteNB(CountingClassifier):
     def _view(self, learned: ClassCounts) -> MatrixView:
         return MatrixView(learned.doc_count, self._counts(learned), getattr(self, "feature_names_in_", None))
 
-    def _scorer(self, view: CountView, prior: Floats) -> Scorer:
+    def scorer_of(self, view: CountView, prior: Floats) -> Scorer:
         options = {name: True for name in ("class_norm", "against_rest") if getattr(self, name)}
         return type(self)._formula(view, self._smoothing(view.n_features), prior, **options)
 
@@ -97,9 +97,9 @@ class DiscreteNB(CountingClassifier):
         names = getattr(self, "feature_names_in_", None)
         return smoothing_on(n_features, names, self.smoothing, self.alpha, self.force_alpha, warn)
 
-    def _check_parameters(self, learned: Any) -> None:
+    def check_parameters(self, learned: Any) -> None:
         self._smoothing(self.n_features_in_, warn=True)
-        self._log_prior(learned)
+        self.log_prior_of(learned)
 
     def _table(self) -> Table:
         """The weights, made once for the same counts and parameters."""
@@ -108,7 +108,7 @@ class DiscreteNB(CountingClassifier):
         kept = memo.get("table")
         if kept is None or not have_same(kept[0], parameters):
             view = self._view(self._learned)
-            table = Table(view, self._scorer(view, self._log_prior(self._learned)))
+            table = Table(view, self.scorer_of(view, self.log_prior_of(self._learned)))
             # One assignment: another thread finds all of it or nothing.
             kept = memo["table"] = (deepcopy(parameters), table)
         table = kept[1]
@@ -121,12 +121,12 @@ class DiscreteNB(CountingClassifier):
         With `against_rest`, log P(class, row) / P(not class, row).
         """
         X = self._checked(X)
-        return self._table().scores(self._query(X))
+        return self._table().scores(self.rows_to_predict(X))
 
     def predict(self, X: Any) -> Labels:
         """The most likely label of every row, (n_rows,); ties go to the label that sorts first."""
         X = self._checked(X)
-        return np.asarray(self.classes_[self._table().best(self._query(X))])
+        return np.asarray(self.classes_[self._table().best(self.rows_to_predict(X))])
 
     @property
     def feature_count_(self) -> Any:
@@ -144,7 +144,7 @@ class DiscreteNB(CountingClassifier):
         if not self.against_rest:
             return self._table().weights.T
         view, options = self._view(learned), {"class_norm": True} if self.class_norm else {}
-        own = type(self)._formula(view, self._smoothing(view.n_features), self._log_prior(learned), **options)
+        own = type(self)._formula(view, self._smoothing(view.n_features), self.log_prior_of(learned), **options)
         return dense_table(view, own).T
 
     def weights_of(self, columns: npt.NDArray[np.int64]) -> Floats:
@@ -257,8 +257,8 @@ class BinaryNB(DiscreteNB):
     """
 
     _formula = staticmethod(binary)
-    _counts_presence = True
-    _reads_presence = True
+    counts_presence = True
+    reads_presence = True
 
 
 class MixedNB(DiscreteNB):
@@ -274,7 +274,7 @@ class MixedNB(DiscreteNB):
     """
 
     _formula = staticmethod(mixed)
-    _reads_presence = True
+    reads_presence = True
 
 
 class BernoulliNB(DiscreteNB):
@@ -306,7 +306,7 @@ class BernoulliNB(DiscreteNB):
     """
 
     _formula = staticmethod(bernoulli)
-    _counts_presence = True
+    counts_presence = True
     _counting = ("binarize",)
 
     def __init__(
@@ -332,7 +332,7 @@ class BernoulliNB(DiscreteNB):
         )
         self.binarize = binarize
 
-    def _training(self, X: Any) -> Any:
+    def rows_to_count(self, X: Any) -> Any:
         X = canonical(X)
         if self.binarize is not None:
             if not isinstance(self.binarize, (int, float, np.number)) or not 0 <= self.binarize < np.inf:
@@ -343,11 +343,11 @@ class BernoulliNB(DiscreteNB):
             raise DataError("with binarize=None values lie between 0 and 1: give a threshold, as binarize=0")
         return as_whole(X)
 
-    def _query(self, X: Any) -> Any:
-        return self._training(X)
+    def rows_to_predict(self, X: Any) -> Any:
+        return self.rows_to_count(X)
 
-    def _check_parameters(self, learned: Any) -> None:
-        super()._check_parameters(learned)
+    def check_parameters(self, learned: Any) -> None:
+        super().check_parameters(learned)
         if not self._smoothing(self.n_features_in_).is_single:
             raise OptionError("BernoulliNB takes one alpha for all columns, not one for each")
 
@@ -451,13 +451,13 @@ class ComplementNB(DiscreteNB):
         self.transform_queries = transform_queries
 
     @property
-    def _steps(self) -> Steps:
+    def steps(self) -> Steps:
         return Steps(bool(self.log_tf), bool(self.idf), bool(self.length_norm))
 
     def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
-        if not any(self._steps):
+        if not any(self.steps):
             return super()._count(X, labels, weights)
-        X = self._training(X)
+        X = self.rows_to_count(X)
         rows = Sparse.of(X).without_zeros()
         rows = rows.with_data(rows.data.astype(np.float64))
         part = KeptRows(((rows, labels[1], weights.astype(np.float64)),), len(labels[0]))
@@ -466,9 +466,9 @@ class ComplementNB(DiscreteNB):
     def _counts(self, learned: ClassCounts) -> SparseCounts:
         if not isinstance(learned.part, KeptRows):
             return super()._counts(learned)
-        key = ("steps", self._steps)
+        key = ("steps", self.steps)
         if key not in learned.memo:
-            learned.memo[key] = learned.part.counts(self._steps)
+            learned.memo[key] = learned.part.counts(self.steps)
         counts: SparseCounts = learned.memo[key]
         return counts
 
@@ -477,17 +477,17 @@ class ComplementNB(DiscreteNB):
         """What was counted in all classes together, (n_features,)."""
         return np.asarray(self._counts(self._known("feature_all_")).cells.row_sums(), np.float64)
 
-    def _scorer(self, view: CountView, prior: Floats) -> Scorer:
+    def scorer_of(self, view: CountView, prior: Floats) -> Scorer:
         formula = complement if self.complement else multinomial
         scorer = formula(view, self._smoothing(view.n_features), np.zeros_like(prior))
         return normalised(view, scorer) if self.norm else scorer
 
-    def _query(self, X: Any) -> Any:
-        X = super()._query(X)
-        if not self.transform_queries or not any(self._steps):
+    def rows_to_predict(self, X: Any) -> Any:
+        X = super().rows_to_predict(X)
+        if not self.transform_queries or not any(self.steps):
             return X
         rows: KeptRows = self._learned.part
-        return self._steps.of_rows(Sparse.of(X), rows.idf if self.idf else None)
+        return self.steps.of_rows(Sparse.of(X), rows.idf if self.idf else None)
 
     @property
     def weights_(self) -> Floats:

@@ -87,14 +87,14 @@ class GaussianNB(CountingClassifier):
         moments = sparse_moments(Sparse.of(X), *rows) if sparse.issparse(X) else dense_moments(X, *rows)
         return ClassCounts.of(labels, weights, moments)
 
-    def _check_parameters(self, learned: ClassCounts) -> None:
+    def check_parameters(self, learned: ClassCounts) -> None:
         check_number("var_smoothing", self.var_smoothing)
-        self._log_prior(learned)
+        self.log_prior_of(learned)
 
-    def _log_prior(self, learned: ClassCounts) -> Floats:
+    def log_prior_of(self, learned: ClassCounts) -> Floats:
         if self.priors is not None and not np.isclose(np.sum(self.priors), 1.0):
             raise OptionError(f"priors should sum to 1, not to {np.sum(self.priors):g}: divide them by their sum")
-        return super()._log_prior(learned)
+        return super().log_prior_of(learned)
 
     def _normals(self) -> tuple[Normals, float]:
         memo, share = self._learned.memo, float(self.var_smoothing)
@@ -108,7 +108,7 @@ class GaussianNB(CountingClassifier):
         """Scores: log p(class, row), (n_rows, n_classes)."""
         X = canonical(self._checked(X))
         normals, _ = self._normals()
-        prior = self._log_prior(self._learned)
+        prior = self.log_prior_of(self._learned)
         if not sparse.issparse(X):
             return prior + _dense_scores(X, normals)
         far = (normals.mean**2 * normals.precision > _FAR).any(axis=0)
@@ -138,7 +138,7 @@ class GaussianNB(CountingClassifier):
     @property
     def class_prior_(self) -> Floats:
         """P(class), (n_classes,)."""
-        return np.exp(self._log_prior(self._known("class_prior_")))
+        return np.exp(self.log_prior_of(self._known("class_prior_")))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

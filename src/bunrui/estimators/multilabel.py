@@ -135,7 +135,7 @@ class MultilabelNB(CountingClassifier):
                 f"not {given!r}"
             )
         model: DiscreteNB = clone(given)
-        if isinstance(model, ComplementNB) and (any(model._steps) or model.transform_queries):
+        if isinstance(model, ComplementNB) and (any(model.steps) or model.transform_queries):
             raise OptionError("log_tf, idf and length_norm keep the rows, which MultilabelNB does not: leave them out")
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
@@ -145,7 +145,7 @@ class MultilabelNB(CountingClassifier):
     def reads(self) -> str:
         """What of a row is counted: it cannot change once something is."""
         model = self._model
-        if not model._counts_presence:
+        if not model.counts_presence:
             return "occurrences"
         level = getattr(model, "binarize", 0)
         return "shares" if level is None else "presence" if level == 0 else f"presence above {level}"
@@ -212,7 +212,7 @@ class MultilabelNB(CountingClassifier):
             raise DataError(f"y has {len(classes)} columns, but {len(self._learned.classes)} labels were learned")
         weights = check_weights(sample_weight, X.shape[0])
         model = self._model
-        counts = count_labels(model._training(X), (classes, Y), weights, model._counts_presence)
+        counts = count_labels(model.rows_to_count(X), (classes, Y), weights, model.counts_presence)
         if reset:
             self._form = form
         return counts
@@ -240,14 +240,14 @@ class MultilabelNB(CountingClassifier):
         if hasattr(self, "_learned") and self._form == INDICATOR and len(self.classes_) != len(other.classes_):
             raise MismatchError(f"{len(self.classes_)} and {len(other.classes_)} labels cannot be merged")
 
-    def _check_parameters(self, learned: LabelCounts) -> None:
+    def check_parameters(self, learned: LabelCounts) -> None:
         model = self._model
         if model.against_rest:
             # The two sides of a label would be held against each other twice.
             raise OptionError("MultilabelNB holds each label against the rest by itself: leave against_rest out")
         # The formula itself says what it does not take.
         model.n_features_in_ = self.n_features_in_
-        model._check_parameters(learned.pair(0))
+        model.check_parameters(learned.pair(0))
         if not self._by_folds:
             _thresholds(self.threshold, learned.classes)
 
@@ -256,7 +256,7 @@ class MultilabelNB(CountingClassifier):
     def _log_odds(self, learned: LabelCounts, X: Any) -> Floats:
         """Scores of rows that were checked, (n_rows, n_labels)."""
         model = self._model
-        return log_odds(model, learned, model._query(X))
+        return log_odds(model, learned, model.rows_to_predict(X))
 
     @property
     def class_log_prior_(self) -> Floats:
@@ -289,7 +289,7 @@ class MultilabelNB(CountingClassifier):
         for k in range(int(fold.max()) + 1 if n_rows > 1 else 0):
             out = np.flatnonzero(fold == k)
             labels = self._learned.classes, Y[out]
-            part = count_labels(model._training(X[out]), labels, weights[out], model._counts_presence)
+            part = count_labels(model.rows_to_count(X[out]), labels, weights[out], model.counts_presence)
             left = self._learned.minus(part, self._learned.classes, exact=False)
             if left.n_docs > 0:
                 scores[out] = self._log_odds(left, X[out])
@@ -477,7 +477,7 @@ def count_labels(X: Any, labels: tuple[Labels, Any], weights: Numbers, presence:
 def log_priors(model: DiscreteNB, learned: LabelCounts) -> Floats:
     """log P(rest) and log P(label), (n_labels, 2)."""
     pairs = (learned.pair(label) for label in range(len(learned.classes)))
-    return np.array([model._log_prior(pair) for pair in pairs]).reshape(-1, 2)
+    return np.array([model.log_prior_of(pair) for pair in pairs]).reshape(-1, 2)
 
 
 def log_odds(model: DiscreteNB, learned: LabelCounts, X: Any) -> Floats:
@@ -520,7 +520,7 @@ def _block(model: DiscreteNB, learned: LabelCounts, priors: Floats, chosen: slic
     view = learned.view(chosen, getattr(model, "feature_names_in_", None))
     # A prior of -inf decides by itself, and would only spoil the table.
     prior = np.where(np.isfinite(priors), priors, 0.0)[chosen]
-    scorer = model._scorer(view, np.concatenate([prior[:, 1], prior[:, 0]]))
+    scorer = model.scorer_of(view, np.concatenate([prior[:, 1], prior[:, 0]]))
     table = dense_table(view, scorer, ids)
     n = table.shape[1] // 2
     return table[:, :n] - table[:, n:], scorer.bias[:n] - scorer.bias[n:]

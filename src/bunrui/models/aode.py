@@ -150,11 +150,7 @@ def ones_of(X: Any) -> Sparse | None:
 
 
 def count_value_pairs(
-    X: npt.NDArray[Any],
-    codes: Integers,
-    weights: npt.NDArray[Any],
-    n_classes: int,
-    cuts: tuple[Floats | None, ...],
+    X: npt.NDArray[Any], codes: Integers, weights: npt.NDArray[Any], n_classes: int, cuts: tuple[Floats | None, ...]
 ) -> ValueCounts:
     """Count the rows of a table of values, of which columns of numbers are cut already, (n_rows, n_columns)."""
     places: tuple[dict[Any, int], ...] = tuple({} for _ in range(X.shape[1]))

@@ -44,7 +44,7 @@ Weight Vectors: diagonal covariance, squared hinge.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,8 +59,8 @@ from bunrui.kernel.logs import log
 from bunrui.models.model import Parts
 from bunrui.sparse import Sparse
 
-__all__ = ["LOSSES", "Arow", "ArowOptions", "Batch", "Cells", "Keys", "LinearHead", "SvmOptions", "arrange"]
-__all__ += ["HeadForm", "cells_of", "read_batch", "train_arow", "train_nbsvm", "train_svm"]
+__all__ = ["LOSSES", "Arow", "ArowOptions", "Batch", "HeadForm", "Keys", "LinearHead", "SvmOptions", "read_batch"]
+__all__ += ["train_arow", "train_nbsvm", "train_svm"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -73,28 +73,6 @@ _FEW = 16
 # Rows from which the mean margin is taken.
 _SAMPLE = 1000
 _ROUNDING = 1e-9
-
-
-class HeadOptions(Protocol):
-    """What both heads ask: their meaning is that of the parameters of `NBSVM`."""
-
-    @property
-    def alpha(self) -> float: ...
-
-    @property
-    def bias(self) -> float: ...
-
-    @property
-    def start(self) -> float: ...
-
-    @property
-    def presence(self) -> bool: ...
-
-    @property
-    def idf_power(self) -> float: ...
-
-    @property
-    def norm(self) -> str | None: ...
 
 
 class SvmOptions(NamedTuple):
@@ -125,6 +103,9 @@ class ArowOptions(NamedTuple):
     presence: bool = True
     idf_power: float = 0.5
     norm: str | None = "l2"
+
+
+HeadOptions = SvmOptions | ArowOptions
 
 
 # Rows
