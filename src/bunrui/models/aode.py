@@ -35,11 +35,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.classcounts import ClassCounts, ValueCounts, check_pairs, encode_labels, encode_values
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError
 from bunrui.kernel.aode import PairScratch, PairTable, RowValues, count_pairs, score_rows, weigh_pairs
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
-from bunrui.models.base import prior_shares
+from bunrui.models.base import check_rows, prior_shares
 from bunrui.models.mdl import cut_columns
 from bunrui.models.model import Parts as RowParts
 from bunrui.sparse import Sparse
@@ -49,7 +49,6 @@ __all__ = [
     "PresenceForm",
     "aode",
     "beyond",
-    "check_rows",
     "count_present_pairs",
     "count_value_pairs",
     "ones_of",
@@ -127,12 +126,6 @@ def beyond(table: PairTable, sizes: Integers, usual: Integers, other: Integers) 
         (bayes[other] - bayes[usual]).reshape(-1),
         table.defaults,
     )
-
-
-def check_rows(m: Any) -> None:
-    """Refuse an m that is no number of rows."""
-    if isinstance(m, bool) or not isinstance(m, (int, float, np.number)) or not 0 < m < np.inf:
-        raise OptionError(f"m should be a number of rows, above 0, not {m!r}")
 
 
 # Counting

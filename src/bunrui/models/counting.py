@@ -14,8 +14,7 @@ from bunrui.engines import threads
 from bunrui.errors import OptionError
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.memory import Memory
-from bunrui.models.aode import check_rows
-from bunrui.models.base import Floats, Scorer, Smoothing, log_prior, smoothing_of
+from bunrui.models.base import Floats, Scorer, Smoothing, check_rows, log_prior, smoothing_of
 from bunrui.models.bernoulli import bernoulli
 from bunrui.models.complement import binary_complement, complement, wcnb
 from bunrui.models.linear import Reader, log_sum_exp
