@@ -57,7 +57,7 @@ class Documents(Protocol):
     """The documents that were learned, for models that are trained from them."""
 
     def check(self, model: str) -> None:
-        """Refuse a model that needs documents where there are none."""
+        """Refuse a model that needs documents, where there are none."""
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:

@@ -108,16 +108,16 @@ class TrainedModel:
 
 
 class Fitted:
-    """An estimator, and the words that its columns stand for.
+    """The numbers of a trained model, and the words that its columns stand for.
 
     Attributes
     ----------
     classes : list of labels
         Sorted.
     counts : Counts
-        Whose vocabulary the columns are of; hold their lock while asking.
+        The columns are of their vocabulary; hold their lock while asking.
     version : int
-        Of the counts, when it was trained.
+        The version of the counts when it was trained.
     mark : object
         How far the documents had been read.
     """
@@ -257,9 +257,9 @@ def train(
         from bunrui.models.columns import train_columns
 
         _, batches, mark = source.batches(None)
-        labelled = ((batch, *_labelled(np.arange(len(batch.texts)), batch)[:2]) for batch in batches)
+        labelled = ((batch, *_label_rows(np.arange(len(batch.texts)), batch)[:2]) for batch in batches)
         return train_columns(options, analyzer, counts, labelled, mark)
-    ids = _chosen(name, options, counts, len(classes))
+    ids = _choose_features(name, options, counts, len(classes))
     # What is chosen among the words changes with every document.
     goes_on = name == "arow" and ids is None and previous is not None and previous.counts is counts
     goes_on, batches, mark = source.batches(previous.mark if goes_on and previous is not None else None)
@@ -267,7 +267,7 @@ def train(
     if not width or (len(classes) == 1 and name != "arow"):
         # No mark: there is no head to go on with.
         return Fitted(counts, analyzer, Nothing(len(classes)), classes, ids, None)
-    tables = (_labelled(rows_of(batch.texts, analyzer, counts, ids, width), batch) for batch in batches)
+    tables = (_label_rows(rows_of(batch.texts, analyzer, counts, ids, width), batch) for batch in batches)
     form: Form
     alpha = TRAINED[name].alpha_of(options)
     if name == "arow":
@@ -275,11 +275,11 @@ def train(
         head = train_arow(alpha, _by_number(tables), before)
         form = HeadForm(head) if len(classes) > 1 and head is not None else Nothing(1, head)
     elif name == "nbsvm":
-        form = train_nbsvm(alpha, *_stacked(list(tables)))
+        form = train_nbsvm(alpha, *_stack(list(tables)))
     elif name == "twcnb":
-        form = train_twcnb(alpha, options["smoothing"], *_stacked(list(tables))[:2])
+        form = train_twcnb(alpha, options["smoothing"], *_stack(list(tables))[:2])
     else:
-        form = train_aode(options["m"], *_stacked(list(tables))[:2])
+        form = train_aode(options["m"], *_stack(list(tables))[:2])
     return Fitted(counts, analyzer, form, classes, ids, mark)
 
 
@@ -295,17 +295,17 @@ class _Labelled(NamedTuple):
 def _by_number(tables: Iterable[_Labelled]) -> Iterator[tuple[Any, npt.NDArray[Any], Keys]]:
     """Tables of the same batch as one."""
     for _, parts in groupby(tables, key=lambda table: table.number):
-        yield _stacked(list(parts))
+        yield _stack(list(parts))
 
 
-def _stacked(tables: list[_Labelled]) -> tuple[Any, npt.NDArray[Any], Keys]:
+def _stack(tables: list[_Labelled]) -> tuple[Any, npt.NDArray[Any], Keys]:
     if len(tables) == 1:
         return tables[0][:3]
     X = Sparse.stack([table.X for table in tables])
     return X, np.concatenate([table.labels for table in tables]), np.concatenate([table.keys for table in tables])
 
 
-def _chosen(name: str, options: Mapping[str, Any], counts: Counts, n_classes: int) -> Integers | None:
+def _choose_features(name: str, options: Mapping[str, Any], counts: Counts, n_classes: int) -> Integers | None:
     """The features that a model reads; None for all."""
     most = options["max_features"]
     if name == "aode" and most is None:
@@ -318,7 +318,7 @@ def _chosen(name: str, options: Mapping[str, Any], counts: Counts, n_classes: in
     return view.feature_ids().astype(np.int64)
 
 
-def _labelled(X: Any, batch: Batch) -> _Labelled:
+def _label_rows(X: Any, batch: Batch) -> _Labelled:
     """Rows with one label each, and their hashes: a document with several labels is a row for each."""
     sets = batch.sets
     names = np.array(sets.labels)
