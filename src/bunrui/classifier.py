@@ -21,12 +21,11 @@ from bunrui.engines.labels import LabelSets, label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
-from bunrui.models import DEFAULT_MODEL, Model
+from bunrui.models import DEFAULT_MODEL, Model, kind_of
 from bunrui.models.base import log_prior, smoothing_of
 from bunrui.models.linear import probabilities
 from bunrui.models.model import check_label
 from bunrui.models.view import select
-from bunrui.trained.names import kind_of
 
 if TYPE_CHECKING:
     from bunrui.models.words import Word
@@ -242,9 +241,7 @@ class AnyClassifier(ABC):
         """
         from bunrui.estimators.export import pipeline_of
 
-        return self.current_model.export(
-            lambda reader: pipeline_of(reader, self.analyzer, smooth_unseen=self.unseen == "smooth")
-        )
+        return self.current_model.export(lambda parts: pipeline_of(parts, self.get_params()))
 
     # Learning
 
@@ -483,7 +480,7 @@ class TextClassifier(AnyClassifier):
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
-        options = changes(options | ({"model": model} if model else {}))
+        options = complete_options(options | ({"model": model} if model else {}))
         return type(self)(**(self.get_params() | options)).attach(self._memory, self.calibration)
 
     # As a scikit-learn estimator
@@ -554,7 +551,7 @@ def check_names(options: Iterable[str]) -> None:
             raise OptionError(f"there is no option {name!r}: choose among {', '.join(OPTIONS)}")
 
 
-def changes(options: dict[str, Any]) -> dict[str, Any]:
+def complete_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options to change, and those that change with them.
 
     Who asks for `mle` does not mean the alpha that another smoothing had, nor who asks for another model the m of

@@ -57,7 +57,7 @@ class Documents(Protocol):
     """The documents that were learned, for models that are trained from them."""
 
     def check(self, model: str) -> None:
-        """Refuse a model that needs documents where there are none."""
+        """Refuse a model that needs documents, where there are none."""
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
@@ -212,8 +212,8 @@ class Memory:
         with self.lock.write():
             is_first = not self.counts.n_docs
             if is_first:
+                delta.follow(self.counts)
                 self.counts = delta
-                delta.version = 1
             else:
                 self.counts.add(delta)
             if self.kept is not None:

@@ -58,11 +58,11 @@ class Learned:
         """By a classifier, which may not know."""
         from contextlib import closing
 
-        from bunrui.store.file import seen_in
+        from bunrui.store.file import find_seen
         from bunrui.store.store import Store
 
         with closing(Store.open(path, read_only=True)) as store, store.reading():
-            return cls(seen_in(store, needed=False))
+            return cls(find_seen(store, needed=False))
 
     @classmethod
     def of(cls, texts: Any) -> Learned:

@@ -26,8 +26,8 @@ import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
 from bunrui.analysis.analyzer import documents_of
-from bunrui.classifier import AnyClassifier, TextClassifier, changes
-from bunrui.counts import Counts, Label
+from bunrui.classifier import AnyClassifier, TextClassifier, complete_options
+from bunrui.counts import Counts, Label, Totals
 from bunrui.engines.counting import count
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
@@ -37,9 +37,9 @@ from bunrui.kernel.logs import log
 from bunrui.kernel.loostate import Labels
 from bunrui.models import MODELS
 from bunrui.models.base import prior_shares, smoothing_of
-from bunrui.models.labelprior import log_label_prior
+from bunrui.models.multilabel import PairView, best_cut, log_label_prior
 from bunrui.models.rest import log_odds
-from bunrui.models.view import CountView, FeatureCounts, View, select
+from bunrui.models.view import CountView, View, select
 
 if TYPE_CHECKING:
     from bunrui.store.documents import Document
@@ -166,7 +166,7 @@ class Corpus:
         if "analyzer" in options:
             raise OptionError("another analyzer has other features: make a new corpus of the texts")
         named = {"model": model} if model else {}
-        clf = TextClassifier(**(self._options | changes(options | named)))
+        clf = TextClassifier(**(self._options | complete_options(options | named)))
         if clf.model not in MODELS:
             raise OptionError(
                 f"{clf.model} is trained from documents, and would be trained {self.counts.n_docs:,} times: use "
@@ -238,8 +238,7 @@ def _label_priors_without(counts: Counts, prior: Any) -> Floats:
     """log P(label) / P(rest) without a document that has the label, and without one that has not, (2, n_classes)."""
     out = []
     for own in (1, 0):
-        left = Counts()
-        left.labels, left.n_docs, left.doc_count = counts.labels, counts.n_docs - 1, counts.doc_count - own
+        left = Counts(labels=counts.labels, totals=Totals.of_docs(counts.doc_count - own, counts.n_docs - 1))
         out.append(log_odds(log_label_prior(left, prior)))
     return np.array(out)
 
@@ -258,69 +257,15 @@ class Pairs:
     def of(self, label: int) -> PairView:
         """A label, given by its id, and its rest."""
         mine = self._order[self._ends[label] : self._ends[label + 1]]
-        counts = np.zeros((len(self.cells.ids), 2), np.int64)
-        counts[self._features[mine], 0] = self.cells.counts[mine]
-        counts[:, 1] = self.cells.totals - counts[:, 0]
-        return PairView(self, label, counts)
+        own = np.zeros((len(self.cells.ids), 1), np.int64)
+        own[self._features[mine], 0] = self.cells.counts[mine]
 
+        def cells(ids: Ids) -> tuple[Integers, Integers]:
+            """The cells of all features at once."""
+            assert len(ids) == len(own)
+            return own, self.cells.totals
 
-class PairView:
-    """Class 0 is the label, class 1 the rest; a `CountView` of all features at once."""
-
-    def __init__(self, pairs: Pairs, label: int, counts: Integers) -> None:
-        self._pairs = pairs
-        self._label = label
-        self._counts = counts
-
-    @property
-    def n_features(self) -> int:
-        """V."""
-        return self._pairs.view.n_features
-
-    @property
-    def doc_count(self) -> Integers:
-        """D[l], then D - D[l]."""
-        view = self._pairs.view
-        return _and_rest(view.doc_count[self._label], view.counts.n_docs)
-
-    def class_sum(self, by_docs: bool) -> Integers:
-        """N[l], then N - N[l]."""
-        view = self._pairs.view
-        return _and_rest(view.class_sum(by_docs)[self._label], view.total(by_docs))
-
-    def total(self, by_docs: bool) -> int:
-        """N."""
-        return self._pairs.view.total(by_docs)
-
-    def feature_ids(self) -> Ids:
-        """All features."""
-        return self._pairs.cells.ids
-
-    def gather(self, ids: Ids, by_docs: bool) -> FeatureCounts:
-        """The cells of all features, two of each, be they 0."""
-        assert by_docs == self._pairs.by_docs
-        assert len(ids) == len(self._counts)
-        n = len(ids)
-        return FeatureCounts(
-            ids,
-            np.arange(0, 2 * n, 2),
-            np.full(n, 2, np.int32),
-            np.tile(np.arange(2, dtype=np.int32), n),
-            self._counts.reshape(-1),
-            self._pairs.cells.totals,
-        )
-
-    def words_of(self, ids: Ids) -> list[str]:
-        """The texts of some features."""
-        return self._pairs.view.words_of(ids)
-
-    def has_words(self, words: list[str]) -> list[bool]:
-        """Whether words are features."""
-        return self._pairs.view.has_words(words)
-
-
-def _and_rest(own: Any, total: Any) -> Integers:
-    return np.array([own, total - own], np.int64)
+        return PairView(self.view, self.view.counts.n_docs, slice(label, label + 1), cells)
 
 
 def leave_one_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Evaluation:
@@ -415,8 +360,6 @@ def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -
     >>> [sorted(found) for found in clf.predict_labels(["tea and rice", "oil"], threshold=thresholds)]
     [['drink', 'grain'], ['oil']]
     """
-    from bunrui.estimators.thresholds import best_cut  # imports scikit-learn
-
     corpus = corpus_of(clf, texts, labels)
     odds, has = corpus.log_odds(), corpus.documents.own
     ones = np.ones(len(odds))

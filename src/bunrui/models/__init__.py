@@ -1,17 +1,19 @@
 """Everything that answers, behind one protocol: `Model`.
 
-    counting.py   models that are formulas of counts; their table, `MODELS`
+    counting.py   models that are formulas of counts: the table `MODELS`; a file for each formula (multinomial.py, …)
     linear.py     scores from the linear scorer that every formula becomes; base.py has the scorer, view.py the counts
+    kinds.py      models that are trained from documents: the table `TRAINED`; trained.py trains them and answers
     explain.py    what each word of a text adds to a score; words.py, the words that speak for a label
 
-and a file for each formula: multinomial, bernoulli, complement, rest, gaussian, categorical, aode.
+Formulas on matrices and on columns of tables (gaussian.py, categorical.py, table.py, …) serve the estimators, too.
 """
 
 from __future__ import annotations
 
 from bunrui.models.counting import CLASS_NORM_ALPHA, MODELS, Counting
+from bunrui.models.kinds import TRAINED, kind_of
 from bunrui.models.model import Best, Kind, Model
 
-__all__ = ["CLASS_NORM_ALPHA", "DEFAULT_MODEL", "MODELS", "Best", "Counting", "Kind", "Model"]
+__all__ = ["CLASS_NORM_ALPHA", "DEFAULT_MODEL", "MODELS", "TRAINED", "Best", "Counting", "Kind", "Model", "kind_of"]
 
 DEFAULT_MODEL = "binary-complement"

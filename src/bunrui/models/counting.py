@@ -14,13 +14,12 @@ from bunrui.engines import threads
 from bunrui.errors import OptionError
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.memory import Memory
-from bunrui.models.aode import check_rows
-from bunrui.models.base import Floats, Scorer, Smoothing, log_prior, smoothing_of
+from bunrui.models.base import Floats, Scorer, Smoothing, check_rows, log_prior, smoothing_of
 from bunrui.models.bernoulli import bernoulli
 from bunrui.models.complement import binary_complement, complement, wcnb
-from bunrui.models.labelprior import log_label_prior
 from bunrui.models.linear import Reader, log_sum_exp
 from bunrui.models.model import Best, Options, best_of
+from bunrui.models.multilabel import log_label_prior
 from bunrui.models.multinomial import binary, mixed, multinomial
 from bunrui.models.view import CountView, select
 
@@ -230,8 +229,8 @@ class CountingModel:
         with self._memory.lock.read():
             return telling_words(self.reader(), self._analyzer, label, positive, negative, word, top)
 
-    def export(self, make: Callable[[Reader], Any]) -> Any:
-        """A fitted scikit-learn pipeline; `make` makes it of a linear reader."""
+    def export(self, make: Callable[[Reader], T]) -> T:
+        """What `make` makes of the reader, while nothing is learned."""
         with self._memory.lock.read():
             return make(self.reader())
 

@@ -29,7 +29,7 @@ from bunrui.models.model import check_label
 from bunrui.models.words import Weights, find
 from bunrui.rendering import Contribution, Explanation
 
-__all__ = ["Duel", "Reading", "check_pair", "explain", "hold", "placed", "read"]
+__all__ = ["Duel", "Reading", "check_pair", "explain", "hold", "place_on_text", "read"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,7 +108,9 @@ def explain(
     smooth = bool(reader.linear.reading[scoring.SMOOTH])
     class_ids = [reader.view.counts.label_ids[name] for name in duel.names]
     bias = float(reader.scorer.bias[class_ids[0]] - reader.scorer.bias[class_ids[1:]].sum())
-    return duel.explanation(document, bias, placed(reading, times * values, (ids >= 0) | smooth), reading, ids >= 0)
+    return duel.explanation(
+        document, bias, place_on_text(reading, times * values, (ids >= 0) | smooth), reading, ids >= 0
+    )
 
 
 class Duel(NamedTuple):
@@ -175,7 +177,7 @@ def _ranked(scores: Floats) -> list[int]:
     return order
 
 
-def placed(reading: Reading, values: Floats, there: npt.NDArray[np.bool_]) -> tuple[Contribution, ...]:
+def place_on_text(reading: Reading, values: Floats, there: npt.NDArray[np.bool_]) -> tuple[Contribution, ...]:
     """What features add, on the text, the largest first; `there` says which of them to list."""
     found = [
         Contribution(reading.name(feature), value, reading.counts[feature], tuple(reading.spans.get(feature, ())))

@@ -194,7 +194,7 @@ class Reader:
         peaks = np.empty(len(table.lengths))
         run(best.find_peaks, table, self.linear.scale, peaks)
         longest = np.array([n // _COMMON], np.int64)
-        return Bounds(peaks, *grouped(self.linear, self.columns), longest, ranks)
+        return Bounds(peaks, *group_classes(self.linear, self.columns), longest, ranks)
 
     def score_one(self, docs: Documents, recipe: Recipe, d: int, longest: int) -> Floats | None:
         """Scores of one short document by class id, from the weights of its words; None where it is not so simple."""
@@ -243,7 +243,7 @@ class Reader:
         return self._weighed(FeatureCounts(features, most, none, none, none, totals).up_to(most))
 
 
-def grouped(linear: Linear, live: Integers) -> tuple[Floats, Floats]:
+def group_classes(linear: Linear, live: Integers) -> tuple[Floats, Floats]:
     """`Bounds.groups` and `Bounds.limits` of the classes that have documents.
 
     Classes of like slope stand together: they are of like size, so that their bounds are close to what they score.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,12 @@ from bunrui.errors import LabelError
 from bunrui.memory import Memory
 
 if TYPE_CHECKING:
-    from bunrui.models.linear import Reader
     from bunrui.models.words import Word
     from bunrui.rendering import Explanation
 
-__all__ = ["Best", "Kind", "Model", "Options", "best_of", "check_label"]
+__all__ = ["Best", "Form", "Kind", "Model", "Options", "Parts", "best_of", "check_label"]
 
+T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 Options = Mapping[str, Any]
 """The options of a classifier by name."""
@@ -65,8 +65,29 @@ class Model(Protocol):
     ) -> list[Word]:
         """The words that speak for a label."""
 
-    def export(self, make: Callable[[Reader], Any]) -> Any:
-        """A fitted scikit-learn pipeline; `make` makes it of a linear reader."""
+    def export(self, make: Callable[[Any], T]) -> T:
+        """What `make` makes of the weights or the trained parts of the model, while nothing is learned."""
+
+
+class Parts(NamedTuple):
+    """The scores of a row, taken apart: bias + the sum of values."""
+
+    columns: npt.NDArray[np.int64]  # (n_columns,)
+    values: Floats  # (n_columns, n_classes)
+    bias: Floats  # (n_classes,)
+
+
+class Form(Protocol):
+    """The numbers of a trained model: rows in, scores out.  Columns are words, or columns of a table."""
+
+    def scores(self, X: Any) -> Floats:
+        """The scores of rows, (n_rows, n_classes)."""
+
+    def parts(self, row: Any) -> Parts:
+        """What the columns of a row add to its scores."""
+
+    def weights(self, columns: npt.NDArray[np.int64]) -> Floats:
+        """What one occurrence of some columns adds, (n_columns, n_classes)."""
 
 
 class Kind(Protocol):

@@ -18,10 +18,9 @@ from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.metrics import Metrics
 from bunrui.evaluation.result import Evaluation
 from bunrui.evaluation.uncertainty import Interval, McNemar, mcnemar
-from bunrui.models import MODELS
+from bunrui.models import MODELS, TRAINED
 from bunrui.selection.measurement import Cost, Documents, Fitted, Folds, LeaveOneOut, by_folds
 from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
-from bunrui.trained.names import TRAINED
 
 __all__ = ["Comparison", "Progress", "Row", "check_models", "compare", "significant"]
 

@@ -27,9 +27,9 @@ from bunrui.errors import DataError
 from bunrui.evaluation.crossvalidation import folds_of
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.loo import Corpus
+from bunrui.models.kinds import MOST_FEATURES
 from bunrui.models.view import select
 from bunrui.selection.settings import Settings
-from bunrui.trained.names import MOST_FEATURES
 
 __all__ = ["Cost", "Documents", "Fitted", "Folds", "LeaveOneOut", "OutOfTimeError", "Size", "by_folds", "size_of"]
 

@@ -11,6 +11,7 @@ from bunrui import store
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.evaluation import Tally, leave_one_out
 from bunrui.evaluation.loo import own_documents
+from bunrui.models import kind_of
 from bunrui.service import schemas
 from bunrui.service.answers import slices
 from bunrui.service.apart import study_apart
@@ -19,7 +20,6 @@ from bunrui.service.jobs import Job
 from bunrui.service.mistakes import told
 from bunrui.service.openapi import described
 from bunrui.service.problems import Problem
-from bunrui.trained.names import kind_of
 
 __all__ = ["add_evaluating", "leave_out"]
 

@@ -18,10 +18,10 @@ from bunrui.engines import threads
 from bunrui.engines.spill import Spill
 from bunrui.errors import OptionError, StoreError
 from bunrui.models import DEFAULT_MODEL
-from bunrui.store.cells import Part, packed
+from bunrui.store.cells import Part, pack_part
 from bunrui.store.classifier import Path, check_new_options
-from bunrui.store.creation import unpublished
-from bunrui.store.file import check_not_pruned, seen_in
+from bunrui.store.creation import publish_when_done
+from bunrui.store.file import check_not_pruned, find_seen
 from bunrui.store.sessions import Learning, SpilledSum
 from bunrui.store.settings import (
     calibration_of,
@@ -115,7 +115,7 @@ class Bounded:
         folder = os.path.dirname(os.path.abspath(self.path))
         with Spill(store.fingerprint, folder, self._room) as spill, store.writing():
             transaction = store.transaction(kind, **(note or {}))
-            seen = seen_in(store, needed=unique)
+            seen = find_seen(store, needed=unique)
             total = SpilledSum(self.classifier, spill, seen)
             session = Learning(store, transaction, total, seen, unique)
             yield session
@@ -157,7 +157,7 @@ def creating_bounded(
     """A new file to learn within some memory, which appears under its name when the block ends without an error."""
     name = os.fspath(path)
     plain = check_new_options(name, model, keep, options)
-    with unpublished(name) as temporary:
+    with publish_when_done(name) as temporary:
         target = Bounded(new_store(temporary, plain, keep, name=name), memory)
         try:
             yield target
@@ -202,17 +202,16 @@ def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) 
 def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:
     """Write down what is left without the features of fewer documents; how many documents there are."""
     head = spill.head
-    head.n_terms = head.n_doc_freq = 0
+    head.set_feature_totals(0, 0)
 
     def parts(label_ids: Integers) -> Iterator[Part]:
         def prune(cells: Cells) -> tuple[int, int, Part | None]:
             kept = cells.keep(cells.doc_total >= min_df)
-            part = packed(kept, label_ids) if len(kept.sizes) else None
+            part = pack_part(kept, label_ids) if len(kept.sizes) else None
             return int(kept.term_total.sum()), int(kept.doc_total.sum()), part
 
         for n_terms, n_doc_freq, part in spill.parts(prune):
-            head.n_terms += n_terms
-            head.n_doc_freq += n_doc_freq
+            head.set_feature_totals(head.n_terms + n_terms, head.n_doc_freq + n_doc_freq)
             if part is not None:
                 yield part
 

@@ -11,15 +11,25 @@ from typing import Any
 
 from bunrui.analysis import Analyzer
 from bunrui.calibration import Calibration
-from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, changes, check_names
+from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.digests import document_digests
 from bunrui.errors import OptionError, StoreError
 from bunrui.memory import Memory
 from bunrui.models import DEFAULT_MODEL, Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
-from bunrui.store.creation import unpublished
-from bunrui.store.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
+from bunrui.store.creation import publish_when_done
+from bunrui.store.documents import (
+    Choice,
+    Document,
+    all_of,
+    by_digests,
+    by_ids,
+    by_source,
+    by_texts,
+    by_time,
+    list_documents,
+)
 from bunrui.store.file import File, check_keeps
 from bunrui.store.merge import Source, merge
 from bunrui.store.schema import FORMAT
@@ -230,7 +240,7 @@ class StoredClassifier(AnyClassifier):
         note = {"before": before.isoformat() if before else None, "source": source}
         self._need_log()
         with self._file.writing("forget", **note) as transaction:
-            lifecycle.change(self._file, self, transaction, both(*choices), lambda _: [])
+            lifecycle.change(self._file, self, transaction, all_of(*choices), lambda _: [])
         return transaction.n_docs
 
     def _need_log(self) -> None:
@@ -323,7 +333,7 @@ class StoredClassifier(AnyClassifier):
         self._file.store.check_place()
         store = Store.open(self.path, read_only=True)
         with closing(store), store.reading():
-            yield from listed(store)
+            yield from list_documents(store)
 
     def history(self, *, before: int | None = None, after: int | None = None, limit: int | None = None) -> list[Entry]:
         """Everything that was done, in order; or the changes between two numbers, or the last ones of them.
@@ -354,7 +364,7 @@ class StoredClassifier(AnyClassifier):
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new file and learn the documents again")
         check_names(options)
-        checked = TextClassifier(**(self.get_params() | changes(options)))
+        checked = TextClassifier(**(self.get_params() | complete_options(options)))
         check_keeps(checked.model, self.keep, self.path)
         self._file.configure(checked.settings)
         self._classifier.set_params(**checked.get_params())
@@ -502,7 +512,7 @@ def create(path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **opti
     """
     name = os.fspath(path)
     plain = check_new_options(name, model, keep, options)
-    with unpublished(name) as temporary:
+    with publish_when_done(name) as temporary:
         new_store(temporary, plain, keep, name=name).close()
     return open(name)
 
@@ -515,7 +525,7 @@ def creating(
     name = os.fspath(path)
     plain = check_new_options(name, model, keep, options)
     with (
-        unpublished(name) as temporary,
+        publish_when_done(name) as temporary,
         StoredClassifier.of(new_store(temporary, plain, keep, name=name)) as classifier,
     ):
         yield classifier

@@ -20,14 +20,14 @@ __all__ = [
     "Choice",
     "Document",
     "Picked",
-    "both",
+    "all_of",
     "by_digests",
     "by_ids",
     "by_labels",
     "by_source",
     "by_texts",
     "by_time",
-    "listed",
+    "list_documents",
     "pick",
 ]
 
@@ -95,7 +95,7 @@ def _pick(store: Store, choice: Choice) -> Iterator[Picked]:
             yield Picked(number, places, store.log.block(number).pick(places))
 
 
-def listed(store: Store) -> Iterator[Document]:
+def list_documents(store: Store) -> Iterator[Document]:
     """All documents, in the order in which they were learned."""
     names = store.labels()
     for _, block in store.log.blocks():
@@ -186,7 +186,7 @@ def by_source(source: str) -> Choice:
     )
 
 
-def both(*choices: Choice) -> Choice:
+def all_of(*choices: Choice) -> Choice:
     """The documents that all of some choices choose."""
     return Choice(lambda block: np.logical_and.reduce([choice.among(block) for choice in choices]))
 

@@ -18,13 +18,13 @@ from bunrui.errors import BunruiError, OptionError, StoreError
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory
+from bunrui.models import kind_of
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import History, Transaction, undo
-from bunrui.trained.names import kind_of
 
-__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "seen_in"]
+__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "find_seen"]
 
 # Transactions that leave the documents as they are.
 _NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
@@ -105,7 +105,7 @@ class File:
     def _load(self) -> None:
         counts, state = self.store.load()
         with self.memory.lock.write():
-            counts.version = self.memory.counts.version + 1
+            counts.follow(self.memory.counts)
             self.memory.counts = counts
             self.memory.trouble = None
         self._state = state
@@ -131,7 +131,7 @@ class File:
     def _apply(self, sign: int, delta: Counts) -> None:
         counts = self.memory.counts
         if sign > 0 and not counts.labels:
-            delta.version = counts.version + 1
+            delta.follow(counts)
             self.memory.counts = delta
             return
         apply(counts, sign, delta, self.store.unpacker())
@@ -249,7 +249,7 @@ class File:
     def seen(self, *, needed: bool) -> Seen | None:
         """The texts that were learned, None where the file does not know; call while writing."""
         if self.store.keep == "nothing":
-            return seen_in(self.store, needed=needed)
+            return find_seen(self.store, needed=needed)
         return Seen(np.empty(0, np.uint64), self.store.log.index("digests"))
 
 
@@ -321,7 +321,7 @@ def check_not_pruned(store: Store, verb: str) -> None:
         )
 
 
-def seen_in(store: Store, *, needed: bool) -> Seen | None:
+def find_seen(store: Store, *, needed: bool) -> Seen | None:
     """The texts that a file has learned, None where it does not know."""
     if store.keep != "nothing":
         return Seen(store.log.keys())

@@ -17,7 +17,7 @@ from bunrui.counts import Integers
 from bunrui.digests import DIGEST, Digests, key_words
 from bunrui.store.blocks import Block, Row
 from bunrui.store.codec import Unpacker
-from bunrui.store.trouble import explained
+from bunrui.store.trouble import explain_errors
 
 if TYPE_CHECKING:
     from bunrui.store.store import Store
@@ -228,7 +228,7 @@ class Log:
             yield block, unpacker.numbers(blob, n)
 
     def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
-        with explained(self._store.path):
+        with explain_errors(self._store.path):
             yield from self._store.db.execute(query)
 
     def check_numbers(self) -> None:
@@ -251,7 +251,7 @@ class Log:
 
     def index(self, by: str) -> Index:
         """Where documents stand, by their "digests" or "ids", as the file has them now."""
-        known, rewritten, (block, removal) = self._known.get(by), self._store.rewritten(), self._ends()
+        known, rewritten, (block, removal) = self._known.get(by), self._store.rewrite_state(), self._ends()
         if known is None or known.rewritten != rewritten or self._n_new(known) > _FEW:
             index = Index(list(self._keyed(by, 0, self.gone())))
         else:
@@ -284,7 +284,7 @@ class Log:
         keys = [keyed.keys for keyed in self._keyed("digests", 0, self.gone())]
         return np.concatenate(keys) if keys else np.empty(0, np.uint64)
 
-    def rolled_back(self) -> None:
+    def roll_back(self) -> None:
         """Forget what an index has read of changes that are not to be."""
         self._known = {}
 

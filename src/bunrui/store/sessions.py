@@ -20,7 +20,7 @@ from bunrui.engines.spill import Spill
 from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
 from bunrui.store.blocks import Batch, Row
-from bunrui.store.cells import Part, packed
+from bunrui.store.cells import Part, pack_part
 from bunrui.store.log import Seen
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
@@ -93,7 +93,7 @@ class SpilledSum:
         transaction.add_parts(self._spill.head, self._parts)
 
     def _parts(self, label_ids: Integers) -> Iterator[Part]:
-        for part in self._spill.parts(lambda cells: packed(cells, label_ids)):
+        for part in self._spill.parts(lambda cells: pack_part(cells, label_ids)):
             self.n_features += part.n_features
             yield part
 
@@ -176,7 +176,7 @@ class Learning(_Session):
     ) -> None:
         """Learn a batch of documents."""
         with self._all_or_none():
-            ids, sources = _listed(ids, "ids", len(texts)), _listed(sources, "sources", len(texts))
+            ids, sources = _list_of_strings(ids, "ids", len(texts)), _list_of_strings(sources, "sources", len(texts))
             texts, sets = self._read(texts, labels)
             check_new(sets.labels, self._store.labels)
             if self.seen is not None:
@@ -255,7 +255,7 @@ def _excerpt(document: Any) -> str:
     return repr(text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…")
 
 
-def _listed(values: Any, name: str, n: int) -> list[str | None] | None:
+def _list_of_strings(values: Any, name: str, n: int) -> list[str | None] | None:
     if values is None:
         return None
     listed = values.to_pylist() if hasattr(values, "to_pylist") else list(values)

@@ -12,7 +12,7 @@ from bunrui.analysis.hashed import sharing
 from bunrui.calibration import Calibration
 from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
 from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError
-from bunrui.store.creation import unpublished
+from bunrui.store.creation import publish_when_done
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 
@@ -127,7 +127,7 @@ def write_slim(name: str, like: AnyClassifier, pruned: int, min_df: int, fill: C
 
     `like` has the options, and `pruned` is what was left out before.
     """
-    with unpublished(name) as temporary:
+    with publish_when_done(name) as temporary:
         store = new_store(temporary, like, "nothing", max(min_df, pruned), name)
         with closing(store), store.writing():
             transaction = store.transaction("slim")

@@ -17,7 +17,7 @@ from bunrui.store.blocks import Row
 from bunrui.store.cells import Head, Part, Parts
 from bunrui.store.codec import Unpacker, pack_numbers
 from bunrui.store.schema import SEALED, seal
-from bunrui.store.trouble import explained
+from bunrui.store.trouble import explain_errors
 
 if TYPE_CHECKING:
     from bunrui.store.store import Store
@@ -27,14 +27,14 @@ Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 __all__ = ["Entry", "History", "Transaction", "insert_block", "insert_counts", "now", "undo"]
 
 
-def written(moment: datetime) -> str:
+def write_time(moment: datetime) -> str:
     """A time, as the file writes it down."""
     return moment.isoformat(timespec="microseconds")
 
 
 def now() -> str:
     """The time, as the file writes it down."""
-    return written(datetime.now(UTC))
+    return write_time(datetime.now(UTC))
 
 
 class Transaction:
@@ -57,8 +57,8 @@ class Transaction:
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, '{}') RETURNING tx"
         moment = datetime.now(UTC)
         self._time = int(moment.timestamp() * 1e6)
-        with explained(self._path):
-            self.number: int = self._db.execute(insert, (kind, written(moment))).fetchone()[0]
+        with explain_errors(self._path):
+            self.number: int = self._db.execute(insert, (kind, write_time(moment))).fetchone()[0]
             self._seal()
         self.note = dict(note)
         self.n_docs = 0
@@ -80,7 +80,7 @@ class Transaction:
     def label_ids(self, names: Sequence[str]) -> Integers:
         """The file's ids of labels; new ones get the next."""
         check_strings(names)
-        with explained(self._path):
+        with explain_errors(self._path):
             if self._labels is None:
                 self._labels = {name: label for label, name in self._db.execute("SELECT label, name FROM labels")}
             known = self._labels
@@ -104,18 +104,18 @@ class Transaction:
 
     def log(self, row: Row) -> None:
         """Keep a block of documents."""
-        with explained(self._path):
+        with explain_errors(self._path):
             insert_block(self._db, self.number, row)
 
     def remove(self, found: Mapping[int, Iterable[int]]) -> None:
         """Mark documents as unlearned, by block."""
-        with explained(self._path):
+        with explain_errors(self._path):
             insert_removals(self._db, self.number, found)
 
     def snapshot(self, counts: Counts, upto: int) -> None:
         """Replace all deltas by the counts that they add up to, those of the transactions up to a number."""
         ids = self._ids_of(counts)
-        with explained(self._path):
+        with explain_errors(self._path):
             self._db.execute("DELETE FROM cells")
             self._db.execute("DELETE FROM deltas")
             insert_counts(self._db, upto, counts, ids, 1, is_snapshot=True)
@@ -128,7 +128,7 @@ class Transaction:
         `parts` makes them when it is told the file's ids of the labels of `head`, which has their numbers afterwards.
         """
         ids = self._ids_of(head)
-        with explained(self._path):
+        with explain_errors(self._path):
             insert_parts(self._db, self.number, head, ids, 1, parts(ids), is_snapshot=is_snapshot)
 
     def finish(self, each: Each | None = None) -> bool:
@@ -138,15 +138,15 @@ class Transaction:
         """
         # A `set` is about no documents, and a shard may have none, which is worth to be known.
         if not self.n_docs and not isinstance(self.note.get("before"), dict) and "shards" not in self.note:
-            with explained(self._path):
+            with explain_errors(self._path):
                 self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
                 self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
             return False
         for sign, counts in self.changes:
             ids = self._ids_of(counts)
-            with explained(self._path):
+            with explain_errors(self._path):
                 insert_counts(self._db, self.number, counts, ids, sign, each=each or one_by_one)
-        with explained(self._path):
+        with explain_errors(self._path):
             row = (self.n_docs, json.dumps(self.note, ensure_ascii=False, default=float), self.number)
             self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
             self._seal()
@@ -265,7 +265,7 @@ class History:
         """Documents of the transactions between two numbers that were not undone, but for some kinds."""
         kinds = ", ".join("?" * len(besides))
         where = f"tx > ? AND tx <= ? AND undone IS NULL AND kind NOT IN ({kinds})"
-        with explained(self._store.path):
+        with explain_errors(self._store.path):
             query = f"SELECT sum(n_docs) FROM transactions WHERE {where}"
             (n_docs,) = self._store.db.execute(query, (after, upto, *besides)).fetchone()
         self._store.unpacker().check_whole(n_docs or 0)
@@ -274,7 +274,7 @@ class History:
     def _select(self, rest: str) -> list[Entry]:
         store = self._store
         query = f"SELECT tx, kind, time, n_docs, note, undone, {store.whole('transactions')} FROM transactions {rest}"
-        with explained(store.path):
+        with explain_errors(store.path):
             rows = store.db.execute(query).fetchall()
         for *_, is_whole in rows:
             store.check_row(is_whole, "transactions")
@@ -299,7 +299,7 @@ def _entry(row: Any, unpacker: Unpacker) -> Entry:
 def undo(store: Store) -> tuple[Entry, list[tuple[int, Counts]]]:
     """Take the last transaction back; call while writing.  Also what it had added (1) and taken (-1)."""
     db = store.db
-    with explained(store.path):
+    with explain_errors(store.path):
         last = History(store).last_standing()
         if last is None:
             raise StoreError(f"there is nothing to undo in {store.path}")

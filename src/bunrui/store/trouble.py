@@ -13,7 +13,7 @@ from functools import cache
 
 from bunrui.errors import DamagedError, StoreError
 
-__all__ = ["check_is_file", "explained", "network_kind", "warn_of_network"]
+__all__ = ["check_is_file", "explain_errors", "network_kind", "warn_of_network"]
 
 _log = logging.getLogger("bunrui")
 
@@ -35,7 +35,7 @@ _OVER_FUSE = ("sshfs", "glusterfs", "s3fs", "rclone", "gcsfuse", "smbnetfs", "ce
 
 
 @contextmanager
-def explained(name: str) -> Iterator[None]:
+def explain_errors(name: str) -> Iterator[None]:
     """Errors of SQLite in the block become `StoreError`s with advice."""
     try:
         yield

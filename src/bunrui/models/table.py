@@ -15,14 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
+from bunrui.cells import ranges
+from bunrui.classcounts import ClassCounts, SparseCounts
 from bunrui.errors import OptionError
-from bunrui.estimators.counts import MatrixCounts
 from bunrui.models.base import Scorer
 from bunrui.models.view import CountView, FeatureCounts
+from bunrui.sparse import Sparse
 
-__all__ = ["MatrixView", "Table", "dense_table"]
+__all__ = ["DENSE_CELLS", "MOST_CELLS", "MatrixView", "Table", "dense_table"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,29 +35,31 @@ MOST_SCORES = 1 << 21  # at a time, where labels alone are asked for
 class MatrixView(NamedTuple):
     """Counts of a matrix as a formula reads them.
 
-    Every column is a feature.  `by_docs` is not asked for: the estimator has counted what its model reads.
+    Every column is a feature.  `by_docs` is not asked for: what a model reads has been counted.
     """
 
-    counts: MatrixCounts
+    doc_count: npt.NDArray[Any]
+    counts: SparseCounts
     names: Sequence[str] | None = None
+    every: SparseCounts | None = None  # the totals of all rows, where rows may be of several classes
+
+    @classmethod
+    def of(cls, learned: ClassCounts, names: Sequence[str] | None = None) -> MatrixView:
+        """Counts of one part."""
+        return cls(learned.doc_count, learned.part, names)
 
     @property
     def n_features(self) -> int:
         """V."""
         return self.counts.n_features
 
-    @property
-    def doc_count(self) -> npt.NDArray[Any]:
-        """D_c, (n_classes,)."""
-        return self.counts.doc_count
-
     def class_sum(self, by_docs: bool) -> npt.NDArray[Any]:
         """N_c, (n_classes,)."""
-        return self.counts.class_sum()
+        return self.counts.class_sum
 
     def total(self, by_docs: bool) -> Any:
         """N."""
-        return self.counts.class_sum().sum()
+        return (self.every or self.counts).class_sum.sum()
 
     def feature_ids(self) -> npt.NDArray[np.uint32]:
         """All columns."""
@@ -65,11 +68,7 @@ class MatrixView(NamedTuple):
     def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some columns."""
         cells = self.counts.cells_of(ids) if len(ids) < self.n_features else self.counts.cells
-        lengths = np.diff(cells.indptr).astype(np.int32)
-        totals = cells @ np.ones(cells.shape[1], cells.dtype)
-        return FeatureCounts(
-            ids, cells.indptr[:-1], lengths, cells.indices.astype(np.int32, copy=False), cells.data, totals
-        )
+        return FeatureCounts.of(ids, cells, np.asarray(cells.row_sums(), cells.data.dtype))
 
     def words_of(self, ids: npt.NDArray[np.uint32]) -> list[str]:
         """The names of some columns, where they have names."""
@@ -91,7 +90,7 @@ def dense_table(view: CountView, scorer: Scorer, ids: npt.NDArray[np.uint32] | N
             "read fewer features, for texts with min_df or max_features"
         )
     ids = view.feature_ids() if ids is None else ids
-    cells = view.gather(ids, scorer.by_docs)
+    cells = scorer.gather(view, ids)
     table = np.tile(scorer.slope, (len(ids), 1))
     if scorer.share:
         table += scorer.share(cells)[:, None]
@@ -106,37 +105,38 @@ class Table:
     def __init__(self, view: MatrixView, scorer: Scorer) -> None:
         self.view = view
         self.scorer = scorer
+        self._is_made = False
 
     @cached_property
     def weights(self) -> Floats:
         """What one occurrence adds to a score, (n_features, n_classes)."""
+        self._is_made = True
         return dense_table(self.view, self.scorer)
 
     def scores(self, X: Any) -> Floats:
-        """Of every row of an array or csr_array, (n_rows, n_classes)."""
+        """Of every row of an array or of sparse rows, (n_rows, n_classes)."""
         if self.view.n_features * len(self.scorer.slope) > DENSE_CELLS:
-            return self._sparse_scores(sparse.csr_array(X))
-        if "weights" not in self.__dict__ and sparse.issparse(X) and 4 * X.nnz < self.view.n_features:
+            return self._sparse_scores(Sparse.of(X))
+        if not self._is_made and hasattr(X, "indptr") and 4 * len(X.data) < self.view.n_features:
             # The weights of these columns alone, in the same order: the same bits, and nothing that waits for a table.
             columns, places = np.unique(X.indices, return_inverse=True)
-            few = sparse.csr_array((X.data, places, X.indptr), shape=(X.shape[0], len(columns)))
             weights = dense_table(self.view, self.scorer, columns.astype(np.uint32))
-            return np.asarray(few @ weights + self.scorer.bias)
+            return np.asarray(Sparse.of(X).at(places, len(columns)) @ weights + self.scorer.bias)
         return np.asarray(X @ self.weights + self.scorer.bias)
 
-    def _sparse_scores(self, X: Any) -> Floats:
+    def _sparse_scores(self, X: Sparse) -> Floats:
         scorer, n_classes = self.scorer, len(self.scorer.slope)
         columns, places = np.unique(X.indices, return_inverse=True)
-        cells = self.view.gather(columns.astype(np.uint32), scorer.by_docs)
-        weights = scorer.weights(cells)
-        rows = sparse.csr_array((X.data.astype(np.float64), places, X.indptr), shape=(X.shape[0], len(columns)))
-        if X.shape[0] == 1 and X.has_canonical_format:
-            # The same sums in the same order, without the two matrices of a product.
-            sums = np.bincount(cells.classes, weights * cells.spread(rows.data), n_classes)
-            total = np.asarray(sums[None], np.float64)
-        else:
-            starts = np.append(cells.starts, len(cells.classes))
-            total = (rows @ sparse.csr_array((weights, cells.classes, starts), (len(columns), n_classes))).toarray()
+        cells = scorer.gather(self.view, columns.astype(np.uint32))
+        weights, values = scorer.weights(cells), X.data.astype(np.float64)
+        total = np.empty((X.shape[0], n_classes))
+        for row in range(X.shape[0]):
+            here = slice(int(X.indptr[row]), int(X.indptr[row + 1]))
+            lists = places[here]
+            at = ranges(cells.starts[lists], cells.lengths[lists])
+            terms = weights[at] * np.repeat(values[here], cells.lengths[lists])
+            total[row] = np.bincount(cells.classes[at], terms, n_classes)
+        rows = X.at(places, len(columns)).with_data(values)
         total += np.outer(rows @ np.ones(len(columns)), scorer.slope)
         if scorer.share:
             total += (rows @ scorer.share(cells))[:, None]

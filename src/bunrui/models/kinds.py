@@ -1,4 +1,16 @@
-"""The models that are trained from documents, and the options they take; importing this costs nothing."""
+"""`kind_of`: the line of a model in the tables of models; and the table of those that are trained from documents.
+
+To import this costs little: the trainers are imported when a model is trained.
+
+    twcnb    all five steps of Rennie et al. (2003)            twcnb.py
+    nbsvm    a linear SVM with a naive-Bayes prior             heads.py
+    arow     the same idea, learned in one pass, goes on       heads.py
+    aode     words in pairs, the most telling ones; columns    aode.py, columns.py
+    columns  rows of tables, a likelihood for each column      columns.py, likelihoods.py
+
+A classifier in memory keeps the documents for them, one in a file reads the texts that the file keeps.  They are
+trained when they first answer after a change; `arow` learns only new documents, unless some were taken back.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bunrui.analysis import Analyzer
 from bunrui.errors import OptionError
 from bunrui.memory import Memory
-from bunrui.models import MODELS, Kind
-from bunrui.models.counting import check_m
-from bunrui.models.model import Options
+from bunrui.models.counting import MODELS, check_m
+from bunrui.models.model import Kind, Options
 
 if TYPE_CHECKING:
-    from bunrui.trained.model import TrainedModel
+    from bunrui.models.trained import TrainedModel
 
 __all__ = ["MOST_FEATURES", "TRAINED", "Trained", "kind_of", "reads_table"]
 
@@ -47,9 +58,14 @@ class Trained(NamedTuple):
         """α where the user names none."""
         return self.alpha
 
+    def alpha_of(self, options: Options) -> Any:
+        """α as the user gives it, or as is usual."""
+        is_usual = options["alpha"] is None and options["smoothing"] == "eap"
+        return self.alpha if is_usual else options["alpha"]
+
     def model(self, options: Options, analyzer: Analyzer, memory: Memory) -> TrainedModel:
         """The model with some options, of what a memory has learned."""
-        from bunrui.trained.model import TrainedModel
+        from bunrui.models.trained import TrainedModel
 
         return TrainedModel(options, analyzer, memory)
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
+from bunrui.classcounts import is_missing
 from bunrui.errors import DataError
 
-__all__ = ["as_floats", "cut", "float_columns", "intervals", "mdl_cuts"]
+__all__ = ["as_floats", "cut_columns", "intervals", "mdl_cuts"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -128,8 +128,7 @@ def as_floats(column: npt.NDArray[Any]) -> Floats:
 
 
 def _as_float(value: Any) -> float:
-    # None, NaN, and what pandas has for them.
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if is_missing(value):
         return math.nan
     try:
         return float(value)
@@ -137,11 +136,11 @@ def _as_float(value: Any) -> float:
         raise DataError(f"a column that is cut should have numbers, not {value!r}: see discretise") from error
 
 
-def cut(X: Any, cuts: tuple[Floats | None, ...]) -> npt.NDArray[Any]:
+def cut_columns(X: Any, cuts: tuple[Floats | None, ...]) -> npt.NDArray[Any]:
     """A table of values, with intervals in place of numbers that are cut."""
     if all(each is None for each in cuts):
         return np.asarray(X)
-    if sparse.issparse(X):
+    if hasattr(X, "indptr"):
         raise DataError("columns were cut when this learned, and a sparse matrix is read as presence: give an array")
     if all(each is not None for each in cuts):
         columns = [intervals(as_floats(X[:, j]), each) for j, each in enumerate(cuts) if each is not None]
@@ -151,12 +150,3 @@ def cut(X: Any, cuts: tuple[Floats | None, ...]) -> npt.NDArray[Any]:
         if each is not None:
             out[:, j] = intervals(as_floats(X[:, j]), each)
     return out
-
-
-def float_columns(X: Any) -> list[int] | None:
-    """The columns of a data frame that have floating-point numbers; None if X is no data frame."""
-    dtypes = getattr(X, "dtypes", None)
-    if dtypes is None or not hasattr(X, "columns"):
-        return None
-    floats = (dtype.kind == "f" if hasattr(dtype, "kind") else dtype.is_float() for dtype in dtypes)
-    return [j for j, is_float in enumerate(floats) if is_float]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.classcounts import is_missing
 from bunrui.errors import DataError
 
 __all__ = [
@@ -18,8 +19,8 @@ __all__ = [
     "as_days",
     "as_numbers",
     "as_texts",
+    "columns_by_name",
     "is_frame",
-    "is_missing",
     "of_dicts",
     "of_frame",
     "value_kind",
@@ -80,13 +81,15 @@ def of_dicts(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[Given]]
     return [str(name) for name in names], columns
 
 
-def is_missing(value: Any) -> bool:
-    """None, NaN, NaT, and what pandas has for them."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(value, (np.datetime64, np.timedelta64)):
-        return bool(np.isnat(value))
-    return isinstance(value, (float, np.floating)) and bool(value != value)
+def columns_by_name(names: list[str], columns: list[Given], known: Sequence[str]) -> list[Given]:
+    """Columns of dicts, which have no order of their own, in the order of those that were learned."""
+    for name in known:
+        if name not in names:
+            raise DataError(f"the column {name!r} is missing: give it, as None where there is no value")
+    for name in names:
+        if name not in known:
+            raise DataError(f"the column {name!r} was not there in training: leave it out")
+    return [columns[names.index(name)] for name in known]
 
 
 def value_kind(name: str, values: npt.NDArray[Any]) -> str:

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.analysis import Analyzer, AnalyzerSpec
+from bunrui.analysis import Analyzer
+from bunrui.classcounts import MOST_PAIRS
 from bunrui.counts import Counts, Label
-from bunrui.errors import OptionError
-from bunrui.estimators.matrix import look_up
+from bunrui.engines.matrix import look_up
+from bunrui.errors import NotLearnedError
 from bunrui.kernel.mutex import Mutex
-from bunrui.memory import Memory
+from bunrui.memory import Batch, Documents, Memory
+from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
-from bunrui.models.explain import check_pair, hold, placed, read
-from bunrui.models.model import Best, Options, best_of
-from bunrui.models.view import View, whole
+from bunrui.models.explain import check_pair, hold, place_on_text, read
+from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
+from bunrui.models.kinds import MOST_FEATURES, TRAINED, reads_table
+from bunrui.models.model import Best, Form, Options, Parts, best_of
+from bunrui.models.twcnb import train_twcnb
+from bunrui.models.view import View, select, whole
 from bunrui.models.words import Word, check_question, find, find_word, words_of
 from bunrui.rendering import Explanation
-from bunrui.trained.forms import Form
+from bunrui.sparse import Sparse
 
 __all__ = ["Fitted", "TrainedModel"]
 
+T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -55,8 +63,6 @@ class TrainedModel:
         return self._fitted is not None and self._fitted.is_of(self._memory.counts)
 
     def _train(self) -> None:
-        from bunrui.trained.training import train
-
         memory, name = self._memory, self._options["model"]
         memory.documents.check(name)
         if self._is_current():
@@ -95,23 +101,23 @@ class TrainedModel:
         with self.fitted() as fitted:
             return fitted.words(label, positive, negative, word, top)
 
-    def export(self, make: Callable[..., Any]) -> Any:
-        """A fitted scikit-learn pipeline."""
+    def export(self, make: Callable[[Fitted], T]) -> T:
+        """What `make` makes of the fitted model, while nothing is learned."""
         with self.fitted() as fitted:
-            return fitted.pipeline(self._options["analyzer"])
+            return make(fitted)
 
 
 class Fitted:
-    """An estimator, and the words that its columns stand for.
+    """The numbers of a trained model, and the words that its columns stand for.
 
     Attributes
     ----------
     classes : list of labels
         Sorted.
     counts : Counts
-        Whose vocabulary the columns are of; hold their lock while asking.
+        The columns are of their vocabulary; hold their lock while asking.
     version : int
-        Of the counts, when it was trained.
+        The version of the counts when it was trained.
     mark : object
         How far the documents had been read.
     """
@@ -139,8 +145,7 @@ class Fitted:
     def scores(self, texts: Any) -> Floats:
         """(n_docs, n_classes)"""
         rows = self.rows(texts)
-        # scikit-learn refuses to be asked nothing.
-        return self.form.scores(rows) if rows.shape[0] else np.zeros((0, len(self.classes)))
+        return self.form.scores(rows)
 
     def explain(self, document: Any, label: Label | None, against: Label | None) -> Explanation:
         """What every word adds to the score of a label, held against that of another."""
@@ -156,7 +161,7 @@ class Fitted:
         known = np.array([column in by_column for column in columns], bool)
         values = np.array([by_column.get(column, 0.0) for column in columns], np.float64)
         bias = float(parts.bias[names[0]] - parts.bias[names[1:]].sum())
-        return duel.explanation(document, bias, placed(reading, values, known), reading, known)
+        return duel.explanation(document, bias, place_on_text(reading, values, known), reading, known)
 
     def words(
         self, label: Label | None, positive: Label | None, negative: Label | None, word: str | None, top: int | None
@@ -181,18 +186,9 @@ class Fitted:
         both_ends = positive is not None
         return words_of(self.counts, ids.astype(np.uint32), values, top, both_ends=both_ends, by_docs=True)
 
-    def pipeline(self, analyzer: Any) -> Any:
-        """The same as a fitted scikit-learn `Pipeline`; see `TextClassifier.to_sklearn`."""
-        if len(self.classes) == 1 or not self._width:
-            raise OptionError("there is nothing to tell apart yet: learn documents of two labels first")
-        from sklearn.pipeline import Pipeline
-
-        from bunrui.estimators.vectorizer import TextVectorizer
-
-        spec = AnalyzerSpec(name=analyzer) if isinstance(analyzer, str) else analyzer
-        ids = np.arange(self._width) if self._ids is None else self._ids
-        vectorizer = TextVectorizer(analyzer=spec, vocabulary=self.counts.texts_of(ids))
-        return Pipeline([("vectorizer", vectorizer.fit([])), ("model", self.form.estimator)])
+    def vocabulary(self) -> list[str]:
+        """The words of all columns."""
+        return self.counts.texts_of(np.arange(self._width) if self._ids is None else self._ids)
 
     def _occur_with(self, ids: Integers, labels: tuple[Label, Label]) -> npt.NDArray[np.bool_]:
         """Which features occur with one of two labels."""
@@ -218,10 +214,118 @@ class Fitted:
         return np.where(self._ids[places] == ids, places, -1) if len(self._ids) else np.full(len(ids), -1)
 
 
-def rows_of(texts: Any, analyzer: Analyzer, counts: Counts, ids: Integers | None, width: int) -> Any:
-    """The counts of some features in texts, a csr_array (n_docs, width)."""
+def rows_of(texts: Any, analyzer: Analyzer, counts: Counts, ids: Integers | None, width: int) -> Sparse:
+    """The counts of some features in texts, (n_docs, width)."""
     X = look_up(texts, analyzer, 1, counts.vocabulary)
     if ids is not None:
-        return X[:, ids]
+        return X.columns(ids)
     # Features that came later, and room that has none yet.
-    return X if X.shape[1] == width else X[:, :width]
+    return X if X.shape[1] == width else X.columns(np.arange(width))
+
+
+class Nothing:
+    """A model that tells nothing apart, for want of a second label, or of words."""
+
+    def __init__(self, n_classes: int, head: LinearHead | None = None) -> None:
+        self.head = head
+        self._n_classes = n_classes
+
+    def scores(self, X: Sparse) -> Floats:
+        return np.zeros((X.shape[0], self._n_classes))
+
+    def parts(self, row: Sparse) -> Parts:
+        columns = row.indices.astype(np.int64)
+        return Parts(columns, self.weights(columns), np.zeros(self._n_classes))
+
+    def weights(self, columns: Integers) -> Floats:
+        return np.zeros((len(columns), self._n_classes))
+
+
+def train(
+    name: str,
+    options: Mapping[str, Any],
+    analyzer: Analyzer,
+    counts: Counts,
+    source: Documents,
+    previous: Fitted | None,
+) -> Fitted:
+    """The model of all documents; `previous` is what was trained last, with the same options."""
+    if not counts.n_docs:
+        raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
+    classes = counts.live_labels
+    if reads_table(name, options["analyzer"]):
+        from bunrui.models.columns import train_columns
+
+        _, batches, mark = source.batches(None)
+        labelled = ((batch, *_label_rows(np.arange(len(batch.texts)), batch)[:2]) for batch in batches)
+        return train_columns(options, analyzer, counts, labelled, mark)
+    ids = _choose_features(name, options, counts, len(classes))
+    # What is chosen among the words changes with every document.
+    goes_on = name == "arow" and ids is None and previous is not None and previous.counts is counts
+    goes_on, batches, mark = source.batches(previous.mark if goes_on and previous is not None else None)
+    width = counts.n_ids if ids is None else len(ids)
+    if not width or (len(classes) == 1 and name != "arow"):
+        # No mark: there is no head to go on with.
+        return Fitted(counts, analyzer, Nothing(len(classes)), classes, ids, None)
+    tables = (_label_rows(rows_of(batch.texts, analyzer, counts, ids, width), batch) for batch in batches)
+    form: Form
+    alpha = TRAINED[name].alpha_of(options)
+    if name == "arow":
+        before = getattr(previous.form, "head", None) if goes_on and previous is not None else None
+        head = train_arow(alpha, _by_number(tables), before)
+        form = HeadForm(head) if len(classes) > 1 and head is not None else Nothing(1, head)
+    elif name == "nbsvm":
+        form = train_nbsvm(alpha, *_stack(list(tables)))
+    elif name == "twcnb":
+        form = train_twcnb(alpha, options["smoothing"], *_stack(list(tables))[:2])
+    else:
+        form = train_aode(options["m"], *_stack(list(tables))[:2])
+    return Fitted(counts, analyzer, form, classes, ids, mark)
+
+
+class _Labelled(NamedTuple):
+    """Rows with a label each, their hashes, and the number of the batch that they are of."""
+
+    X: Any
+    labels: npt.NDArray[Any]
+    keys: Keys
+    number: int = 0
+
+
+def _by_number(tables: Iterable[_Labelled]) -> Iterator[tuple[Any, npt.NDArray[Any], Keys]]:
+    """Tables of the same batch as one."""
+    for _, parts in groupby(tables, key=lambda table: table.number):
+        yield _stack(list(parts))
+
+
+def _stack(tables: list[_Labelled]) -> tuple[Any, npt.NDArray[Any], Keys]:
+    if len(tables) == 1:
+        return tables[0][:3]
+    X = Sparse.stack([table.X for table in tables])
+    return X, np.concatenate([table.labels for table in tables]), np.concatenate([table.keys for table in tables])
+
+
+def _choose_features(name: str, options: Mapping[str, Any], counts: Counts, n_classes: int) -> Integers | None:
+    """The features that a model reads; None for all."""
+    most = options["max_features"]
+    if name == "aode" and most is None:
+        # Pairs of present and absent, as many as its tables may have.
+        most = min(MOST_FEATURES, max(1, math.isqrt(MOST_PAIRS // n_classes) // 2))
+    view = select(counts, options["min_df"], most)
+    # The size of the vocabulary is a parameter of twcnb: words that were unlearned must not count.
+    if not len(view.keep) and (name != "twcnb" or counts.n_features == counts.n_ids):
+        return None
+    return view.feature_ids().astype(np.int64)
+
+
+def _label_rows(X: Any, batch: Batch) -> _Labelled:
+    """Rows with one label each, and their hashes: a document with several labels is a row for each."""
+    sets = batch.sets
+    names = np.array(sets.labels)
+    keys = batch.digests.view(np.uint64).reshape(-1, 2)
+    if sets.is_single:
+        return _Labelled(X, names[sets.groups], keys, batch.number)
+    sizes = np.diff(sets.members)[sets.groups]
+    rows = np.repeat(np.arange(len(sets.groups)), sizes)
+    labels = np.concatenate([sets.indices[sets.members[g] : sets.members[g + 1]] for g in sets.groups.tolist()])
+    return _Labelled(X.take(rows) if isinstance(X, Sparse) else X[rows], names[labels], keys[rows], batch.number)
