@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from bunrui.errors import DataError
 from bunrui.evaluation import DuplicateGroup, Duplicates, duplicates, find_duplicates
-from bunrui.evaluation.duplicates import N_BINS, SIMILAR, SIZE, distinct_shingles, mixed, signatures
+from bunrui.evaluation.duplicates import N_BINS, SIMILAR, SIZE, distinct_shingles, mix_words, signatures
 from bunrui.kernel.hashing import mix
 
 TEXT = (
@@ -198,6 +198,6 @@ def test_equal_bins_estimate_the_similarity(n_words: int) -> None:
     assert np.mean(first == second) == pytest.approx(np.mean(exact), abs=0.02)
 
 
-def test_mixed_is_the_mix_of_the_kernel() -> None:
+def test_mix_words_is_the_mix_of_the_kernel() -> None:
     words = [0, 1, 2**63, 2**64 - 1, 12345678901234567]
-    assert mixed(np.array(words, np.uint64)).tolist() == [mix(word) for word in words]
+    assert mix_words(np.array(words, np.uint64)).tolist() == [mix(word) for word in words]

@@ -28,7 +28,7 @@ from bunrui.evaluation.scores import (
     reliability,
     roc_auc,
     roc_curve,
-    sharpened,
+    sharpen,
 )
 
 EPS = float(np.finfo(np.float64).eps)
@@ -292,14 +292,14 @@ def test_probabilities_of_1_are_ranked() -> None:
     assert (p[:, 0] == 1).sum() == 3
     first = np.array([False, False, True, False])
     assert roc_auc(first, p[:, 0]) == pytest.approx(2 / 3)
-    assert roc_auc(first, sharpened(p)[:, 0]) == 1
+    assert roc_auc(first, sharpen(p)[:, 0]) == 1
 
 
 @given(st.lists(st.floats(-2000, 2000), min_size=2, max_size=30))
 def test_sharpened_keeps_the_order_of_log_odds(log_odds: list[float]) -> None:
     odds = np.array(log_odds)
     log_p = np.column_stack([-np.logaddexp(0, -odds), -np.logaddexp(0, odds)])
-    scores = sharpened(np.exp(log_p))
+    scores = sharpen(np.exp(log_p))
     for one, other in zip(np.argsort(odds, kind="stable")[:-1], np.argsort(odds, kind="stable")[1:], strict=True):
         assert scores[one, 0] <= scores[other, 0]
         if abs(odds[one]) < 700 and odds[other] - odds[one] > 0.1 and not 30 < odds[other] < 40:
@@ -311,7 +311,7 @@ def test_sharpened_keeps_the_order_of_log_odds(log_odds: list[float]) -> None:
 def test_sharpened_leaves_ties(weights: list[list[int]]) -> None:
     p = np.array(weights, float)
     p /= p.sum(axis=1, keepdims=True)
-    before, found = p.copy(), sharpened(p)
+    before, found = p.copy(), sharpen(p)
     assert (p == before).all()
     for column, sharp in zip(p.T, found.T, strict=True):
         assert (np.equal.outer(column, column) == np.equal.outer(sharp, sharp)).all()

@@ -19,7 +19,7 @@ from bunrui.calibration import MOST_KNOTS, Calibration, digest_of
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation import Evaluation
 from bunrui.selection import calibrate, calibration_for, fit_calibration
-from bunrui.selection.calibrate import Blocks, _Problem, rising
+from bunrui.selection.calibrate import Blocks, _Problem, fit_rising
 
 TEXTS = ["cheap pills", "pills now", "meeting at noon", "lunch at noon", "", "無料 pills", "see you at noon"] * 6
 LABELS = ["spam", "spam", "ham", "ham", "ham", "spam", "ham"] * 6
@@ -280,7 +280,7 @@ points = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1), st.integers(1
 @given(points)
 def test_as_scikit_learn_does(drawn: list[tuple[int, int, int]]) -> None:
     places, values, weights = np.array(drawn, np.float64).T
-    found = rising(places, values, weights)
+    found = fit_rising(places, values, weights)
     assert (np.diff(found.values) > 0).all() and (np.diff(found.places) > 0).all()
     assert found.weights.sum() == weights.sum()
     expected = IsotonicRegression().fit(places, values, sample_weight=weights).predict(places)
@@ -294,7 +294,7 @@ def test_as_scikit_learn_does(drawn: list[tuple[int, int, int]]) -> None:
 @given(points, st.integers(1, 10))
 def test_fewer_blocks_keep_the_sums(drawn: list[tuple[int, int, int]], n: int) -> None:
     places, values, weights = np.array(drawn, np.float64).T
-    every = rising(places, values, weights)
+    every = fit_rising(places, values, weights)
     few = every.at_most(n)
     assert len(few.values) <= max(n, 1) and (np.diff(few.values) >= 0).all() and (np.diff(few.places) >= 0).all()
     for one, other in ((every.places, few.places), (every.values, few.values)):

@@ -12,7 +12,7 @@ Cross-validation does not start anew for models of counts: from one training set
 others are learned, unless that is more than learning all of them.  Since `unlearn` is exact, scores have the very bits
 of learning from scratch.  Models that are trained from documents are trained for each fold.
 
-`left_out` takes the better way for a classifier: models that counts determine leave each document out exactly
+`score_left_out` takes the better way for a classifier: models that counts determine leave each document out exactly
 (`bunrui.evaluation.loo`); those that are trained from documents, and options that choose features or weigh counts anew
 with every document, take five folds.
 """
@@ -36,7 +36,7 @@ from bunrui.evaluation.loo import Corpus, given_or_kept, is_exact
 from bunrui.evaluation.result import Evaluation
 from bunrui.models import MODELS
 
-__all__ = ["KINDS", "CrossValidation", "Fold", "LeftOut", "cross_validate", "folds", "left_out"]
+__all__ = ["KINDS", "CrossValidation", "Fold", "LeftOut", "cross_validate", "folds", "score_left_out"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -290,12 +290,13 @@ class LeftOut(NamedTuple):
     own: npt.NDArray[np.bool_]
 
 
-def left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> LeftOut:
+def score_left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> LeftOut:
     """Score documents by the model and the options of a classifier, each by the others.
 
     Examples
     --------
-    >>> found = left_out(TextClassifier(), ["pills", "pills now", "at noon", "noon"], ["spam", "spam", "ham", "ham"])
+    >>> texts, labels = ["pills", "pills now", "at noon", "noon"], ["spam", "spam", "ham", "ham"]
+    >>> found = score_left_out(TextClassifier(), texts, labels)
     >>> found.classes, found.scores.argmax(axis=1).tolist()
     (['ham', 'spam'], [1, 1, 0, 0])
     """

@@ -47,7 +47,7 @@ __all__ = [
     "Duplicates",
     "distinct_shingles",
     "find_duplicates",
-    "mixed",
+    "mix_words",
     "signatures",
 ]
 
@@ -94,7 +94,7 @@ def signatures(texts: Sequence[str]) -> Signatures:
     return out
 
 
-def mixed(words: Words) -> Words:
+def mix_words(words: Words) -> Words:
     """Scramble 64 bits, one to one: `kernel.hashing.mix` of every word."""
     words = (words ^ (words >> np.uint64(32))) * np.uint64(K1)
     words = (words ^ (words >> np.uint64(29))) * np.uint64(K2)
@@ -119,7 +119,7 @@ def _shingles(folded: Sequence[str]) -> tuple[Words, npt.NDArray[np.int64]]:
     n_shingles = np.maximum(n_chars - SIZE + 1, 1)
     lengths = np.column_stack([n_shingles, n_chars + SIZE - n_shingles]).ravel()
     inside = np.repeat(np.tile([True, False], len(folded)), lengths)
-    return mixed(twelve[inside[: len(twelve)]]), n_shingles
+    return mix_words(twelve[inside[: len(twelve)]]), n_shingles
 
 
 def _sign(folded: Sequence[str], out: Signatures) -> None:
@@ -249,7 +249,7 @@ def _candidates(signed: npt.NDArray[np.uint32]) -> Iterator[Integers]:
     bands = signed.reshape(len(signed), N_BANDS, N_BINS // N_BANDS)
     keys = np.zeros((N_BANDS, len(signed)), np.uint64)
     for k in range(bands.shape[2]):
-        keys = mixed(keys ^ bands[:, :, k].T)
+        keys = mix_words(keys ^ bands[:, :, k].T)
     for band in range(N_BANDS):
         # Those that are equal in the next band too stand together.
         order = np.lexsort((keys[(band + 1) % N_BANDS], keys[band]))

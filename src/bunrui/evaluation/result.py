@@ -184,7 +184,7 @@ class Evaluation:
     def roc_curve(self, label: Label | None = None) -> formulas.Roc:
         """The ROC curve of a label (by default the positive one); thresholds are log-odds where there are `scores`.
 
-        Else they are probabilities, or above 1 odds: see `sharpened`.
+        Else they are probabilities, or above 1 odds: see `sharpen`.
         """
         return formulas.roc_curve(*self._against_rest(label))
 
@@ -242,7 +242,7 @@ class Evaluation:
 
     @cached_property
     def _sharpened(self) -> Floats:
-        return formulas.sharpened(self._filled)
+        return formulas.sharpen(self._filled)
 
     @cached_property
     def _odds(self) -> formulas.Odds:

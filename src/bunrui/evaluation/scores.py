@@ -63,7 +63,7 @@ __all__ = [
     "reliability",
     "roc_auc",
     "roc_curve",
-    "sharpened",
+    "sharpen",
 ]
 
 Booleans = npt.NDArray[np.bool_]
@@ -182,13 +182,13 @@ class _Taken(NamedTuple):
     thresholds: Floats
 
 
-def sharpened(probabilities: Floats) -> Floats:
+def sharpen(probabilities: Floats) -> Floats:
     """Probabilities as scores, (n_docs, n_classes): where one has rounded to 1, the odds of its class take its place.
 
     Naive Bayes is so sure that most probabilities of long texts are 1.0 in float64, and cannot be ranked.  The
     probabilities of the other classes are far from 0: 1e-20 and 1e-200 are told apart.
 
-    >>> sharpened(np.array([[1.0, 2.0**-70], [1.0, 2.0**-80], [0.75, 0.25]]))[:, 0].tolist()
+    >>> sharpen(np.array([[1.0, 2.0**-70], [1.0, 2.0**-80], [0.75, 0.25]]))[:, 0].tolist()
     [1.1805916207174113e+21, 1.2089258196146292e+24, 0.75]
     """
     scores = probabilities.copy()

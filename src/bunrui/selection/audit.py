@@ -1,6 +1,6 @@
 """Labels to look at again: documents whose label the others do not believe, and copies with different labels.
 
-Each document is left out and predicted by the others (`evaluation.crossvalidation.left_out`); the answers are
+Each document is left out and predicted by the others (`evaluation.crossvalidation.score_left_out`); the answers are
 calibrated, so that right ones come first.  Documents are ranked by this number, the lowest first:
 
     P(given label) - NEAR · P(suggested label)
@@ -22,7 +22,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
-from bunrui.evaluation.crossvalidation import left_out
+from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.evaluation.duplicates import find_duplicates
 from bunrui.rendering import Contribution, Explanation
 from bunrui.selection.calibrate import fit_calibration
@@ -163,7 +163,7 @@ def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
     >>> [word.feature for word in found.words(found.suspects[0])]
     ['pills']
     """
-    found = left_out(clf, texts, labels)
+    found = score_left_out(clf, texts, labels)
     rows, names = np.arange(len(found.scores)), np.array(found.classes, object)
     given = [tuple(names[row].tolist()) for row in found.own]
     top = found.scores.argmax(axis=1)

@@ -24,11 +24,11 @@ import numpy.typing as npt
 from bunrui.calibration import MOST_KNOTS, Calibration, digest_of, lengths_of, map_largest, temper
 from bunrui.classifier import AnyClassifier
 from bunrui.errors import DataError
-from bunrui.evaluation.crossvalidation import left_out
+from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.evaluation.scores import calibration_error, log_loss, reliability
 from bunrui.models.linear import probabilities
 
-__all__ = ["Blocks", "calibrate", "calibration_for", "fit_calibration", "rising"]
+__all__ = ["Blocks", "calibrate", "calibration_for", "fit_calibration", "fit_rising"]
 
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
@@ -78,7 +78,7 @@ def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Cali
 def calibration_for(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
     """Fit the calibration of a classifier, which stays as it is; see `calibrate`."""
     tx = getattr(clf, "last_change", 0)
-    found = left_out(clf, texts, labels)
+    found = score_left_out(clf, texts, labels)
     if len(found.classes) < 2:
         raise DataError("all documents have the same label: there is nothing to calibrate")
     fitted = fit_calibration(found.scores, lengths_of(found.texts), found.own)
@@ -160,11 +160,11 @@ def _by_halves(scores: Floats, lengths: Floats, own: Booleans) -> Floats:
 def _map(sure: Floats, right: Booleans, chance: float) -> tuple[Floats, Floats]:
     """Confidence → accuracy: places and values of the map."""
     weights = np.append(np.ones(len(sure)), CHANCE)
-    blocks = rising(np.append(sure, chance), np.append(right.astype(np.float64), chance), weights)
+    blocks = fit_rising(np.append(sure, chance), np.append(right.astype(np.float64), chance), weights)
     values = (blocks.values * blocks.weights + SHRINK * blocks.places) / (blocks.weights + SHRINK)
     # So few documents cannot tell a higher share.
     values = np.minimum(values, 1 - 1 / (blocks.weights + 2))
-    blocks = rising(blocks.places, values, blocks.weights).at_most(MOST_KNOTS - 1)
+    blocks = fit_rising(blocks.places, values, blocks.weights).at_most(MOST_KNOTS - 1)
     places, values = np.minimum(blocks.places, 1), blocks.values
     if places[-1] < 1:
         places, values = np.append(places, 1.0), np.append(values, max(values[-1], 1 - 1 / (len(sure) + 2)))
@@ -313,12 +313,12 @@ class Blocks(NamedTuple):
         return Blocks(places, values, weights[filled])
 
 
-def rising(places: Floats, values: Floats, weights: Floats) -> Blocks:
+def fit_rising(places: Floats, values: Floats, weights: Floats) -> Blocks:
     """The blocks of the rising values that are nearest, by weighted squares; equal places are one.
 
     Examples
     --------
-    >>> blocks = rising(np.array([1.0, 2, 3, 4]), np.array([0.0, 1, 0, 1]), np.ones(4))
+    >>> blocks = fit_rising(np.array([1.0, 2, 3, 4]), np.array([0.0, 1, 0, 1]), np.ones(4))
     >>> blocks.places.tolist(), blocks.values.tolist(), blocks.weights.tolist()
     ([1.0, 2.5, 4.0], [0.0, 0.5, 1.0], [1.0, 2.0, 1.0])
     """

@@ -230,7 +230,7 @@ class LeaveOneOut:
         counted = self._counted
         classifier = counted.classifier.with_model(**settings.options())
         n_docs = max(self.documents.first(_SAMPLE_BYTES), 1)
-        _, weighing, scoring = _timed(classifier, counted.documents.texts[:n_docs])
+        _, weighing, scoring = _time_scores(classifier, counted.documents.texts[:n_docs])
         total, sample = self.documents.n_bytes(), self.documents.n_bytes(slice(n_docs))
         scoring += counted.reading * sample / max(total, 1)
         return Cost(total, counted.reading + counted.seconds + weighing, sample, scoring, size_of(classifier))
@@ -265,7 +265,7 @@ class Folds:
         out, weighing, scoring, size = self._empty(), 0.0, 0.0, Size(0, None)
         for part, (at, test) in enumerate(self._tests()):
             with counted.without(part):
-                found, before, during = _timed(classifier, counted.documents.pick(test)[0])
+                found, before, during = _time_scores(classifier, counted.documents.pick(test)[0])
                 out[at] = self.documents.align(classifier.classes_.tolist(), found)
                 size = size_of(classifier)
             weighing, scoring = weighing + before / len(self._parts), scoring + during
@@ -337,7 +337,7 @@ def _train(settings: Settings, texts: Any, labels: list[Any]) -> TextClassifier:
     return classifier
 
 
-def _timed(classifier: AnyClassifier, texts: Any) -> tuple[Floats, float, float]:
+def _time_scores(classifier: AnyClassifier, texts: Any) -> tuple[Floats, float, float]:
     """Scores, and the seconds for the weights and for the scores."""
     started = time.perf_counter()
     classifier.scores(texts[:_WARM])

@@ -23,11 +23,11 @@ _LONGEST = 5000
 
 def find_mistakes(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
     """Predict every document by what the others say; `clf` gives the options."""
-    from bunrui.evaluation.crossvalidation import left_out
+    from bunrui.evaluation.crossvalidation import score_left_out
 
     job.total = len(documents)
     true = [document.labels for document in documents]
-    found = left_out(clf, [document.text for document in documents], true)
+    found = score_left_out(clf, [document.text for document in documents], true)
     job.add(len(documents))
     predicted = found.scores.argmax(axis=1)
     shares = clf.probabilities_of(found.scores, found.texts)
