@@ -63,6 +63,7 @@ def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Cali
 
     Examples
     --------
+    >>> from bunrui import TextClassifier
     >>> texts = ["cheap pills", "pills now", "meeting at noon", "lunch at noon"] * 5
     >>> clf = TextClassifier().learn(texts, ["spam", "spam", "ham", "ham"] * 5)
     >>> before = clf.predict_proba(["pills at noon"]).max()
