@@ -41,7 +41,6 @@ __all__ = ["KINDS", "CrossValidation", "Fold", "LeftOut", "cross_validate", "fol
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-
 _N_FOLDS = 5
 
 KINDS = ("stratified", "plain", "grouped", "time")

@@ -55,14 +55,16 @@ Words = npt.NDArray[np.uint64]
 Signatures = npt.NDArray[np.uint32]
 Integers = npt.NDArray[np.int64]
 
-
 SIZE = 12
 N_BINS = 64  # a power of two
-
 
 _EMPTY = 0xFFFF_FFFF
 _CHUNK = 1 << 19  # characters at a time: what is made of them stays in the cache
 _BASE = [pow(K3, power, 1 << 64) for power in range(5)]
+
+SIMILAR = 0.8
+N_BANDS = 16
+_CLOSE = 0.6  # share of equal bins: four standard deviations below SIMILAR
 
 
 def distinct_shingles(text: str) -> Words:
@@ -131,11 +133,6 @@ def _sign(folded: Sequence[str], out: Signatures) -> None:
     places = np.where(np.tile(out == _EMPTY, 2), 2 * N_BINS, np.arange(2 * N_BINS))  # the circle, twice
     filled = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1][:, :N_BINS]
     out[:] = np.take_along_axis(out, filled % N_BINS, axis=1)
-
-
-SIMILAR = 0.8
-N_BANDS = 16
-_CLOSE = 0.6  # share of equal bins: four standard deviations below SIMILAR
 
 
 class DuplicateGroup(NamedTuple):

@@ -58,7 +58,6 @@ Integers = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 
-
 # Options that the pass knows; any other that is on needs a model fitted anew.
 _KNOWN = {"model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df", "m"}
 

@@ -40,7 +40,6 @@ __all__ = ["KINDS", "Ground", "ground_of", "model_of", "named_without", "read_ro
 
 Integers = npt.NDArray[np.int64]
 
-
 # The form that the kernel knows, and whether the model counts documents.
 KINDS = {
     "multinomial": (kernel.MULTINOMIAL, False),
@@ -58,6 +57,11 @@ _SMALL = 1 << 12
 
 _NO_FLOATS = np.empty(0)
 _NO_INTEGERS = np.empty(0, np.int64)
+
+# More than words fill; memory that is not touched costs nothing.
+_MOST_ROOM = 1 << 26
+
+_BLOCK = 1 << 20  # priors that are made at a time
 
 
 @dataclass(frozen=True)
@@ -240,10 +244,6 @@ def named_without(parts: list[Rows], counts: Counts, ground: Ground, smoothing: 
     return n_named, named_lam
 
 
-# More than words fill; memory that is not touched costs nothing.
-_MOST_ROOM = 1 << 26
-
-
 def read_rows(docs: Documents, recipe: Recipe, v: Vocabulary) -> list[Rows]:
     """Rows of documents whose features a vocabulary has, a part for each thread."""
     longest = threads.longest_document(docs, recipe)
@@ -288,9 +288,6 @@ def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int,
 
 def _grown(array: Any) -> Any:
     return resized(array, 2 * len(array)) if len(array) else array
-
-
-_BLOCK = 1 << 20  # priors that are made at a time
 
 
 def scores_of(

@@ -73,7 +73,6 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-
 _MOST_IN_MATRIX = 1000  # the matrix of more would have millions of cells, nearly all of them 0
 
 

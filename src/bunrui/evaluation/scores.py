@@ -70,7 +70,6 @@ Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-
 N_BINS = 15
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -32,7 +32,6 @@ __all__ = ["Audit", "Conflict", "Suspect", "audit"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-
 # Where labels are almost equally unlikely, the surer suggestion tells more: without it, wrong labels come much later
 # with multinomial, whose probabilities are nearly all 0 or 1; with more of it, they come later with binary-complement.
 # With two labels the order is the same with any number.

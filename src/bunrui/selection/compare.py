@@ -26,7 +26,6 @@ __all__ = ["Comparison", "Progress", "Row", "check_models", "compare", "signific
 
 Floats = npt.NDArray[np.float64]
 
-
 _SIGNIFICANT = 0.05
 
 

@@ -41,7 +41,6 @@ __all__ = ["Best", "Gumbel", "Rows", "Selection", "select"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-
 _MOST_PARTS = 10**9  # the denominator of a share: .07 is 7 / 100, and not the float next to it, which is larger
 
 # Rows to be gathered beyond those that are wanted, before the worst are dropped.

@@ -32,7 +32,6 @@ __all__ = ["COLUMNAR", "Batch", "Originals"]
 Mask = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
-
 COLUMNAR = ("parquet", "arrow")
 """Formats whose columns have types."""
 

@@ -40,9 +40,11 @@ __all__ = ["METRICS", "Choice", "Merit", "Metric", "Search", "Trial", "choose", 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-
 Metric = Literal["accuracy", "macro_f1", "log_loss"]
 METRICS: tuple[Metric, ...] = ("accuracy", "macro_f1", "log_loss")
+
+# Where the best has one document more and none less, the lead is one standard error, but for rounding.
+_ONE = 1 + 1e-9
 
 
 class Merit(NamedTuple):
@@ -108,10 +110,6 @@ def standard_error(one: Merit, other: Merit) -> float:
 def usual_value(metric: Metric, merit: float) -> float:
     """The metric as it is usually written: log loss is smaller for the better."""
     return -merit if metric == "log_loss" else merit
-
-
-# Where the best has one document more and none less, the lead is one standard error, but for rounding.
-_ONE = 1 + 1e-9
 
 
 class Trial(NamedTuple):

@@ -17,9 +17,14 @@ from bunrui.models.base import smoothing_of
 
 __all__ = ["Scripts", "Settings", "analyzer_fields", "analyzer_name", "analyzer_named", "analyzers_for", "scripts_of"]
 
-
 _USUAL = AnalyzerSpec()
 _HEAD_ALPHA = 0.5  # the default of nbsvm and arow
+
+_SAMPLE_DOCS = 2000
+_SAMPLE_CHARACTERS = 2000  # of a document
+_KANA = (0x3041, 0x30FF)
+_MUCH = 0.2  # of the letters: worth an analyzer of its own
+_JAPANESE = 0.05  # of kana and han: less kana is Chinese with a borrowed word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,13 +147,6 @@ def analyzer_name(spec: AnalyzerSpec) -> str:
         else:
             parts.append(field if value is True else f"{field} {value}")
     return " ".join(parts)
-
-
-_SAMPLE_DOCS = 2000
-_SAMPLE_CHARACTERS = 2000  # of a document
-_KANA = (0x3041, 0x30FF)
-_MUCH = 0.2  # of the letters: worth an analyzer of its own
-_JAPANESE = 0.05  # of kana and han: less kana is Chinese with a borrowed word
 
 
 class Scripts(NamedTuple):

@@ -42,11 +42,36 @@ from bunrui.selection.settings import Scripts, Settings, scripts_of
 
 __all__ = ["Tuning", "tune"]
 
-
 _FINALISTS = 5
 _SIMPLER = (
     "Simpler is what reads counts and is not trained, then fewer settings that are not the default, then fewer "
     "features, then more smoothing."
+)
+
+_ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_NORMED_ALPHAS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+_HEAD_ALPHAS = (1.0,)  # the default is .5; .2 was the choice on none of nine corpora
+_NOT_MANY_MORE = 2.5  # times as many features: a head takes time and memory for each of them
+_LONGEST_WORDS, _LONGEST_CHARACTERS = 3, 5
+_MOST_FEATURES = 3_000_000  # with more, n-grams are not made longer: each step has two to three times as many
+
+# The words that say most are found by sorting all of them, for each fold anew: 3 s for a million.
+_MOST_SORTED = 200_000
+
+_REST: tuple[dict[str, Any], ...] = (
+    {"prior": "uniform"},
+    {"prior": "smoothed"},
+    {"unseen": "smooth"},
+    {"min_df": 2},
+    {"min_df": 3},
+    {"smoothing": "map", "alpha": None},
+    {"smoothing": "mle", "alpha": None},
+)
+
+_VARIANTS: tuple[dict[str, Any], ...] = (
+    {"model": "binary", "class_norm": True},
+    {"model": "multinomial", "class_norm": True},
+    {"model": "binary", "against_rest": True},
 )
 
 
@@ -256,32 +281,6 @@ def _run_again(finals: Search, usual: Settings, choice: Choice) -> None:
     every = dict.fromkeys([usual, *equal, chosen])
     for settings in sorted(every, key=lambda settings: settings.analyzer == chosen.analyzer):
         finals.run(settings)
-
-
-_ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-_NORMED_ALPHAS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
-_HEAD_ALPHAS = (1.0,)  # the default is .5; .2 was the choice on none of nine corpora
-_NOT_MANY_MORE = 2.5  # times as many features: a head takes time and memory for each of them
-_LONGEST_WORDS, _LONGEST_CHARACTERS = 3, 5
-_MOST_FEATURES = 3_000_000  # with more, n-grams are not made longer: each step has two to three times as many
-
-# The words that say most are found by sorting all of them, for each fold anew: 3 s for a million.
-_MOST_SORTED = 200_000
-
-_REST: tuple[dict[str, Any], ...] = (
-    {"prior": "uniform"},
-    {"prior": "smoothed"},
-    {"unseen": "smooth"},
-    {"min_df": 2},
-    {"min_df": 3},
-    {"smoothing": "map", "alpha": None},
-    {"smoothing": "mle", "alpha": None},
-)
-_VARIANTS: tuple[dict[str, Any], ...] = (
-    {"model": "binary", "class_norm": True},
-    {"model": "multinomial", "class_norm": True},
-    {"model": "binary", "against_rest": True},
-)
 
 
 def _try_counting(search: Search, base: AnalyzerSpec, scripts: Scripts | None) -> None:
