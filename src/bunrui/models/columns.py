@@ -39,7 +39,7 @@ from bunrui.models.explain import Reading, hold
 from bunrui.models.frames import Given, as_days, columns_by_name, is_frame, of_dicts, of_frame, value_kind
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, count_columns, plan_columns, rules_of
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
-from bunrui.models.model import Parts
+from bunrui.models.model import Parts, WordQuestion
 from bunrui.models.trained import Fitted
 from bunrui.models.words import Word
 from bunrui.rendering import Contribution, Explanation
@@ -160,9 +160,7 @@ class ColumnsModel(Fitted):
         known = np.zeros(len(reading.counts), bool)
         return duel.explanation(document, bias, tuple(contributions), reading, known)
 
-    def words(
-        self, label: str | None, positive: str | None, negative: str | None, word: str | None, top: int | None
-    ) -> list[Word]:
+    def words(self, question: WordQuestion) -> list[Word]:
         """There are none."""
         raise OptionError(
             f"the model {self._name!r} has no weights of words: explain shows what the columns of a row "
