@@ -31,11 +31,9 @@ from bunrui.analysis.spec import KINDS
 from bunrui.classcounts import (
     ClassCounts,
     Labels,
-    Moments,
     SparseCounts,
     count_cells,
     count_docs,
-    dense_moments,
     encode_values,
     is_missing,
 )
@@ -43,7 +41,7 @@ from bunrui.engines.matrix import Features, count_features, look_up, sorted_ids
 from bunrui.errors import OptionError
 from bunrui.models.base import Smoothing, smoothing_on
 from bunrui.models.categorical import categorical, count_values
-from bunrui.models.gaussian import gaussian
+from bunrui.models.gaussian import Moments, dense_moments, gaussian
 from bunrui.models.mdl import intervals
 from bunrui.models.multinomial import multinomial
 from bunrui.models.table import MatrixView, Table
