@@ -19,7 +19,7 @@ float64, right to rounding.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -430,9 +430,9 @@ class SparseCounts:
         stays = np.flatnonzero(cells.lengths)
         return replace(self._with_cells(cells.take(stays)), words=tuple(self.words[k] for k in stays.tolist()))
 
-    def equals(self, other: SparseCounts) -> bool:
-        """Whether both have counted the same."""
-        return self.words == other.words and self.cells.equals(other.cells)
+    def __getstate__(self) -> dict[str, Any]:
+        # Without the properties that are cached.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def _with_cells(self, cells: Sparse) -> SparseCounts:
         return replace(self, base=cells, recent=None, known_sum=None)
