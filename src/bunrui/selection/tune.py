@@ -44,8 +44,8 @@ __all__ = ["Tuning", "tune"]
 
 _FINALISTS = 5
 _SIMPLER = (
-    "Simpler is what reads counts and is not trained, then fewer settings that are not the default, then fewer "
-    "features, then more smoothing."
+    "A model that reads counts is simpler than a trained one; then fewer settings other than the defaults are "
+    "simpler, then fewer features, then more smoothing."
 )
 
 _ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -141,7 +141,7 @@ class Tuning:
         sentences = [
             f"Chosen: {self.settings.describe()}.",
             f"{self._name.capitalize()} {self.value:.4f}, documents predicted {choice.chosen.how}{beside}"
-            f"{'; that flatters a little, since the same documents have chosen' if self.n_tried > 1 else ''}.",
+            f"{'; a little too good, since the same documents made the choice' if self.n_tried > 1 else ''}.",
             f"{tried} tried in {self.seconds:.0f} s{', then the time was up' if self.is_cut_short else ''}.",
         ]
         if choice.chosen is not choice.best:
