@@ -19,7 +19,7 @@ with every document, take five folds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -211,19 +211,18 @@ def cross_validate(
     check_classifier(clf)
     documents = Labelled(texts, labels)
     checked = folds_of(documents, folds)
-    learner = _Learner(clf, documents, refit=refit or clf.model not in MODELS)
-    scores = []
-    for fold in checked:
-        learned = learner.learned(fold.train)
-        scores.append(documents.align(learned.classes_.tolist(), learned.scores(documents.pick(fold.test)[0])))
+    scores = [
+        documents.align(learned.classes_.tolist(), learned.scores(documents.pick(fold.test)[0]))
+        for learned, fold in _learn_each(clf, documents, checked, refit=refit or clf.model not in MODELS)
+    ]
     rows = np.concatenate([fold.test for fold in checked])
     order = np.argsort(rows, kind="stable")
     parts = [
-        Evaluation.of_scores(documents.pick(fold.test)[1], documents.classes, own)
+        Evaluation.of_scores(documents.labels_of(fold.test), documents.classes, own)
         for fold, own in zip(checked, scores, strict=True)
     ]
     return CrossValidation.of_scores(
-        documents.pick(rows[order])[1],
+        documents.labels_of(rows[order]),
         documents.classes,
         np.concatenate(scores)[order],
         rows=rows[order],
@@ -231,28 +230,22 @@ def cross_validate(
     )
 
 
-class _Learner:
-    """A classifier that goes from one training set to the next."""
-
-    def __init__(self, clf: AnyClassifier, documents: Labelled, *, refit: bool) -> None:
-        self._options = clf.get_params()
-        self._documents = documents
-        self._refit = refit
-        self._clf = TextClassifier(**self._options)
-        self._rows = np.empty(0, np.int64)
-
-    def learned(self, rows: Integers) -> TextClassifier:
-        """The classifier that has learned some rows."""
-        leave, come = np.setdiff1d(self._rows, rows), np.setdiff1d(rows, self._rows)
-        if self._refit or len(leave) + len(come) >= len(rows):
-            self._clf = TextClassifier(**self._options)
-            leave, come = leave[:0], rows
+def _learn_each(
+    clf: AnyClassifier, documents: Labelled, parts: list[Fold], *, refit: bool
+) -> Iterator[tuple[TextClassifier, Fold]]:
+    """One classifier that goes from one training set to the next, or a new one for each."""
+    options = clf.get_params()
+    learned, known = TextClassifier(**options), np.empty(0, np.int64)
+    for fold in parts:
+        leave, come = np.setdiff1d(known, fold.train), np.setdiff1d(fold.train, known)
+        if refit or len(leave) + len(come) >= len(fold.train):
+            learned, leave, come = TextClassifier(**options), leave[:0], fold.train
         if len(come):
-            self._clf.learn(*self._documents.pick(come))
+            learned.learn(*documents.pick(come))
         if len(leave):
-            self._clf.unlearn(*self._documents.pick(leave))
-        self._rows = rows
-        return self._clf
+            learned.unlearn(*documents.pick(leave))
+        known = fold.train
+        yield learned, fold
 
 
 def folds_of(documents: Labelled, given: int | Sequence[tuple[Any, Any]]) -> list[Fold]:

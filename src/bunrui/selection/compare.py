@@ -294,8 +294,7 @@ def _baselines() -> dict[str, Callable[[Any, list[Any]], Fitted]]:
 
 
 def _row(basis: LeaveOneOut | Folds, model: str, spec: AnalyzerSpec | None, scores: Floats, cost: Cost) -> Row:
-    true = [basis.documents.true[row] for row in basis.rows.tolist()]
-    found = Evaluation.of_scores(true, basis.documents.classes, scores)
+    found = Evaluation.of_scores(basis.documents.labels_of(basis.rows), basis.documents.classes, scores)
     return Row(model, spec, found.metrics, found.interval(), found.log_loss, found.right, cost)
 
 
