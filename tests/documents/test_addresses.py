@@ -19,9 +19,8 @@ import pytest
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from bunrui.documents import read
-from bunrui.documents.addresses import FarSource, files_at, find_files
-from bunrui.documents.reading import Options, Progress
-from bunrui.documents.streams import Stream
+from bunrui.documents.sources import FarSource, Progress, Stream, files_at, find_files
+from bunrui.documents.validation import Options
 from bunrui.errors import DataError
 
 TABLE = pa.table(

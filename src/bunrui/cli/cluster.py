@@ -166,7 +166,7 @@ def predict_on_ray(
 ) -> None:
     """Predict the documents of a reader into a folder of Parquet files; `question` are the arguments of `Question`."""
     from bunrui.cli.predict import Question
-    from bunrui.documents.addresses import without_secret
+    from bunrui.documents.sources import without_secret
     from bunrui.engines.blocks import split
     from bunrui.engines.ray import predict_blocks
 

@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bunrui.documents.reading import Progress, Source
-from bunrui.documents.streams import Stream
+from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.errors import DataError
 
 __all__ = ["Member", "members"]

@@ -25,7 +25,7 @@ import pyarrow as pa
 from bunrui.datasets.archives import Member, members
 from bunrui.datasets.corpora import Corpus, File, find_corpus
 from bunrui.datasets.download import VARIABLE, Report, UnreachableError, discard, download, writing
-from bunrui.documents.reading import Progress
+from bunrui.documents.sources import Progress
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["fetch", "folder", "load", "path", "user_cache"]

@@ -27,7 +27,7 @@ No file is ever held as a whole, except those that are one document.
 
 from __future__ import annotations
 
+from bunrui.documents.formats import FORMATS
 from bunrui.documents.reader import Reader, read
-from bunrui.documents.sources import FORMATS
 
 __all__ = ["FORMATS", "Reader", "read"]

@@ -21,11 +21,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
-from bunrui.documents.blocks import Block, blocks, last_line, undecodable
-from bunrui.documents.reading import Reading, listing
-from bunrui.documents.rows import STRING, Rows, tidy
-from bunrui.documents.streams import Stream
-from bunrui.documents.tables import joined, read_cell, row_text, take_columns, trimmed
+from bunrui.documents.lines import Block, blocks, last_line, parse_in_parts, undecodable, whole_column
+from bunrui.documents.sources import Stream
+from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_columns, trimmed
+from bunrui.documents.validation import STRING, Reading, Rows, listing
 from bunrui.errors import DataError
 
 __all__ = ["Record", "read_delimited", "records"]
@@ -33,7 +32,6 @@ __all__ = ["Record", "read_delimited", "records"]
 Integers = npt.NDArray[np.int64]
 
 _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')
-_PART = 1 << 20
 _LONGEST_NAME = 200  # bytes of the name of a column
 _COMPARED = 100
 _UNCLOSED = 'a field begins with a quote that is never closed: close it, or write quotes inside text twice ("")'
@@ -54,9 +52,8 @@ def read_delimited(
 ) -> Iterator[pa.RecordBatch]:
     """Batches of a stream of records with a header."""
     table: _Table | None = None
-    known: Integers | None = (
-        None  # where the quotes of the next block are: looking for them twice takes an eighth longer
-    )
+    # Where the quotes of the next block are: looking for them twice takes an eighth longer.
+    known: Integers | None = None
 
     def cut(data: bytes) -> int:
         nonlocal known
@@ -97,10 +94,7 @@ def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> t
         reading.progress.doubtful_headers.append(reading.source.name)
     if reading.options.columns:
         names = [name.strip() for name in names]
-        take_columns(reading, names)
-    if lacks := reading.lacks(names):
-        raise DataError(f"{reading.source.name}: {lacks}{_hint(names, delimiter, is_row)}")
-    reading.check_once(names)
+    take_columns(reading, names, _hint(names, delimiter, is_row))
     line = block.line + block.data.count(b"\n", 0, end)
     return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
 
@@ -160,31 +154,22 @@ class _Table:
         table = self._parsed(block.data)
         if table is None or table.num_rows != len(lines):
             return None
-        options = self._reading.options
-        columns = {name: _joined(table.column(at)) for at, name in enumerate(self._reading.columns)}
-        label = columns[options.label] if self._reading.wants_label else None
-        id = columns[options.id] if options.id else None
-        texts = [columns[name] for name in options.text]
-        if options.columns:
-            text = joined(options.text, texts, read_cell)
-            if text is None:
-                return None
-            texts, label, id = [text], trimmed(label), trimmed(id)
-        return tidy(self._reading, texts, label, id, lines + block.line)
+        columns = dict(zip(self._reading.columns, map(whole_column, table.columns), strict=True))
+        if self._reading.options.columns:
+            texts = frozenset(self._reading.options.text)
+            columns = {name: column if name in texts else trimmed(column) for name, column in columns.items()}
+        return tidy_columns(self._reading, columns, lines + block.line, read_cell)
 
     def _parsed(self, data: bytes) -> pa.Table | None:
-        for size in (_PART, len(data) + 1):
+        def parse(size: int) -> pa.Table:
             options = pa.csv.ReadOptions(use_threads=False, block_size=size, column_names=self._keys)
-            try:
-                return pa.csv.read_csv(pa.BufferReader(data), options, self._parse, self._convert)
-            except (pa.ArrowException, UnicodeDecodeError):
-                if size >= len(data):
-                    return None
-        return None
+            return pa.csv.read_csv(pa.BufferReader(data), options, self._parse, self._convert)
+
+        return parse_in_parts(parse, len(data))
 
     def slow(self, block: Block) -> pa.RecordBatch | None:
         """A block record by record."""
-        reading, options = self._reading, self._reading.options
+        reading = self._reading
         rows, line, seen = Rows(reading), block.line, 0
         for record in records(block.data, self._delimiter, self._quotes):
             line += block.data.count(b"\n", seen, record.start)
@@ -201,13 +186,9 @@ class _Table:
                 except UnicodeDecodeError as error:
                     reading.fail(undecodable(reading, line, error.object, error.start))
                     continue
-                label = values[options.label] if reading.wants_label else None
-                id = values[options.id] if options.id else None
-                parts = [values[name] for name in options.text]
-                if options.columns:
-                    parts = [row_text({name: read_cell(values[name]) for name in options.text})]
-                    label, id = (value if value is None else value.strip() for value in (label, id))
-                rows.add(parts, label, id, line=line)
+                if reading.options.columns:
+                    values = {name: value.strip() for name, value in values.items()}
+                add_row(rows, values, line, read_cell)
         return rows.batch()
 
     def _miscounted(self, n_fields: int) -> str:
@@ -218,11 +199,6 @@ class _Table:
             return f"{expected}: take tabs out of the text"
         what = "commas" if self._delimiter == b"," else "tabs"
         return f"{expected}: put quotes around text with {what} or line breaks in it"
-
-
-def _joined(column: pa.ChunkedArray) -> pa.Array:
-    array = column.combine_chunks()
-    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
 
 
 # --- where records end

@@ -10,10 +10,9 @@ from pathlib import PurePath
 import pyarrow as pa
 
 from bunrui.documents.encodings import AUTO, encoding_error, transcoder
-from bunrui.documents.mailboxes import add_mail
-from bunrui.documents.reading import Options, Reading, Source
-from bunrui.documents.rows import Rows, shown
-from bunrui.documents.streams import COMPRESSIONS, Stream
+from bunrui.documents.mail import add_mail
+from bunrui.documents.sources import COMPRESSIONS, Source, Stream
+from bunrui.documents.validation import Options, Reading, Rows, shown
 from bunrui.errors import DataError
 
 __all__ = ["folder_files", "read_folder"]

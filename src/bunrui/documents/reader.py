@@ -15,14 +15,12 @@ import pyarrow as pa
 from bunrui.documents.delimited import read_delimited
 from bunrui.documents.encodings import AUTO, FIRST
 from bunrui.documents.folders import folder_files, read_folder
-from bunrui.documents.jsonl import read_jsonl
-from bunrui.documents.labelsets import with_label_sets
-from bunrui.documents.lines import read_fasttext, read_lines
-from bunrui.documents.mailboxes import maildir_files, read_eml, read_maildir, read_mbox
-from bunrui.documents.reading import Options, Progress, Reading, Source
-from bunrui.documents.sources import find_sources, guess
-from bunrui.documents.streams import Stream
-from bunrui.documents.tables import check_format
+from bunrui.documents.formats import find_sources, guess
+from bunrui.documents.lines import read_fasttext, read_jsonl, read_lines
+from bunrui.documents.mail import maildir_files, read_eml, read_maildir, read_mbox
+from bunrui.documents.sources import Progress, Source, Stream
+from bunrui.documents.tabular import check_format
+from bunrui.documents.validation import Options, Reading, with_label_sets
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["Reader", "read"]

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from bunrui.documents import Reader
-from bunrui.documents.addresses import FarSource
-from bunrui.documents.reading import Options, Source
+from bunrui.documents.sources import FarSource, Source
+from bunrui.documents.validation import Options
 from bunrui.errors import OptionError
 
 __all__ = ["Block", "split"]

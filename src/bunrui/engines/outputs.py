@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from bunrui.documents.addresses import is_address, located, without_secret
+from bunrui.documents.sources import is_address, located, without_secret
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["Folder"]

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from bunrui.documents import Reader
 from bunrui.documents.folders import folder_files
-from bunrui.documents.mailboxes import maildir_files
-from bunrui.documents.reading import Options, Progress, Source
-from bunrui.documents.streams import Stream
+from bunrui.documents.mail import maildir_files
+from bunrui.documents.sources import Progress, Source, Stream
+from bunrui.documents.validation import Options
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["reading_id", "shard_ids"]

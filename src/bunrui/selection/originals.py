@@ -21,10 +21,11 @@ import pyarrow as pa
 from bunrui.documents import Reader
 from bunrui.documents.delimited import read_delimited, records
 from bunrui.documents.encodings import AUTO, FIRST, detected, transcoder
-from bunrui.documents.jsonl import read_jsonl
-from bunrui.documents.reading import Progress, Reading, Source
-from bunrui.documents.sources import guess
-from bunrui.documents.streams import Stream
+from bunrui.documents.formats import guess
+from bunrui.documents.lines import read_jsonl
+from bunrui.documents.sources import Progress, Source, Stream
+from bunrui.documents.tabular import take_columns
+from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["COLUMNAR", "Batch", "Originals"]
@@ -199,10 +200,10 @@ def _open(stream: Stream, reading: Reading) -> _Columns:
 
 
 def _columnar(stream: Stream, reading: Reading) -> Iterator[Batch]:
-    from bunrui.documents.columnar import ERRORS, check_columns, read_batches
+    from bunrui.documents.columnar import ERRORS, read_batches
 
     opened = _open(stream, reading)
-    check_columns(opened.schema.names, reading)
+    take_columns(reading, opened.schema.names)
     before = 0
     current: Any = []
 

@@ -13,10 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from bunrui import documents
-from bunrui.documents.reading import Progress, Source
-from bunrui.documents.sources import kind_of
-from bunrui.documents.streams import Stream
-from bunrui.documents.tables import TABLES
+from bunrui.documents.formats import kind_of
+from bunrui.documents.sources import Progress, Source, Stream
+from bunrui.documents.tabular import TABLES
 from bunrui.errors import DataError
 from bunrui.service.problems import Problem
 

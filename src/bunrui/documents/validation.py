@@ -1,4 +1,4 @@
-"""Rows → record batches: what a row may hold is said here, once.
+"""What a row may hold is said here, once; rows → record batches.
 
 Formats have a quick way for blocks in which nothing is unusual (`tidy`), and a slow way, row by row (`Rows`), that
 knows what is wrong and where.  The slow way decides; the quick way must agree with it or step back.
@@ -6,17 +6,36 @@ knows what is wrong and where.  The slow way decides; the quick way must agree w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bunrui.documents.reading import Reading, RowError
+from bunrui.documents.encodings import AUTO, detected
+from bunrui.documents.sources import Progress, Source
+from bunrui.errors import DataError
 from bunrui.labels import LONGEST_LABEL, unfit
 
-__all__ = ["COUNTS", "LABELS", "STRING", "TOKENS", "Object", "Rows", "Written", "assemble", "shown", "tidy"]
+__all__ = [
+    "COUNTS",
+    "LABELS",
+    "STRING",
+    "TOKENS",
+    "Object",
+    "Options",
+    "Reading",
+    "RowError",
+    "Rows",
+    "Written",
+    "listing",
+    "shown",
+    "tidy",
+    "with_label_sets",
+]
 
 STRING = pa.string()
 TOKENS = pa.list_(STRING)
@@ -25,6 +44,126 @@ LABELS = pa.list_(STRING)
 _KINDS = {"string": STRING, "tokens": TOKENS, "counts": COUNTS}
 _SAID = {"string": "a string", "tokens": "a list of tokens", "counts": "an object of counts"}
 _MOST = (1 << 63) - 1
+_T = TypeVar("_T")
+_MESSAGES = 20  # about skipped rows, that are kept
+
+
+class RowError(Exception):
+    """What is wrong with a row; whoever knows the file and the line makes a DataError of it."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `read`, checked."""
+
+    text: tuple[str, ...] = ("text",)
+    label: str = "label"
+    id: str | None = None
+    encoding: str = "utf-8"
+    skip_bad: bool = False
+    labelled: bool = True
+    batch_bytes: int = 16 << 20
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    separator: str | None = None
+    columns: bool = False  # then `text` is empty, until the columns of a table are known
+    header: bool = True  # whether CSV and TSV begin with the names of the columns
+
+
+@dataclass
+class Reading:
+    """One source while it is read.
+
+    >>> reading = Reading(Source("a.csv", "a.csv"), Options(skip_bad=True), Progress())
+    >>> reading.bad("the label is empty", line=7)
+    >>> reading.progress.skipped
+    ['a.csv, line 7: the label is empty']
+    """
+
+    source: Source
+    options: Options
+    progress: Progress
+    bytes_before: int = 0  # read from the sources before this one
+    unit: str = "line"
+    kind: str = ""  # of text: "string", "tokens" or "counts", once the first row is read
+    several: bool = False  # whether other files are read, too, which may have other encodings
+
+    @property
+    def wants_label(self) -> bool:
+        """Whether labels are to be found in the rows."""
+        return self.options.labelled and self.source.label is None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to be found in the rows, each once."""
+        options = self.options
+        names = [*options.text, *([options.label] if self.wants_label else []), *([options.id] if options.id else [])]
+        return list(dict.fromkeys(names))
+
+    def pick(self, row: Mapping[str, _T]) -> tuple[list[_T], _T | None, _T | None]:
+        """The text columns, the label and the id of a row, or of many."""
+        options = self.options
+        label = row[options.label] if self.wants_label else None
+        return [row[name] for name in options.text], label, row[options.id] if options.id else None
+
+    def where(self, line: int | None = None, source: str | None = None) -> str:
+        """The place of a row, as messages begin with it."""
+        name = source or self.source.name
+        return name if line is None else f"{name}, {self.unit} {line}"
+
+    def encoding_of(self, data: bytes) -> str:
+        """The encoding of a file that is read now; `auto` is found out from its bytes, a megabyte of them or all."""
+        if self.options.encoding != AUTO:
+            return self.options.encoding
+        found = detected(data)
+        if found != "utf-8":
+            self.progress.encodings[found] += 1
+        return found
+
+    def bad(self, what: str, line: int | None = None, source: str | None = None) -> None:
+        """Raise about a bad row, or count it."""
+        self.fail(DataError(f"{self.where(line, source)}: {what}"))
+
+    def fail(self, error: DataError) -> None:
+        """Raise an error about one row, or count it."""
+        if not self.options.skip_bad:
+            raise error
+        self.progress.n_skipped += 1
+        if len(self.progress.skipped) < _MESSAGES:
+            self.progress.skipped.append(str(error))
+
+    def lacks(self, there: list[str]) -> str:
+        """What to say of all columns that are not there; nothing if none is missing."""
+        known = set(there)
+        missing = [name for name in self.columns if name not in known]
+        if not missing:
+            return ""
+        say = f"there is {' and '.join(f'no column {name!r}' for name in missing)}"
+        only = f", only {listing(there)}" if there else ""
+        known_as = {self.options.id: "id=", self.options.label: "label="} | dict.fromkeys(self.options.text, "text=")
+        options = dict.fromkeys(known_as[name] for name in missing)
+        return f"{say}{only}: choose {'others' if missing[1:] else 'another'} with {' and '.join(options)}"
+
+    def check_columns(self, there: list[str], hint: str = "") -> None:
+        """Refuse a file whose columns lack one that is wanted, or have it twice."""
+        if lacks := self.lacks(there):
+            raise DataError(f"{self.source.name}: {lacks}{hint}")
+        times = Counter(there)
+        for column in self.columns:
+            if times[column] > 1:
+                raise DataError(f"{self.source.name} has {times[column]} columns {column!r}: keep one")
+
+
+def listing(names: list[str], most: int = 20) -> str:
+    """Names in a message, the first of them if there are many.
+
+    >>> listing(["title", "body"])
+    "'title', 'body'"
+    >>> listing([str(n) for n in range(9)], most=2)
+    "'0', '1' and 7 more"
+    """
+    shown = ", ".join(repr(name if len(name) <= 40 else name[:40] + "…") for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 class Written(str):
@@ -32,9 +171,14 @@ class Written(str):
 
 
 class Object(dict[str, Any]):
-    """A JSON object that knows if a key came twice."""
+    """A JSON object, made of pairs, that knows the keys that came twice."""
 
-    repeated: frozenset[str] = frozenset()
+    def __init__(self, pairs: Iterable[tuple[str, Any]], repeated: frozenset[str] = frozenset()) -> None:
+        pairs = list(pairs)
+        super().__init__(pairs)
+        if len(self) < len(pairs):
+            repeated = frozenset(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
+        self.repeated = repeated
 
 
 class Rows:
@@ -42,7 +186,7 @@ class Rows:
 
     Examples
     --------
-    >>> from bunrui.documents.reading import Options, Progress, Source
+    >>> from bunrui.documents.sources import Progress, Source
     >>> rows = Rows(Reading(Source("a.jsonl", "a.jsonl"), Options(), Progress()))
     >>> rows.add(["good"], 5, None, line=1)
     >>> rows.add(["bad"], ["x", "y"], None, line=2)
@@ -54,7 +198,7 @@ class Rows:
     """
 
     def __init__(self, reading: Reading) -> None:
-        self._reading = reading
+        self.reading = reading
         self._clear()
 
     def _clear(self) -> None:
@@ -69,7 +213,7 @@ class Rows:
         self, parts: Sequence[Any], label: Any, id: Any, *, line: int | None = None, source: str | None = None
     ) -> None:
         """Add a row, given the values of its text columns, unless it is bad."""
-        reading = self._reading
+        reading = self.reading
         try:
             if reading.options.columns:
                 kind, text = "string", _whole(parts[0], "the row")
@@ -93,11 +237,11 @@ class Rows:
     @property
     def is_full(self) -> bool:
         """Whether it is time for a batch."""
-        return self.n_bytes >= self._reading.options.batch_bytes
+        return self.n_bytes >= self.reading.options.batch_bytes
 
     def batch(self) -> pa.RecordBatch | None:
         """The rows so far as a batch, None if there are none; then begin anew."""
-        reading, texts, labels = self._reading, self._texts, self._labels
+        reading, texts, labels = self.reading, self._texts, self._labels
         if not texts:
             return None
         text = pa.array([list(t.items()) for t in texts] if reading.kind == "counts" else texts, _KINDS[reading.kind])
@@ -108,12 +252,12 @@ class Rows:
             else:
                 label = pa.array(labels, STRING)
         names = [source or reading.source.name for source in self._sources] if any(self._sources) else None
-        batch = assemble(reading, text, label, pa.array(self._ids, STRING), pa.array(self._lines, pa.int64()), names)
+        batch = _assemble(reading, text, label, pa.array(self._ids, STRING), pa.array(self._lines, pa.int64()), names)
         self._clear()
         return batch
 
 
-def assemble(
+def _assemble(
     reading: Reading, text: pa.Array, label: pa.Array, id: pa.Array, lines: Any, sources: list[str] | None = None
 ) -> pa.RecordBatch:
     """Arrays → a batch with the columns that all batches have."""
@@ -159,7 +303,7 @@ def tidy(reading: Reading, texts: list[pa.Array], label: pa.Array, id: pa.Array,
         return None
     reading.kind = kind
     text = texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, "\n")
-    return assemble(reading, text, label, id, lines)
+    return _assemble(reading, text, label, id, lines)
 
 
 def _longest(reading: Reading) -> int | None:
@@ -185,6 +329,29 @@ def _are_counts(text: pa.Array) -> bool:
     counts = text.items
     smallest = pc.min(counts).as_py()
     return not counts.null_count and (smallest is None or smallest >= 0)
+
+
+def with_label_sets(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
+    """The batch with labels cut at the separator, those of lists too; spaces around them are left out."""
+    separator, label = reading.options.separator, batch["label"]
+    if not separator or reading.source.label is not None:
+        return batch
+    listed = pa.types.is_list(label.type)
+    owner = pc.list_parent_indices(label).to_numpy() if listed else np.arange(len(label))
+    parts = pc.split_pattern(label.flatten() if listed else label, separator)
+    names = pc.utf8_trim_whitespace(parts.flatten())
+    there = pc.not_equal(names, "")
+    rows = owner[pc.list_parent_indices(parts).filter(there).to_numpy()]
+    sizes = np.bincount(rows, minlength=len(label))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))
+    place = batch.schema.get_field_index("label")
+    batch = batch.set_column(place, "label", pa.ListArray.from_arrays(offsets, names.filter(there)))
+    if (sizes > 0).all():
+        return batch
+    lines = batch["line"].to_pylist()
+    for row in np.flatnonzero(sizes == 0).tolist():
+        reading.bad(f"there is no label between the separators {separator!r}: give one", lines[row])
+    return batch.filter(pa.array(sizes > 0))
 
 
 # --- one value

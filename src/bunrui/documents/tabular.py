@@ -24,20 +24,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bunrui.documents.reading import Reading, RowError
-from bunrui.documents.rows import STRING, Object, Written
+from bunrui.documents.validation import STRING, Object, Reading, RowError, Rows, Written, tidy
 from bunrui.errors import DataError
 
 __all__ = [
     "LARGEST",
     "MISSING",
     "TABLES",
+    "add_row",
     "cell_column",
     "check_format",
-    "joined",
     "read_cell",
     "row_text",
     "take_columns",
+    "tidy_columns",
     "trimmed",
 ]
 
@@ -60,16 +60,52 @@ def check_format(name: str, format: str) -> None:
         raise DataError(f"{name} ({format}) has no columns: a table is {', '.join(TABLES[:-1])} or {TABLES[-1]}")
 
 
-def take_columns(reading: Reading, names: Sequence[str]) -> None:
-    """Read all columns of a table but the label and the id as its text."""
+def take_columns(reading: Reading, names: list[str], hint: str = "") -> None:
+    """Check the columns of a file.  Where tables are read, all of them but the label and the id are its text."""
+    if reading.options.columns:
+        _take_cells(reading, names)
+    reading.check_columns(names, hint)
+
+
+def _take_cells(reading: Reading, names: list[str]) -> None:
     source, options = reading.source.name, reading.options
     if "" in names:
-        raise DataError(f"{source}: column {list(names).index('') + 1} has no name: give it one, or take it out")
+        raise DataError(f"{source}: column {names.index('') + 1} has no name: give it one, or take it out")
     cells = tuple(name for name in names if name not in (options.label, options.id))
     if not cells:
         raise DataError(f"{source} has no column but {', '.join(map(repr, names))}: there is nothing to classify by")
     reading.options = replace(options, text=cells)
     reading.progress.columns.update(dict.fromkeys(cells))
+
+
+# --- rows with named columns, of a table or with a text
+
+
+def tidy_columns(
+    reading: Reading, columns: Mapping[str, pa.Array], lines: Any, read: Callable[[Any], Any] | None = None
+) -> pa.RecordBatch | None:
+    """Columns by name → a batch, or None if a row of them needs a closer look; `read` makes cells of values."""
+    texts, label, id = reading.pick(columns)
+    if reading.options.columns:
+        text = _joined(reading.options.text, texts, read or (lambda value: value))
+        if text is None:
+            return None
+        texts = [text]
+    return tidy(reading, texts, label, id, lines)
+
+
+def add_row(rows: Rows, values: Mapping[str, Any], line: int, read: Callable[[Any], Any] | None = None) -> None:
+    """Add a row, given its values by column, unless it is bad."""
+    reading = rows.reading
+    texts, label, id = reading.pick(values)
+    if reading.options.columns:
+        cells = zip(reading.options.text, map(read, texts) if read else texts, strict=True)
+        try:
+            texts = [row_text(dict(cells))]
+        except RowError as bad:
+            reading.bad(str(bad), line)
+            return
+    rows.add(texts, label, id, line=line)
 
 
 # --- one row
@@ -144,7 +180,7 @@ def _number(name: str, cell: Any) -> str:
 # --- whole columns
 
 
-def joined(names: Sequence[str], columns: Sequence[pa.Array], read: Callable[[Any], Any]) -> pa.Array | None:
+def _joined(names: Sequence[str], columns: Sequence[pa.Array], read: Callable[[Any], Any]) -> pa.Array | None:
     """The documents of all rows, or None if a row needs a closer look; `read` makes cells of values."""
     parts: list[Any] = []
     for name, column in zip(names, columns, strict=True):
@@ -159,9 +195,9 @@ def joined(names: Sequence[str], columns: Sequence[pa.Array], read: Callable[[An
         return None
 
 
-def trimmed(column: pa.Array | None) -> pa.Array | None:
+def trimmed(column: pa.Array) -> pa.Array:
     """Strings without the white space around them."""
-    return None if column is None else _each(column, str.strip)
+    return _each(column, str.strip)
 
 
 def _each(column: pa.Array, function: Callable[[Any], str]) -> pa.Array:
