@@ -19,7 +19,7 @@ import pytest
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from bunrui.documents import read
-from bunrui.documents.sources import FarSource, Progress, Stream, files_at, find_files
+from bunrui.documents.sources import Progress, Source, Stream, files_at, find_files
 from bunrui.documents.validation import Options
 from bunrui.errors import DataError
 
@@ -125,9 +125,7 @@ def test_any_file_system(folder: Path, name: str) -> None:
 
     inside = SubTreeFileSystem(str(folder), LocalFileSystem())
     known = read(folder / name).sources[0]
-    source = FarSource(
-        f"x://{name}", f"x://{name}", None, known.format, known.compression, None, known.size, inside, name
-    )
+    source = Source(f"x://{name}", f"x://{name}", None, known.format, known.compression, None, known.size, inside, name)
     (batch,) = Reader([source], Options())
     assert batch["text"].to_pylist() == TABLE["text"].to_pylist()
     with Stream(source, Progress()) as stream:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bunrui.documents.sources import FarSource, Stream
+from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, cell_column, take_columns, tidy_columns
 from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows
 from bunrui.errors import DataError, EncodingError
@@ -29,7 +29,7 @@ def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Batches of a Parquet file."""
     try:
         # Reading ahead keeps all of it until the file is closed: worth it only where every request takes its time.
-        file = pq.ParquetFile(stream.seekable(), pre_buffer=isinstance(stream.source, FarSource))
+        file = pq.ParquetFile(stream.seekable(), pre_buffer=stream.source.is_far)
         take_columns(reading, file.schema_arrow.names)
         n_rows = file.metadata.num_rows
         batches = file.iter_batches(_n_rows(file, reading), columns=reading.columns, use_threads=False)

@@ -6,13 +6,14 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 from bunrui.documents.delimited import records
 from bunrui.documents.encodings import AUTO, detected
 from bunrui.documents.mail import is_mail, is_maildir
-from bunrui.documents.sources import COMPRESSIONS, FarSource, Source, find_files, is_address
+from bunrui.documents.sources import COMPRESSIONS, Source, find_files, is_address
 from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, LabelError, OptionError
 
@@ -22,9 +23,11 @@ FORMATS = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow", "fasttext", "lines"
 """The names of all formats."""
 
 _FOLDERS = ("eml", "maildir", "folder")
-_SUFFIXES = dict.fromkeys(("jsonl", "ndjson", "json"), "jsonl") | dict.fromkeys(("parquet", "pq"), "parquet")
-_SUFFIXES |= dict.fromkeys(("arrow", "arrows", "ipc", "feather"), "arrow") | {"txt": ""}
-_SUFFIXES |= {name: name for name in ("csv", "tsv", "eml", "mbox")}
+_SUFFIXES = {
+    "csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl", "parquet": "parquet",
+    "pq": "parquet", "arrow": "arrow", "arrows": "arrow", "ipc": "arrow", "feather": "arrow", "eml": "eml",
+    "mbox": "mbox", "txt": "",
+}  # fmt: skip
 _SPREADSHEETS = ("xlsx", "xlsm", "xls", "ods")
 
 
@@ -58,9 +61,7 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
         if is_address(path):
             for found in find_files(path):
                 known, compression = kind_of(found.name, found.key, format)
-                yield FarSource(
-                    found.name, found.name, None, known, compression, label, found.size, found.filesystem, found.key
-                )
+                yield replace(found, format=known, compression=compression, label=label)
         else:
             for match in _matching(path):
                 yield _of_path(match, format, label)
@@ -90,11 +91,9 @@ def _of_path(path: str, format: str | None, label: str | None) -> Source:
     if os.path.isdir(path):
         if format is not None and format not in _FOLDERS:
             raise DataError(f"{path} is a folder, and {format} is read from files: give the files in it")
-        if (format or "maildir") == "maildir" and is_maildir(path):
-            return Source(path, path, None, "maildir", label=label)
-        if format == "maildir":
+        if format == "maildir" and not is_maildir(path):
             raise DataError(f"{path} is no Maildir: it has no folders cur and new")
-        return Source(path, path, None, format or "folder", label=label)
+        return Source(path, path, None, format or ("maildir" if is_maildir(path) else "folder"), label=label)
     if not os.path.exists(path):
         raise DataError(f"there is no file {path!r}: check the path")
     known, compression = kind_of(path, path, format)

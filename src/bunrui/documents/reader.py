@@ -129,20 +129,9 @@ def read(
         for source in found:
             check_format(source.name, source.format)
         names, batch_bytes = (), max(1, batch_bytes // _GROWTH)
-    options = Options(
-        names,
-        label,
-        id,
-        encoding,
-        skip_bad,
-        labelled,
-        batch_bytes,
-        _names(include or ()),
-        _names(exclude or ()),
-        separator,
-        columns,
-        header,
-    )
+    wanted, unwanted = _names(include or ()), _names(exclude or ())
+    how = (encoding, skip_bad, labelled, batch_bytes, wanted, unwanted, separator, columns, header)
+    options = Options(names, label, id, *how)
     return Reader(found, options)
 
 
@@ -290,16 +279,11 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
             yield from _FILES[format](stream, reading)
 
 
-def _parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
-    from bunrui.documents.columnar import read_parquet  # only here: pyarrow.parquet takes time to import
+def _columnar(stream: Stream, reading: Reading, reader: str) -> Iterator[pa.RecordBatch]:
+    from bunrui.documents import columnar  # only here: pyarrow.parquet takes time to import
 
-    return read_parquet(stream, reading)
-
-
-def _arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
-    from bunrui.documents.columnar import read_arrow
-
-    return read_arrow(stream, reading)
+    found: Iterator[pa.RecordBatch] = getattr(columnar, reader)(stream, reading)
+    return found
 
 
 _FILES: dict[str, Callable[[Stream, Reading], Iterator[pa.RecordBatch]]] = {
@@ -307,8 +291,8 @@ _FILES: dict[str, Callable[[Stream, Reading], Iterator[pa.RecordBatch]]] = {
     "tsv": partial(read_delimited, delimiter=b"\t"),
     "tab": partial(read_delimited, delimiter=b"\t", quotes=False),
     "jsonl": read_jsonl,
-    "parquet": _parquet,
-    "arrow": _arrow,
+    "parquet": partial(_columnar, reader="read_parquet"),
+    "arrow": partial(_columnar, reader="read_arrow"),
     "fasttext": read_fasttext,
     "lines": read_lines,
     "eml": read_eml,

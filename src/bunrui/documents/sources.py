@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -28,8 +28,6 @@ from bunrui.errors import DataError
 __all__ = [
     "COMPRESSIONS",
     "MAX_RECORD",
-    "FarSource",
-    "Found",
     "Progress",
     "Source",
     "Stream",
@@ -71,6 +69,10 @@ class Source:
         The label of all its documents, where the caller gives one.
     size : int or None
         Bytes to be read; None for a pipe.
+    filesystem : pyarrow.fs.FileSystem or None
+        Where a file is that has an address in the place of a path.
+    key : str
+        Its path there.
     """
 
     name: str
@@ -80,6 +82,31 @@ class Source:
     compression: str = ""
     label: str | None = None
     size: int | None = None
+    filesystem: Any = None
+    key: str = ""
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it has an address."""
+        return self.filesystem is not None
+
+    def open(self, *, seekable: bool = False) -> Any:
+        """Its bytes as they are; `seekable`: as an Arrow file, which is read in any order."""
+        if self.is_far:
+            try:
+                if seekable:
+                    return self.filesystem.open_input_file(self.key)
+                return self.filesystem.open_input_stream(self.key, compression=None)
+            except OSError as error:
+                raise _unreachable(self.name, error) from error
+        if self.path is None:
+            return sys.stdin.buffer if self.stream is None else self.stream
+        if seekable:
+            return pa.OSFile(self.path)
+        try:
+            return open(self.path, "rb", buffering=0)
+        except OSError as error:
+            raise DataError(f"{self.name} cannot be opened: {error.strerror}") from error
 
 
 @dataclass
@@ -95,35 +122,6 @@ class Progress:
 
     def unpacked(self, n_bytes: int) -> None:
         """Columns of Parquet or Arrow have so many more bytes in memory; whoever keeps the progress may refuse them."""
-
-
-@dataclass(frozen=True)
-class FarSource(Source):
-    """A file that is not opened by its path, which is its address.
-
-    Attributes
-    ----------
-    filesystem : pyarrow.fs.FileSystem
-    key : str
-        The path in the file system.
-    """
-
-    filesystem: Any = None
-    key: str = ""
-
-    def open_stream(self) -> Any:
-        """To be read from the beginning to the end."""
-        try:
-            return self.filesystem.open_input_stream(self.key, compression=None)
-        except OSError as error:
-            raise _unreachable(self.name, error) from error
-
-    def open_file(self) -> Any:
-        """To be read in any order."""
-        try:
-            return self.filesystem.open_input_file(self.key)
-        except OSError as error:
-            raise _unreachable(self.name, error) from error
 
 
 # --- bytes
@@ -144,7 +142,7 @@ class _Counted(io.RawIOBase):
             try:
                 n_bytes = int(self._file.readinto(buffer))
             except OSError as error:
-                if isinstance(self._source, FarSource):
+                if self._source.is_far:
                     raise _unreachable(self._source.name, error) from error
                 raise
         else:
@@ -183,19 +181,9 @@ class Stream:
             raise
 
     def _open(self, source: Source, progress: Progress) -> None:
-        if isinstance(source, FarSource):
-            file: Any = source.open_stream()
-        elif source.path is not None:
-            try:
-                file = open(source.path, "rb", buffering=0)  # noqa: SIM115 (closed in close)
-            except OSError as error:
-                raise DataError(f"{source.name} cannot be opened: {error.strerror}") from error
-        else:
-            file = sys.stdin.buffer if source.stream is None else source.stream
-        counted = _Counted(file, progress, source)
+        counted = _Counted(source.open(), progress, source)
         self._closing.append(counted)
-        is_far = isinstance(source, FarSource) and source.compression
-        raw: Any = io.BufferedReader(counted, _FAR if is_far else _PEEK)
+        raw: Any = io.BufferedReader(counted, _FAR if source.is_far and source.compression else _PEEK)
         self._file = raw
         compression = source.compression
         if not compression and source.path is None:
@@ -253,10 +241,8 @@ class Stream:
     def seekable(self) -> Any:
         """The same bytes as an Arrow file, to be read in any order; those of a pipe go through a temporary file."""
         source = self.source
-        if isinstance(source, FarSource) and not source.compression:
-            file = source.open_file()
-        elif source.path is not None and not source.compression and source.size is not None:
-            file = pa.OSFile(source.path)
+        if not source.compression and (source.is_far or (source.path is not None and source.size is not None)):
+            file = source.open(seekable=True)
         else:
             copy = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
             self._closing.append(copy)
@@ -303,15 +289,6 @@ _CREDENTIALS = {
 }
 
 
-class Found(NamedTuple):
-    """A file: its address, where it is, and how long."""
-
-    name: str
-    filesystem: Any
-    key: str
-    size: int | None
-
-
 def is_address(path: str) -> bool:
     """Whether a path is an address.
 
@@ -321,7 +298,7 @@ def is_address(path: str) -> bool:
     return _SCHEME.match(path) is not None
 
 
-def find_files(address: str) -> list[Found]:
+def find_files(address: str) -> list[Source]:
     """The file at an address; where that has a star, all files that match, in the order of their names.
 
     A star stands for characters of one name, not for slashes.
@@ -339,8 +316,10 @@ def find_files(address: str) -> list[Found]:
     return files_at(without_secret(address), *located(address))
 
 
-def files_at(address: str, filesystem: Any, key: str) -> list[Found]:
+def files_at(address: str, filesystem: Any, key: str) -> list[Source]:
     """The same for a path in a file system."""
+    from pyarrow.fs import FileType
+
     try:
         if "*" in address:
             found = list(_matching(address, filesystem, key))
@@ -350,17 +329,11 @@ def files_at(address: str, filesystem: Any, key: str) -> list[Found]:
         info = filesystem.get_file_info(key)
     except OSError as error:
         raise _unreachable(address, error) from error
-    _refuse_missing(address, info)
-    return [Found(address, filesystem, key, info.size)]
-
-
-def _refuse_missing(address: str, info: Any) -> None:
-    from pyarrow.fs import FileType
-
     if info.type == FileType.NotFound:
         raise DataError(f"there is no file {address}: check the address")
     if info.type == FileType.Directory:
         raise DataError(f"{address} is a folder: give the files in it, such as {address.rstrip('/')}/*.parquet")
+    return [Source(address, address, size=info.size, filesystem=filesystem, key=key)]
 
 
 def located(address: str) -> tuple[Any, str]:
@@ -413,7 +386,7 @@ def _line(error: Exception) -> str:
     return without_secret(str(error).partition("\n")[0].rstrip(" .:"))
 
 
-def _matching(address: str, filesystem: Any, key: str) -> Iterator[Found]:
+def _matching(address: str, filesystem: Any, key: str) -> Iterator[Source]:
     """Name by name: what a star cannot match is never listed."""
     from pyarrow.fs import FileSelector, FileType
 
@@ -424,17 +397,15 @@ def _matching(address: str, filesystem: Any, key: str) -> Iterator[Found]:
     folders = [root]
     for depth, pattern in enumerate(names[first:], first + 1):
         is_last = depth == len(names)
-        inside = []
-        for folder in folders:
-            for info in filesystem.get_file_info(FileSelector(folder, allow_not_found=True)):
-                wanted = FileType.File if is_last else FileType.Directory
-                if info.type != wanted or not fnmatchcase(info.base_name, pattern):
-                    continue
-                if info.base_name.startswith(".") and not pattern.startswith("."):
-                    continue
-                inside.append(info)
+        wanted = FileType.File if is_last else FileType.Directory
+        inside = [
+            info
+            for folder in folders
+            for info in filesystem.get_file_info(FileSelector(folder, allow_not_found=True))
+            if info.type == wanted and fnmatchcase(info.base_name, pattern)
+            if pattern.startswith(".") or not info.base_name.startswith(".")
+        ]
         folders = sorted(info.path for info in inside)
-        if is_last:
-            for info in sorted(inside, key=lambda info: str(info.path)):
-                name = f"{shown}/{str(info.path).removeprefix(root).lstrip('/')}"
-                yield Found(name, filesystem, info.path, info.size)
+    for info in sorted(inside, key=lambda info: str(info.path)):
+        name = f"{shown}/{str(info.path).removeprefix(root).lstrip('/')}"
+        yield Source(name, name, size=info.size, filesystem=filesystem, key=info.path)

@@ -94,6 +94,11 @@ class Reading:
         return self.options.labelled and self.source.label is None
 
     @property
+    def longest_label(self) -> int | None:
+        """Characters of a label; any number where it will be cut at a separator."""
+        return None if self.options.separator else LONGEST_LABEL
+
+    @property
     def columns(self) -> list[str]:
         """The columns to be found in the rows, each once."""
         options = self.options
@@ -199,15 +204,8 @@ class Rows:
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
-        self._clear()
-
-    def _clear(self) -> None:
-        self._texts: list[Any] = []
-        self._labels: list[Any] = []
-        self._ids: list[str | None] = []
-        self._sources: list[str | None] = []
-        self._lines: list[int | None] = []
         self.n_bytes = 0
+        self._rows: list[tuple[Any, Any, str | None, int | None, str | None]] = []
 
     def add(
         self, parts: Sequence[Any], label: Any, id: Any, *, line: int | None = None, source: str | None = None
@@ -221,17 +219,13 @@ class Rows:
                 kind, text = _text(parts, reading.options.text)
             if reading.kind and kind != reading.kind:
                 raise RowError(f"the text is {_SAID[kind]}, and {_SAID[reading.kind]} before: keep to one in a file")
-            label = _label(label, _longest(reading)) if reading.wants_label or label is not None else None
+            label = _label(label, reading.longest_label) if reading.wants_label or label is not None else None
             id = _id(id) if reading.options.id or id is not None else None
         except RowError as bad:
             reading.bad(str(bad), line, source)
             return
         reading.kind = kind
-        self._texts.append(text)
-        self._labels.append(label)
-        self._ids.append(id)
-        self._sources.append(source)
-        self._lines.append(line)
+        self._rows.append((text, label, id, line, source))
         self.n_bytes += len(text) if isinstance(text, str) else sum(map(len, text))
 
     @property
@@ -241,9 +235,10 @@ class Rows:
 
     def batch(self) -> pa.RecordBatch | None:
         """The rows so far as a batch, None if there are none; then begin anew."""
-        reading, texts, labels = self.reading, self._texts, self._labels
-        if not texts:
+        if not self._rows:
             return None
+        reading, (texts, labels, ids, lines, sources) = self.reading, zip(*self._rows, strict=True)
+        self._rows, self.n_bytes = [], 0
         text = pa.array([list(t.items()) for t in texts] if reading.kind == "counts" else texts, _KINDS[reading.kind])
         label = None
         if reading.wants_label or labels[0] is not None:
@@ -251,10 +246,8 @@ class Rows:
                 label = pa.array([value if isinstance(value, list) else [value] for value in labels], LABELS)
             else:
                 label = pa.array(labels, STRING)
-        names = [source or reading.source.name for source in self._sources] if any(self._sources) else None
-        batch = _assemble(reading, text, label, pa.array(self._ids, STRING), pa.array(self._lines, pa.int64()), names)
-        self._clear()
-        return batch
+        names = [source or reading.source.name for source in sources] if any(sources) else None
+        return _assemble(reading, text, label, pa.array(ids, STRING), lines, names)
 
 
 def _assemble(
@@ -272,7 +265,7 @@ def _assemble(
         columns["source"] = pa.DictionaryArray.from_arrays(zeros, pa.array([shown(reading.source.name)]))
     else:
         columns["source"] = pa.array([shown(source) for source in sources], STRING).dictionary_encode()
-    columns["line"] = lines if isinstance(lines, pa.Array) else pa.array(lines, pa.int64())
+    columns["line"] = pa.array(lines, pa.int64())
     return pa.record_batch(columns)
 
 
@@ -297,18 +290,13 @@ def tidy(reading: Reading, texts: list[pa.Array], label: pa.Array, id: pa.Array,
         return None
     if kind != "string" and len(texts) > 1:
         return None
-    if reading.wants_label and not _are_labels(label, _longest(reading)):
+    if reading.wants_label and not _are_labels(label, reading.longest_label):
         return None
     if id is not None and (id.null_count or pc.any(pc.equal(id, "")).as_py()):
         return None
     reading.kind = kind
     text = texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, "\n")
     return _assemble(reading, text, label, id, lines)
-
-
-def _longest(reading: Reading) -> int | None:
-    """Characters of a label; any number where it will be cut at a separator."""
-    return None if reading.options.separator else LONGEST_LABEL
 
 
 def _are_labels(label: pa.Array, longest: int | None) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from bunrui.documents import Reader
-from bunrui.documents.sources import FarSource, Source
+from bunrui.documents.sources import Source
 from bunrui.documents.validation import Options
 from bunrui.errors import OptionError
 
@@ -50,8 +50,7 @@ def split(reader: Reader, block_bytes: int = 64 << 20) -> list[Block]:
     for source in reader.sources:
         if source.path is None:
             raise OptionError(f"{source.name} is a stream, which one process reads alone: give the names of files")
-        is_far = isinstance(source, FarSource)
-        waiting.append(source if is_far else replace(source, path=os.path.abspath(source.path)))
+        waiting.append(source if source.is_far else replace(source, path=os.path.abspath(source.path)))
         n_bytes += source.size or 0
         if source.size is None or n_bytes >= block_bytes:  # a folder has no size, and may be large
             blocks.append(Block(tuple(waiting), reader.options, n_bytes))
