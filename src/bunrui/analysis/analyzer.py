@@ -9,21 +9,21 @@ written(feature)   how counts write a feature
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.folding import folded
-from bunrui.analysis.functions import function_fingerprint
-from bunrui.analysis.spec import AnalyzerSpec, digest
-from bunrui.analysis.token import Token
+from bunrui.analysis.spec import AnalyzerSpec, digest, function_fingerprint
+from bunrui.analysis.texts import Token
 from bunrui.errors import DataError, OptionError
 from bunrui.kernel import reference, unicode
-from bunrui.kernel.analyze import GIVEN, UNIVERSAL, WORDS, Documents, Recipe
+from bunrui.kernel.analyze import BUCKETS, GIVEN, UNIVERSAL, WORDS, Documents, Recipe
 from bunrui.kernel.universal import Characters
 from bunrui.kernel.workspace import new_recipe
 
@@ -33,12 +33,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Analyzer",
     "FunctionAnalyzer",
+    "HashedAnalyzer",
     "KernelAnalyzer",
     "Plain",
+    "Sharing",
     "analyzer_of",
     "check_given",
     "distinct",
     "given_recipe",
+    "sharing",
 ]
 
 
@@ -103,7 +106,7 @@ class KernelAnalyzer(Plain):
 
     def documents(self, texts: pa.Array | list[str]) -> Documents:
         if self._rewriter is not None:
-            texts = inputs.strings([self._rewriter.apply(text) for text in _listed(texts)])
+            texts = inputs.strings([self._rewriter.apply(text) for text in inputs.to_list(texts)])
         docs = inputs.buffers(texts)
         if isinstance(texts, list) and all(map(str.isascii, texts)):
             return docs  # ten microseconds saved, of a hundred for a short text
@@ -155,7 +158,7 @@ class FunctionAnalyzer(Plain):
         return self._name
 
     def documents(self, texts: pa.Array | list[str]) -> Documents:
-        return inputs.given([[token.text for token in self.features(text)] for text in _listed(texts)])
+        return inputs.given([[token.text for token in self.features(text)] for text in inputs.to_list(texts)])
 
     def features(self, text: str) -> list[Token]:
         if self._rewriter is None:
@@ -189,8 +192,36 @@ class FunctionAnalyzer(Plain):
                 yield Token(" ".join(t.text for t in run), run[0].start, last.end)
 
 
-def _listed(texts: pa.Array | list[str]) -> list[str]:
-    return texts if isinstance(texts, list) else texts.to_pylist()
+class HashedAnalyzer:
+    """Another analyzer, whose features go into buckets: a feature is the bucket of its hash, one of 2 ** bits.
+
+    There are never more features than those.  Counts of buckets are integers like others: they add up and are taken
+    back exactly.  What is lost is which of the features of a bucket was meant.
+    """
+
+    def __init__(self, inner: Analyzer, bits: int, fingerprint: str) -> None:
+        self._inner = inner
+        self._bits = bits
+        self.fingerprint = fingerprint
+        self.recipe = self._into_buckets(inner.recipe)
+        self.given = self._into_buckets(given_recipe())
+
+    def _into_buckets(self, recipe: Recipe) -> Recipe:
+        params = recipe.params.copy()
+        params[BUCKETS] = self._bits
+        return recipe._replace(params=params)
+
+    def describe(self) -> str:
+        return f"{self._inner.describe()}, hashed to 2**{self._bits} buckets"
+
+    def documents(self, texts: pa.Array | list[str]) -> Documents:
+        return self._inner.documents(texts)
+
+    def features(self, text: str) -> list[Token]:
+        return self._inner.features(text)
+
+    def written(self, feature: str) -> str:
+        return reference.bucket(feature, self._bits)
 
 
 def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -> Analyzer:
@@ -216,18 +247,18 @@ def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -
 @cache
 def _of_spec(spec: AnalyzerSpec) -> Analyzer:
     if spec.hash_bits:
-        from bunrui.analysis.hashed import HashedAnalyzer
-
         inner = _of_spec(spec.replace(hash_bits=0))
         fingerprint = digest({"spec": spec.fingerprint, "inner": inner.fingerprint})
         return HashedAnalyzer(inner, spec.hash_bits, fingerprint)
     if spec.name in ("universal", "words"):
         return KernelAnalyzer(spec)
     if spec.name == "columns":
-        from bunrui.analysis.columns import ColumnsAnalyzer
+        from bunrui.analysis.tablerows import ColumnsAnalyzer
 
         return ColumnsAnalyzer(spec)
-    dictionary = _dictionary(spec)
+    from bunrui.analysis.dictionary import LANGUAGES
+
+    dictionary = LANGUAGES[spec.name](pos=spec.pos, base_forms=spec.base_forms)
     return FunctionAnalyzer(
         dictionary.tokens,
         name=spec.describe(),
@@ -236,20 +267,6 @@ def _of_spec(spec: AnalyzerSpec) -> Analyzer:
         stop=spec.stop_words,
         rewriter=_rewriter(spec),
     )
-
-
-def _dictionary(spec: AnalyzerSpec) -> Any:
-    if spec.name == "ja":
-        from bunrui.analysis.ja import Japanese
-
-        return Japanese(pos=spec.pos, base_forms=spec.base_forms)
-    if spec.name == "zh":
-        from bunrui.analysis.zh import Chinese
-
-        return Chinese(pos=spec.pos, base_forms=spec.base_forms)
-    from bunrui.analysis.ko import Korean
-
-    return Korean(pos=spec.pos, base_forms=spec.base_forms)
 
 
 def _rewriter(spec: AnalyzerSpec) -> Rewriter | None:
@@ -279,7 +296,7 @@ def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:
         inputs.given(texts)  # for its checks
         words = [[w for w in d if not isinstance(d, Mapping) or d[w]] for d in texts]
     else:
-        words = [[token.text for token in analyzer.features(text)] for text in _listed(inputs.strings(texts))]
+        words = [[token.text for token in analyzer.features(text)] for text in inputs.to_list(inputs.strings(texts))]
     return [_one_of_each(analyzer, document) for document in words]
 
 
@@ -326,3 +343,38 @@ def _characters() -> Characters:
         emoticon_codes=np.array([ord(c) for e in emoticons for c in e], np.uint32),
         orders=np.zeros(9, np.int64),
     )
+
+
+# --- buckets
+
+
+class Sharing(NamedTuple):
+    """How much the buckets mix up, as far as can be told from how many are in use.
+
+    Attributes
+    ----------
+    n_buckets, n_used : int
+    n_features : int
+        About so many features were hashed; where no bucket is free, at least so many.
+    share : float
+        About this share of them share their bucket with another.
+    """
+
+    n_buckets: int
+    n_used: int
+    n_features: int
+    share: float
+
+
+def sharing(n_used: int, bits: int) -> Sharing:
+    """What can be told from how many of the buckets are in use.
+
+    Of n features in B buckets, a share u = 1 - (1 - 1 / B) ** n of the buckets is expected to be in use, so that n is
+    about -B log(1 - u).  A feature shares its bucket with probability 1 - (1 - 1 / B) ** (n - 1): about u itself.
+
+    >>> sharing(412_200, 20)
+    Sharing(n_buckets=1048576, n_used=412200, n_features=523...
+    """
+    n_buckets = 1 << bits
+    free = max(n_buckets - n_used, 0.5)  # of all in use nothing can be told but that there are many
+    return Sharing(n_buckets, n_used, round(-n_buckets * math.log(free / n_buckets)), n_used / n_buckets)

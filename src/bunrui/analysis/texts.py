@@ -2,31 +2,53 @@
 
 Texts come as a list, a NumPy array, a pandas or polars series, an Arrow array, or anything with the Arrow PyCapsule
 interface.  A document may also be a list of tokens, or a mapping from word to count: its features are given then, and
-no analyzer sees it.
+no analyzer sees it.  A token is what an analyzer finds in a text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from bunrui.errors import DataError, EncodingError
 from bunrui.kernel.analyze import Documents
+from bunrui.kernel.normal import nfkc_casefold
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.workspace import NO_COUNTS, NONE_FOLDED
 
-__all__ = ["buffers", "given", "is_given", "of_bytes", "pick", "strings"]
+__all__ = ["Token", "buffers", "given", "is_given", "normalise", "of_bytes", "pick", "strings", "to_list"]
 
 MAX_COUNT = (1 << 32) - 1
 _AT_ONCE = 4096  # texts that a thread validates, at least
 FEW = 32  # texts that are not worth an Arrow array
 _SURROGATE = re.compile("[\ud800-\udfff]").search
 _ARRAYS = ("__iter__", "__arrow_c_array__", "__arrow_c_stream__")
+
+
+class Token(NamedTuple):
+    """A feature's text and where it stands in the original string: `original[start:end]`."""
+
+    text: str
+    start: int
+    end: int
+
+
+# Words repeat: without the caches here and in `dictionary._is_word`, Chinese (10,000 headlines of THUCNews) takes 16 %
+# longer.
+@lru_cache(1 << 16)
+def normalise(text: str) -> str:
+    """NFKC, then case folding.
+
+    >>> normalise("Ｗｉ‐Ｆｉ ﾊﾟｿｺﾝ Straße")
+    'wi‐fi パソコン strasse'
+    """
+    return text.lower() if text.isascii() else nfkc_casefold(text)
 
 
 def is_given(texts: Any) -> bool:
@@ -89,6 +111,11 @@ def _arrow(texts: Any) -> pa.Array | pa.ChunkedArray:
         raise DataError(f"texts cannot be read as strings: {error}") from error
 
 
+def to_list(texts: pa.Array | list[str]) -> list[str]:
+    """Texts as strings of Python."""
+    return texts if isinstance(texts, list) else texts.to_pylist()
+
+
 def pick(texts: pa.Array | list[str], rows: Any) -> list[str]:
     """Some of the texts."""
     return [texts[r] for r in rows] if isinstance(texts, list) else texts.take(rows).to_pylist()
@@ -111,7 +138,10 @@ def _explain(texts: Sequence[Any]) -> None:
 
 
 def validated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The array, if its strings are valid UTF-8: no kernel may see others."""
+    """The array, if its strings are valid UTF-8: no kernel may see others.
+
+    Every door asks, also where a reader has looked before: it takes 0.1 s for a GB of ASCII, 0.4 s for one of CJK.
+    """
     try:
         each_slice(lambda lo, hi: array.slice(lo, hi - lo).validate(full=True), stretches(len(array), _AT_ONCE))
     except pa.ArrowInvalid as error:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of, stopwords
+from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis.analyzer import FunctionAnalyzer
-from bunrui.analysis.token import Token
+from bunrui.analysis.spec import read_stop_words
+from bunrui.analysis.texts import Token
 from bunrui.errors import OptionError
 from bunrui.kernel.ngrams import MAX_ORDER
 
@@ -76,7 +77,7 @@ def _stop_words(stop_words: str | Path | Iterable[str] | None) -> tuple[str, ...
         return ()
     if isinstance(stop_words, str) and stop_words == "english":
         return tuple(sorted(ENGLISH_STOP_WORDS))
-    return stopwords.read(stop_words) if isinstance(stop_words, str | Path) else tuple(stop_words)
+    return read_stop_words(stop_words) if isinstance(stop_words, str | Path) else tuple(stop_words)
 
 
 def _with_ngrams(analyzer: Analyzer, shortest: int, longest: int) -> Analyzer:

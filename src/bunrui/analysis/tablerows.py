@@ -23,7 +23,7 @@ import pyarrow as pa
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import Plain, given_recipe
 from bunrui.analysis.spec import AnalyzerSpec
-from bunrui.analysis.token import Token
+from bunrui.analysis.texts import Token
 from bunrui.errors import TableError
 from bunrui.kernel.analyze import Documents, Recipe
 
@@ -67,8 +67,7 @@ class ColumnsAnalyzer(Plain):
         return self._spec.describe()
 
     def documents(self, texts: pa.Array | list[str]) -> Documents:
-        listed = texts if isinstance(texts, list) else texts.to_pylist()
-        rows = rows_of(listed, self.kinds)
+        rows = rows_of(inputs.to_list(texts), self.kinds)
         return inputs.given(
             [[f"{_named(name)}={part}" for name, cell in row.items() for part in _parts(cell)] for row in rows]
         )
