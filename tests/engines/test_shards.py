@@ -20,7 +20,7 @@ from bunrui import TextClassifier
 from bunrui.counts import Counts
 from bunrui.documents import read
 from bunrui.engines.partitions import add_part, added, parts_of
-from bunrui.engines.shards import reading_id, shard_ids
+from bunrui.engines.pieces import reading_id, shard_ids
 from bunrui.errors import DataError, OptionError, StoreError
 from bunrui.stored.merging import merge
 from bunrui.stored.shards import Holding

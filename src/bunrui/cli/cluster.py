@@ -167,7 +167,7 @@ def predict_on_ray(
     """Predict the documents of a reader into a folder of Parquet files; `question` are the arguments of `Question`."""
     from bunrui.cli.predict import Question
     from bunrui.documents.sources import without_secret
-    from bunrui.engines.blocks import split
+    from bunrui.engines.pieces import split
     from bunrui.engines.ray import predict_blocks
 
     Question(classifier, **question)  # what is wrong with it is said here, not by a worker

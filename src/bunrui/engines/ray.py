@@ -20,19 +20,18 @@ from typing import Any, NamedTuple
 
 from bunrui.documents import read
 from bunrui.engines import tasks
-from bunrui.engines.blocks import Block, split
-from bunrui.engines.outputs import Folder
 from bunrui.engines.partitions import add_part
-from bunrui.engines.tasks import Answers, Done, Labels, blank
-from bunrui.engines.tree import Tree
+from bunrui.engines.pieces import Block, split
+from bunrui.engines.tasks import Answers, Done, Folder, Labels, blank
 from bunrui.errors import BunruiError, DataError, OptionError
 from bunrui.models import MODELS
 
-__all__ = ["Counted", "Done", "connect", "count", "learn", "predict", "predict_blocks"]
+__all__ = ["Counted", "Done", "Tree", "connect", "count", "learn", "predict", "predict_blocks"]
 
 _RETRIES = 5  # of a block whose worker or machine is lost; an error in the data is final
 _MOST_PARTS = 64
 _AHEAD = 2  # blocks under way for each worker
+_ADDED = 8  # parts that are added up at once
 _PATIENCE = 10.0  # seconds
 
 Tell = Callable[[Done], None]
@@ -164,6 +163,43 @@ def count(
     while parts:  # one after the other: they are large
         add_part(into.counts, _got(ray, parts.pop()))
     return Counted(n_docs, n_blocks, n_workers)
+
+
+class Tree:
+    """Parts of blocks; those with the same number are added up in groups as they come, and groups of groups likewise.
+
+    >>> tree = Tree(lambda *parts: sum(parts))
+    >>> for number in range(100):
+    ...     tree.add([number, 1])
+    >>> tree.total()
+    [4950, 100]
+    """
+
+    def __init__(self, merge: Callable[..., Any]) -> None:
+        self._merge = merge
+        self._levels: list[list[list[Any]]] = []
+
+    def add(self, parts: list[Any], level: int = 0) -> None:
+        """The parts of one more block."""
+        if level == len(self._levels):
+            self._levels.append([])
+        group = self._levels[level]
+        group.append(parts)
+        if len(group) == _ADDED:
+            self._levels[level] = []
+            self.add(self._merged(group), level + 1)
+
+    def total(self) -> list[Any]:
+        """The sums of all."""
+        rest = [parts for level in self._levels for parts in level]
+        while len(rest) > 1:
+            rest = [self._merged(rest[start : start + _ADDED]) for start in range(0, len(rest), _ADDED)]
+        return rest[0]
+
+    def _merged(self, group: list[list[Any]]) -> list[Any]:
+        if len(group) == 1:
+            return group[0]
+        return [self._merge(*same) for same in zip(*group, strict=True)]
 
 
 # --- predicting

@@ -1,8 +1,12 @@
-"""Shards: pieces of a corpus, each counted by itself, and known by an id so that none is counted twice.
+"""Pieces of a corpus: blocks, which several processes read, and shards, which are counted once.
 
-By default the id of a file is a digest of its bytes and of how they are read (columns, format, label).  The name, the
-folder and the time of a file do not matter: it may be copied to another machine before it is counted, and a job that is
-run again finds that it was done.  The price is that a file is read twice.
+A block is one file, or some small ones.  No file is cut: on which line of it a row stands, and whether a line break
+ends a row or stands inside quotes, is known only to a reader of all that stands before.
+
+A shard is counted by itself, and known by an id.  By default the id of a file is a digest of its bytes and of how they
+are read (columns, format, label).  The name, the folder and the time of a file do not matter: it may be copied to
+another machine before it is counted, and a job that is run again finds that it was done.  The price is that a file is
+read twice.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from bunrui.documents import Reader
 from bunrui.documents.folders import folder_files
@@ -21,11 +26,56 @@ from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.validation import Options
 from bunrui.errors import DataError, OptionError
 
-__all__ = ["reading_id", "shard_ids"]
+__all__ = ["Block", "reading_id", "shard_ids", "split"]
 
 _DIGITS = 32
 _READ = 1 << 20
 _IRRELEVANT = ("batch_bytes", "id")  # to what is counted
+
+
+class Block(NamedTuple):
+    """Files that one process reads; it can be sent to another machine that sees the same files."""
+
+    sources: tuple[Source, ...]
+    options: Options
+    n_bytes: int
+
+    def read(self) -> Reader:
+        """Its documents."""
+        return Reader(list(self.sources), self.options)
+
+
+def split(reader: Reader, block_bytes: int = 64 << 20) -> list[Block]:
+    """Cut what a reader would read into blocks of at least so many bytes, in the same order.
+
+    Whatever their size, all blocks together have the documents of the reader, each once.
+
+    >>> import pathlib, tempfile
+    >>> from bunrui.documents import read
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("a", "b", "c"):
+    ...     _ = (folder / f"{name}.csv").write_text(f"text,label\\n{name},x\\n")
+    >>> blocks = split(read(f"{folder}/*.csv"), block_bytes=20)
+    >>> [batch["text"].to_pylist() for batch in blocks[0].read()], len(blocks)
+    ([['a'], ['b']], 2)
+    """
+    blocks: list[Block] = []
+    waiting: list[Source] = []
+    n_bytes = 0
+    for source in reader.sources:
+        if source.path is None:
+            raise OptionError(f"{source.name} is a stream, which one process reads alone: give the names of files")
+        waiting.append(source if source.is_far else replace(source, path=os.path.abspath(source.path)))
+        n_bytes += source.size or 0
+        if source.size is None or n_bytes >= block_bytes:  # a folder has no size, and may be large
+            blocks.append(Block(tuple(waiting), reader.options, n_bytes))
+            waiting, n_bytes = [], 0
+    if waiting:
+        blocks.append(Block(tuple(waiting), reader.options, n_bytes))
+    return blocks
+
+
+# --- shards
 
 
 def shard_ids(reader: Reader) -> list[str]:
