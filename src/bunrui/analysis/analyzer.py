@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.folding import folded
+from bunrui.analysis.folding import fold
 from bunrui.analysis.spec import AnalyzerSpec, digest, function_fingerprint
 from bunrui.analysis.texts import Token
 from bunrui.errors import DataError, OptionError
@@ -100,7 +100,7 @@ class KernelAnalyzer(Plain):
             UNIVERSAL,
             order=spec.words,
             nfkc=unicode.nfkc_table(),
-            characters=_characters()._replace(orders=np.array(orders, np.int64)),
+            characters=_make_characters()._replace(orders=np.array(orders, np.int64)),
             stop=stop,
         )
 
@@ -110,7 +110,7 @@ class KernelAnalyzer(Plain):
         docs = inputs.buffers(texts)
         if isinstance(texts, list) and all(map(str.isascii, texts)):
             return docs  # ten microseconds saved, of a hundred for a short text
-        return folded(docs, self.recipe)
+        return fold(docs, self.recipe)
 
     def features(self, text: str) -> list[Token]:
         if self._rewriter is None:
@@ -162,12 +162,12 @@ class FunctionAnalyzer(Plain):
 
     def features(self, text: str) -> list[Token]:
         if self._rewriter is None:
-            return list(self._ngrams(self._placed(text)))
+            return list(self._ngrams(self._place(text)))
         rewritten, starts, ends = self._rewriter.apply_aligned(text)
-        placed = [Token(t.text, starts[t.start], ends[t.end - 1]) for t in self._placed(rewritten)]
+        placed = [Token(t.text, starts[t.start], ends[t.end - 1]) for t in self._place(rewritten)]
         return list(self._ngrams(placed))
 
-    def _placed(self, text: str) -> list[Token]:
+    def _place(self, text: str) -> list[Token]:
         """Tokens with offsets; a function that gives plain strings has them found from left to right."""
         placed = []
         at = 0
@@ -297,10 +297,10 @@ def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:
         words = [[w for w in d if not isinstance(d, Mapping) or d[w]] for d in texts]
     else:
         words = [[token.text for token in analyzer.features(text)] for text in inputs.to_list(inputs.strings(texts))]
-    return [_one_of_each(analyzer, document) for document in words]
+    return [_drop_repeats(analyzer, document) for document in words]
 
 
-def _one_of_each(analyzer: Analyzer, words: list[str]) -> list[str]:
+def _drop_repeats(analyzer: Analyzer, words: list[str]) -> list[str]:
     firsts: dict[str, str] = {}
     for word in words:
         firsts.setdefault(analyzer.written(word), word)
@@ -333,7 +333,7 @@ def _lower_words(signs: bool) -> Any:
 
 
 @cache
-def _characters() -> Characters:
+def _make_characters() -> Characters:
     emoticons = sorted(set(reference.EMOTICONS), key=lambda e: (ord(e[0]), -len(e), e))
     firsts = np.array([ord(e[0]) for e in emoticons])
     return Characters(

@@ -211,14 +211,14 @@ def read_stop_words(source: Iterable[str] | Path | str, fold: Callable[[str], st
     >>> read_stop_words(["The", "Ａ", "the", "です"])
     ('a', 'the', 'です')
     """
-    words = _stop_lines(Path(source)) if isinstance(source, str | Path) else list(source)
+    words = _read_lines(Path(source)) if isinstance(source, str | Path) else list(source)
     for word in words:
         if not isinstance(word, str):
             raise DataError(f"stop words should be strings, not {word!r}: give a list of words, or a path")
     return tuple(sorted({fold(word).strip() for word in words} - {""}))
 
 
-def _stop_lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     try:
         data = path.read_bytes()
     except (OSError, ValueError) as error:
@@ -250,10 +250,10 @@ def function_fingerprint(function: Callable[..., Any]) -> str:
     >>> function_fingerprint(lambda text: text.split(",")) == function_fingerprint(lambda text: text.split(";"))
     False
     """
-    return digest({"function": _told(function)})
+    return digest({"function": _describe(function)})
 
 
-def _told(value: Any) -> Any:
+def _describe(value: Any) -> Any:
     """A value as something that JSON can hold, without an address in it."""
     given = getattr(value, "fingerprint", None)
     if isinstance(given, str):
@@ -261,18 +261,19 @@ def _told(value: Any) -> Any:
     if isinstance(value, _PLAIN):
         return repr(value)
     if isinstance(value, (tuple, list)):
-        return [type(value).__name__, *map(_told, value)]
+        return [type(value).__name__, *map(_describe, value)]
     if isinstance(value, (set, frozenset)):
-        return ["set", *sorted(map(repr, map(_told, value)))]
+        return ["set", *sorted(map(repr, map(_describe, value)))]
     if isinstance(value, dict):
-        return ["dict", *sorted(repr((_told(k), _told(v))) for k, v in value.items())]
+        return ["dict", *sorted(repr((_describe(k), _describe(v))) for k, v in value.items())]
     if isinstance(value, CodeType):
-        return [value.co_code.hex(), _told(value.co_consts), list(value.co_names)]
+        return [value.co_code.hex(), _describe(value.co_consts), list(value.co_names)]
     if isinstance(value, FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        return [value.__module__, value.__qualname__, _told(value.__code__), _told(value.__defaults__), _told(cells)]
+        inside = map(_describe, (value.__code__, value.__defaults__, cells))
+        return [value.__module__, value.__qualname__, *inside]
     if isinstance(value, partial):
-        return ["partial", _told(value.func), _told(value.args), _told(value.keywords)]
+        return ["partial", _describe(value.func), _describe(value.args), _describe(value.keywords)]
     if isinstance(value, (BuiltinFunctionType, MethodDescriptorType, type)):
         return [getattr(value, "__module__", None), value.__qualname__]
     raise OptionError(

@@ -66,7 +66,7 @@ def strings(texts: Any) -> pa.Array | list[str]:
         if not all(isinstance(text, str) and not _SURROGATE(text) for text in texts):
             _explain(texts)
         return texts
-    array = _arrow(texts)
+    array = _to_arrow(texts)
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else pa.chunked_array(array).combine_chunks()
         if isinstance(array, pa.ChunkedArray):
@@ -89,13 +89,13 @@ def strings(texts: Any) -> pa.Array | list[str]:
     return array
 
 
-def _arrow(texts: Any) -> pa.Array | pa.ChunkedArray:
+def _to_arrow(texts: Any) -> pa.Array | pa.ChunkedArray:
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
-        return validated(texts)
+        return validate(texts)
     if hasattr(texts, "__arrow_c_array__"):
-        return validated(pa.array(texts))
+        return validate(pa.array(texts))
     if hasattr(texts, "__arrow_c_stream__"):
-        return validated(pa.chunked_array(texts))
+        return validate(pa.chunked_array(texts))
     if not isinstance(texts, (list, tuple)):
         texts = texts.tolist() if hasattr(texts, "tolist") else list(texts)
     try:
@@ -137,7 +137,7 @@ def _explain(texts: Sequence[Any]) -> None:
             ) from error
 
 
-def validated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def validate(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """The array, if its strings are valid UTF-8: no kernel may see others.
 
     Every door asks, also where a reader has looked before: it takes 0.1 s for a GB of ASCII, 0.4 s for one of CJK.
@@ -179,11 +179,11 @@ def given(documents: Iterable[Any]) -> Documents:
         if isinstance(document, Mapping):
             weighted = True
             for word, count in document.items():
-                if _checked(row, word, count):
-                    words.append(_encoded(row, word))
+                if _check_count(row, word, count):
+                    words.append(_encode(row, word))
                     counts.append(int(count))
         elif isinstance(document, (list, tuple)):
-            words += [_encoded(row, word) for word in document]
+            words += [_encode(row, word) for word in document]
             counts += [1] * len(document)
         else:
             raise DataError(
@@ -197,7 +197,7 @@ def given(documents: Iterable[Any]) -> Documents:
     return text._replace(lists=np.array(lists, np.int64), counts=np.array(counts, np.int64) if weighted else NO_COUNTS)
 
 
-def _encoded(row: int, word: Any) -> bytes:
+def _encode(row: int, word: Any) -> bytes:
     if not isinstance(word, str):
         raise DataError(f"document {row} has the token {word!r}, which is not a string")
     try:
@@ -206,7 +206,7 @@ def _encoded(row: int, word: Any) -> bytes:
         raise EncodingError(f"document {row} has the token {word!r} with a lone surrogate") from error
 
 
-def _checked(row: int, word: Any, count: Any) -> bool:
+def _check_count(row: int, word: Any, count: Any) -> bool:
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
         raise DataError(f"document {row} counts {word!r} {count!r} times: counts are whole numbers")
     if count < 0:

@@ -98,17 +98,17 @@ def fetch(
     home = folder() / corpus.name
     notice = notice or (lambda message: None)
     if source is not None:
-        given = _given(corpus, Path(source))
+        given = _find_copy(corpus, Path(source))
         tables = _read_splits(corpus, given, report, notice)
         _notice_of_others(corpus, given, notice)
-        with _locked(home):
+        with _lock(home):
             _write_splits(corpus, tables, home)
             # Files that the user placed here, and that were not read, stay.
             read = {file.resolve() for file in given}
             with writing(home):
                 _remove(corpus, home, lambda file: (home / file.name).resolve() not in read)
         return home
-    if _is_ready(corpus, home) and not any(_came(home / file.name) for file in corpus.files):
+    if _is_ready(corpus, home) and not any(_was_here(home / file.name) for file in corpus.files):
         return home  # read from a copy that the user brought
     if not corpus.has_address:
         names = ", ".join(file.name for file in corpus.files)
@@ -116,8 +116,8 @@ def fetch(
             f"no official address of {names} could be verified: get it yourself (see {corpus.home}), and give it with "
             f"'bunrui datasets fetch {corpus.name} --from PATH'"
         )
-    with _locked(home):
-        were_read = _is_ready(corpus, home) and all(_remembered(home / file.name) for file in corpus.files)
+    with _lock(home):
+        were_read = _is_ready(corpus, home) and all(_recall(home / file.name) for file in corpus.files)
         files = [_obtain(corpus, file, home, report) for file in corpus.files]
         if not were_read:
             try:
@@ -129,8 +129,8 @@ def fetch(
             _write_splits(corpus, tables, home)
         with writing(home):
             for each in files:
-                if _remembered(each) is None:  # placed here by the user
-                    _remember(each, _digest(each))
+                if _recall(each) is None:  # placed here by the user
+                    _remember(each, _hash(each))
     return home
 
 
@@ -180,7 +180,7 @@ def load(name: str, split: str = "all") -> pa.Table:
 
 
 @contextmanager
-def _locked(home: Path) -> Iterator[None]:
+def _lock(home: Path) -> Iterator[None]:
     """Make a folder, keep other processes from fetching into it, and remove it if nothing came of it."""
     with writing(home):
         home.mkdir(parents=True, exist_ok=True)
@@ -207,7 +207,7 @@ def _locked(home: Path) -> Iterator[None]:
             raise
 
 
-def _digest(path: Path) -> str:
+def _hash(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal digits."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -222,7 +222,7 @@ def _remember(path: Path, sha256: str) -> None:
     _beside(path).write_text(f"{sha256}  {path.name}\n", encoding="utf-8")
 
 
-def _remembered(path: Path) -> str | None:
+def _recall(path: Path) -> str | None:
     """The SHA-256 that was written beside a file when it came."""
     with suppress(OSError, ValueError, IndexError):
         return _beside(path).read_text(encoding="utf-8").split()[0]
@@ -234,7 +234,7 @@ def _remove(corpus: Corpus, home: Path, is_unwanted: Callable[[File], bool]) -> 
     removed = []
     for file in corpus.files:
         target = home / file.name
-        if _remembered(target) is not None and is_unwanted(file):
+        if _recall(target) is not None and is_unwanted(file):
             target.unlink(missing_ok=True)
             _beside(target).unlink()
             removed.append(file.name)
@@ -244,9 +244,9 @@ def _remove(corpus: Corpus, home: Path, is_unwanted: Callable[[File], bool]) -> 
 # --- the publisher's files
 
 
-def _came(target: Path) -> bool:
+def _was_here(target: Path) -> bool:
     """Whether a file was downloaded or placed here, also if it is gone."""
-    return target.exists() or _remembered(target) is not None
+    return target.exists() or _recall(target) is not None
 
 
 def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Path:
@@ -258,8 +258,8 @@ def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Pa
     try:
         part = download(str(file.url), target, limit=file.n_bytes or _MOST_BYTES, report=report)
     except UnreachableError as error:
-        raise UnreachableError(f"{error}. {_by_hand(corpus, home)}") from error
-    found, expected = _digest(part), file.sha256 or _remembered(target)
+        raise UnreachableError(f"{error}. {_advise(corpus, home)}") from error
+    found, expected = _hash(part), file.sha256 or _recall(target)
     if expected not in (None, found):
         discard(target)
         raise DataError(
@@ -273,7 +273,7 @@ def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Pa
     return target
 
 
-def _by_hand(corpus: Corpus, home: Path) -> str:
+def _advise(corpus: Corpus, home: Path) -> str:
     """What to do where nothing can be downloaded."""
     missing = [file.name for file in corpus.files if not (home / file.name).is_file()]
     get = f"Download {', '.join(missing)} by other means (see {corpus.home}), and place"
@@ -285,7 +285,7 @@ def _by_hand(corpus: Corpus, home: Path) -> str:
 
 def _check(corpus: Corpus, file: File, target: Path) -> None:
     """Compare a file with the hash that is known; one that we brought and that is damaged is removed."""
-    found, before = _digest(target), _remembered(target)
+    found, before = _hash(target), _recall(target)
     expected = file.sha256 or before
     if expected in (None, found):
         return
@@ -300,7 +300,7 @@ def _check(corpus: Corpus, file: File, target: Path) -> None:
     )
 
 
-def _given(corpus: Corpus, source: Path) -> list[Path]:
+def _find_copy(corpus: Corpus, source: Path) -> list[Path]:
     """What to read of a copy that the user has."""
     if not source.exists():
         raise DataError(f"there is no file or folder {str(source)!r}: check the path")
@@ -314,7 +314,7 @@ def _notice_of_others(corpus: Corpus, given: list[Path], notice: Callable[[str],
     """Say which files have an official name, and are not the official ones."""
     for known in corpus.files:
         for file in given:
-            if file.is_file() and file.name == known.name and known.sha256 not in (None, _digest(file)):
+            if file.is_file() and file.name == known.name and known.sha256 not in (None, _hash(file)):
                 notice(f"{file} is not the official file (its SHA-256 differs); it was taken as it is")
 
 
@@ -331,9 +331,9 @@ def _read_splits(
 ) -> Mapping[str, pa.Table]:
     """The splits of a corpus in their order, read from the publisher's files or a copy of them."""
     names: list[str] = []
-    tables = corpus.read(_members(files, names, report))
+    tables = corpus.read(_list_members(files, names, report))
     if missing := [split for split in corpus.splits if split not in tables]:
-        raise _lacking(corpus, files, missing, names)
+        raise _missing_error(corpus, files, missing, names)
     for split in corpus.splits:
         found, expected = tables[split].num_rows, corpus.rows.get(split, tables[split].num_rows)
         if found != expected:
@@ -341,7 +341,7 @@ def _read_splits(
     return {split: tables[split] for split in corpus.splits}
 
 
-def _members(files: list[Path], names: list[str], report: Report | None) -> Iterator[Member]:
+def _list_members(files: list[Path], names: list[str], report: Report | None) -> Iterator[Member]:
     """The members of all files; the first of their names are put into a list."""
     progress = Progress()
     total = sum(file.stat().st_size for file in files if file.is_file()) or None
@@ -354,7 +354,7 @@ def _members(files: list[Path], names: list[str], report: Report | None) -> Iter
             report("reading", progress.bytes_read, total)
 
 
-def _lacking(corpus: Corpus, files: list[Path], missing: list[str], names: list[str]) -> DataError:
+def _missing_error(corpus: Corpus, files: list[Path], missing: list[str], names: list[str]) -> DataError:
     """The error of files without documents of some splits."""
     where = ", ".join(map(str, files))
     what = corpus.name if corpus.splits == ("all",) else f"{corpus.name} ({', '.join(missing)})"
@@ -374,7 +374,7 @@ def _write_splits(corpus: Corpus, tables: Mapping[str, pa.Table], home: Path) ->
     written: dict[Path, Path] = {}
     try:
         with writing(home):
-            for name, table in _parts(tables):
+            for name, table in _split_labelled(tables):
                 final = home / f"{name}.parquet"
                 written[final] = home / f".{final.name}.{os.getpid()}"
                 pq.write_table(table, written[final], compression="zstd")
@@ -387,7 +387,7 @@ def _write_splits(corpus: Corpus, tables: Mapping[str, pa.Table], home: Path) ->
             temporary.unlink(missing_ok=True)
 
 
-def _parts(tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, Any]]:
+def _split_labelled(tables: Mapping[str, pa.Table]) -> Iterator[tuple[str, Any]]:
     """Tables by the names of their files; documents without a label, which no classifier takes, have their own."""
     import pyarrow.compute as pc
 

@@ -41,10 +41,10 @@ def read_texts(read: Documents, members: Iterator[Member]) -> dict[str, pa.Table
     found: dict[str, list[Document]] = {}
     for document in read(members):
         found.setdefault(document.split, []).append(document)
-    return {split: _text_table(sorted(part, key=lambda document: document.order)) for split, part in found.items()}
+    return {split: _make_table(sorted(part, key=lambda document: document.order)) for split, part in found.items()}
 
 
-def _text_table(documents: list[Document]) -> pa.Table:
+def _make_table(documents: list[Document]) -> pa.Table:
     label: Any = pa.string()
     if isinstance(documents[0].label, list):
         label = pa.list_(label)
@@ -60,7 +60,7 @@ def newsgroups(members: Iterator[Member]) -> Iterator[Document]:
     for member in members:
         match member.parts:
             case (*_, "20news-bydate-train" | "20news-bydate-test" as split, group, _):
-                yield Document(split.rpartition("-")[2], group, _decoded(member, "latin-1"), member.parts)
+                yield Document(split.rpartition("-")[2], group, _decode(member, "latin-1"), member.parts)
 
 
 def imdb(members: Iterator[Member]) -> Iterator[Document]:
@@ -68,7 +68,7 @@ def imdb(members: Iterator[Member]) -> Iterator[Document]:
     for member in members:
         match member.parts:
             case (*_, "train" | "test" as split, "pos" | "neg" as label, name) if name.endswith(".txt"):
-                yield Document(split, label, _decoded(member), member.parts)
+                yield Document(split, label, _decode(member), member.parts)
 
 
 def livedoor(members: Iterator[Member]) -> Iterator[Document]:
@@ -76,7 +76,7 @@ def livedoor(members: Iterator[Member]) -> Iterator[Document]:
     for member in members:
         match member.parts:
             case (*_, category, name) if name.startswith(f"{category}-") and name.endswith(".txt"):
-                lines = _decoded(member).split("\n", 2)
+                lines = _decode(member).split("\n", 2)
                 if len(lines) < 3:
                     raise DataError(f"{member.where}: address, date and title are expected, a line each")
                 yield Document("all", category, lines[2], member.parts)
@@ -87,7 +87,7 @@ def enron(members: Iterator[Member]) -> Iterator[Document]:
     for member in members:
         match member.parts:
             case (*_, user, "ham" | "spam" as label, name) if user.startswith("enron") and name.endswith(".txt"):
-                yield Document(user, label, _decoded(member, "latin-1"), member.parts)
+                yield Document(user, label, _decode(member, "latin-1"), member.parts)
 
 
 # --- a row for each document
@@ -118,7 +118,7 @@ def agnews(members: Iterator[Member]) -> Iterator[Document]:
     """
     for split, member in _splits(members, {"train.csv": "train", "test.csv": "test"}):
         for label, text in _rows(member, "label,title,text", format="csv", text=["title", "text"]):
-            yield Document(split, _of(_NEWS, label, member), text)
+            yield Document(split, _name_class(_NEWS, label, member), text)
 
 
 _EMOTIONS = (
@@ -134,7 +134,7 @@ def goemotions(members: Iterator[Member]) -> Iterator[Document]:
     names = {str(number): name for number, name in enumerate(_EMOTIONS)}
     for split, member in _splits(members, {"train.tsv": "train", "dev.tsv": "dev", "test.tsv": "test"}):
         for numbers, text in _rows(member, "text\tlabel\tid", format="tsv"):
-            yield Document(split, [_of(names, number, member) for number in numbers.split(",")], text)
+            yield Document(split, [_name_class(names, number, member) for number in numbers.split(",")], text)
 
 
 # --- SGML
@@ -161,10 +161,10 @@ def reuters(members: Iterator[Member]) -> Iterator[Document]:
     """
     for member in members:
         if member.name.endswith(".sgm"):
-            yield from _stories(member.read().decode("latin-1"), member)
+            yield from _split_stories(member.read().decode("latin-1"), member)
 
 
-def _stories(sgml: str, member: Member) -> Iterator[Document]:
+def _split_stories(sgml: str, member: Member) -> Iterator[Document]:
     for n, piece in enumerate(sgml.split("<REUTERS ")[1:], 1):
         head, opened, body = piece.partition(">")
         body, closed, _ = body.partition("</REUTERS>")
@@ -173,27 +173,27 @@ def _stories(sgml: str, member: Member) -> Iterator[Document]:
         attributes = dict(_SGML_ATTRIBUTE.findall(head))
         split = _SPLITS.get(attributes.get("LEWISSPLIT", ""))
         if split is not None and attributes.get("TOPICS") == "YES":
-            topics = [_plain(topic) for topic in _element(body, "TOPICS").split("<D>")[1:]]
-            yield Document(split, topics, _plain(_element(body, "TEXT")))
+            topics = [_strip_tags(topic) for topic in _find_element(body, "TOPICS").split("<D>")[1:]]
+            yield Document(split, topics, _strip_tags(_find_element(body, "TEXT")))
 
 
-def _element(sgml: str, name: str) -> str:
+def _find_element(sgml: str, name: str) -> str:
     """What stands in the first element of a name."""
     inside = re.search(rf"<{name}(?: [^>]*)?>", sgml)
     return "" if inside is None else sgml[inside.end() :].partition(f"</{name}>")[0]
 
 
-def _plain(sgml: str) -> str:
+def _strip_tags(sgml: str) -> str:
     """Text without tags, entities and the control characters of the wire.
 
-    >>> _plain("&#2;\\n<TITLE>OIL &lt;SRD> &amp; GAS</TITLE>\\n<BODY>One.\\n Reuter\\n&#3;</BODY>")
+    >>> _strip_tags("&#2;\\n<TITLE>OIL &lt;SRD> &amp; GAS</TITLE>\\n<BODY>One.\\n Reuter\\n&#3;</BODY>")
     'OIL <SRD> & GAS\\n\\n\\nOne.\\n Reuter'
     """
     # Tags first: &lt;SRD> is no tag.
-    return _CONTROL.sub("", _ENTITY.sub(_character, _TAG.sub("\n", sgml))).strip()
+    return _CONTROL.sub("", _ENTITY.sub(_decode_entity, _TAG.sub("\n", sgml))).strip()
 
 
-def _character(entity: re.Match[str]) -> str:
+def _decode_entity(entity: re.Match[str]) -> str:
     number, name = entity.groups()
     if name:
         return _NAMED[name]
@@ -236,25 +236,25 @@ def _rows(member: Member, header: str, **options: Any) -> Iterator[tuple[str, st
         for batch in read(stream, **options):
             yield from zip(batch["label"].to_pylist(), batch["text"].to_pylist(), strict=True)
     except DataError as error:
-        raise type(error)(f"{stream.name}{_finding(str(error), stream.name)}: this is not the official file") from error
+        raise type(error)(f"{stream.name}{_shorten(str(error), stream.name)}: this is not the official file") from error
 
 
-def _finding(message: str, name: str) -> str:
+def _shorten(message: str, name: str) -> str:
     """What is wrong with a table, without what to do about it, which is no advice for files of others.
 
-    >>> _finding("a.txt, line 2: 3 columns expected, 2 found: take tabs out of the text", "a.txt")
+    >>> _shorten("a.txt, line 2: 3 columns expected, 2 found: take tabs out of the text", "a.txt")
     ', line 2: 3 columns expected, 2 found'
     """
     return ": ".join(message.removeprefix(name).split(": ")[:2]).partition(". Try ")[0]
 
 
-def _of(names: dict[str, str], number: str, member: Member) -> str:
+def _name_class(names: dict[str, str], number: str, member: Member) -> str:
     if number not in names:
         raise DataError(f"{member.where}: there is no class {number!r}: this is not the official file")
     return names[number]
 
 
-def _decoded(member: Member, encoding: str = "utf-8") -> str:
+def _decode(member: Member, encoding: str = "utf-8") -> str:
     try:
         return member.read().decode(encoding)
     except UnicodeDecodeError as error:
@@ -309,23 +309,23 @@ class Layout:
     def __call__(self, members: Iterator[Member]) -> dict[str, pa.Table]:
         found: dict[str, Sheet] = {}
         for member in members:
-            split = self._split(member.name)
+            split = self._find_split(member.name)
             if split is not None:
-                found[split] = self._arff(member) if member.name.endswith(".arff") else self._delimited(member)
+                found[split] = self._read_sheet(member) if member.name.endswith(".arff") else self._read_rows(member)
                 first = next(iter(found.values()))
                 if (found[split].names, found[split].numeric) != (first.names, first.numeric):
                     raise DataError(f"{member.where}: the columns are not those of the other files of this table")
-        numeric = _numeric(found)
+        numeric = _find_numeric(found)
         return {split: self._table(rows, numeric) for split, rows in found.items()}
 
-    def _split(self, name: str) -> str | None:
+    def _find_split(self, name: str) -> str | None:
         """The split that a file has, if any; ARFF files go by several names: heart.c, heart-c, heart_c."""
         if not name.endswith(".arff"):
             return self.files.get(name)
-        letters = _letters(name)
-        return next((split for known, split in self.files.items() if _letters(known) == letters), None)
+        letters = _keep_letters(name)
+        return next((split for known, split in self.files.items() if _keep_letters(known) == letters), None)
 
-    def _delimited(self, member: Member) -> Sheet:
+    def _read_rows(self, member: Member) -> Sheet:
         rows: list[Row] = []
         width = 0
         for number, line in enumerate(member.read().decode("latin-1").splitlines(), 1):
@@ -348,7 +348,7 @@ class Layout:
             row[label] = (row[label] or "").removesuffix(".") or None  # C4.5 ends a row so, in adult.test
         return Sheet(names, rows, label)
 
-    def _arff(self, member: Member) -> Sheet:
+    def _read_sheet(self, member: Member) -> Sheet:
         try:
             found = read_arff(member.read().decode("utf-8", "replace"))
         except (ValueError, csv.Error) as error:
@@ -369,16 +369,16 @@ class Layout:
         return pa.table(columns)
 
 
-def _letters(name: str) -> str:
+def _keep_letters(name: str) -> str:
     """Letters and digits alone.
 
-    >>> _letters("waveform-5000.arff"), _letters("anneal.ORIG.arff")
+    >>> _keep_letters("waveform-5000.arff"), _keep_letters("anneal.ORIG.arff")
     ('waveform5000arff', 'annealorigarff')
     """
     return re.sub(r"[\W_]", "", name).lower()
 
 
-def _numeric(found: Mapping[str, Sheet]) -> list[bool]:
+def _find_numeric(found: Mapping[str, Sheet]) -> list[bool]:
     """Which columns are numbers, in all splits alike."""
     parts = list(found.values())
     if not parts:
@@ -410,14 +410,14 @@ def read_arff(text: str) -> Sheet:
             found = _ARFF_ATTRIBUTE.match(line)
             if found is None:
                 raise ValueError(f"line {number}: this is no attribute of ARFF: {line[:60]!r}")
-            names.append(_unquoted(found[1]))
+            names.append(_unquote(found[1]))
             numeric.append(found[2].lower() in ("real", "numeric", "integer"))
         elif line.lower().startswith("@data"):
             break
     if not names:
         raise ValueError("this is not ARFF: there is no line with @attribute before @data")
     for number, line in lines:
-        cells = _cells(line.strip())
+        cells = _split_cells(line.strip())
         if cells and len(cells) != len(names):
             raise ValueError(f"line {number}: {len(names)} values expected, not {len(cells)}")
         for n, value in enumerate(cells):
@@ -428,7 +428,7 @@ def read_arff(text: str) -> Sheet:
     return Sheet(names, rows, -1, numeric)
 
 
-def _cells(line: str) -> Row:
+def _split_cells(line: str) -> Row:
     if not line or line.startswith("%"):
         return []
     quote = '"' if '"' in line and "'" not in line else "'"
@@ -440,5 +440,5 @@ def _cells(line: str) -> Row:
     return [None if cell.strip() == "?" else cell.strip().replace(_QUESTION, "?") for cell in cells]
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     return name[1:-1].replace("\\'", "'") if name[:1] in "'\"" else name

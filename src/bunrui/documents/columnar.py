@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bunrui.documents.sources import Stream
-from bunrui.documents.tabular import add_row, cell_column, take_columns, tidy_columns
+from bunrui.documents.tabular import add_row, take_columns, tidy_columns, to_cells
 from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows
 from bunrui.errors import DataError, EncodingError
 
@@ -87,9 +87,9 @@ def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -
             _check_places(batch, at, reading)
         reading.progress.unpacked(batch.nbytes + _ROW_BYTES * batch.num_rows)
         whole = pa.record_batch(
-            {name: _normal(batch.column(name), name, reading, is_text=name in texts) for name in reading.columns}
+            {name: _normalise(batch.column(name), name, reading, is_text=name in texts) for name in reading.columns}
         )
-        for part in _parts(whole, options.batch_bytes):
+        for part in _halve(whole, options.batch_bytes):
             narrow = {name: _narrow(part.column(name)) for name in part.schema.names}
             out = _quick(narrow, reading, done)
             if out is None:
@@ -134,12 +134,12 @@ def _as_bytes(kind: pa.DataType) -> pa.DataType:
     return _BYTES.get(kind, kind)
 
 
-def _parts(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
+def _halve(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
     """A batch in halves of halves, until each is small enough or one row."""
     if batch.num_rows > 1 and batch.nbytes > 2 * n_bytes:
         half = batch.num_rows // 2
-        yield from _parts(batch.slice(0, half), n_bytes)
-        yield from _parts(batch.slice(half), n_bytes)
+        yield from _halve(batch.slice(0, half), n_bytes)
+        yield from _halve(batch.slice(half), n_bytes)
     elif batch.num_rows:
         yield batch
 
@@ -159,7 +159,7 @@ def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int
     for at in range(n_rows):
         line = done + at + 1
         try:
-            values = {name: _value(column[at]) for name, column in columns.items()}
+            values = {name: _read_value(column[at]) for name, column in columns.items()}
         except UnicodeDecodeError as error:
             shown = error.object[error.start : error.start + 4].hex(" ")
             what = f"the bytes {shown} are not valid utf-8: decode the text before it is written"
@@ -171,7 +171,7 @@ def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int
     return rows.batch()
 
 
-def _value(scalar: Any) -> Any:
+def _read_value(scalar: Any) -> Any:
     value = scalar.as_py()
     return value if value is None or scalar.type != COUNTS else Object(value)
 
@@ -179,15 +179,16 @@ def _value(scalar: Any) -> Any:
 # --- types
 
 
-def _normal(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -> pa.Array:
+def _normalise(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -> pa.Array:
     """A column as large strings, lists of strings or maps from string to int64."""
     if is_text and reading.options.columns:
-        return cell_column(array, name, reading.source.name)
+        return to_cells(array, name, reading.source.name)
     kind = array.type
     try:
         if pa.types.is_dictionary(kind):
             # Not dictionary_decode: it knows no string_view.
-            return _normal(array.dictionary.cast(pa.large_string()).take(array.indices), name, reading, is_text=is_text)
+            array = array.dictionary.cast(pa.large_string()).take(array.indices)
+            return _normalise(array, name, reading, is_text=is_text)
         if _is_string(kind) or pa.types.is_null(kind):
             return array.cast(pa.large_string())
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):

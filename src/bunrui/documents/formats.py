@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from bunrui.documents.delimited import records
-from bunrui.documents.encodings import AUTO, detected
+from bunrui.documents.delimited import split_records
+from bunrui.documents.encodings import AUTO, detect
 from bunrui.documents.mail import is_mail, is_maildir
 from bunrui.documents.sources import COMPRESSIONS, Source, find_files, is_address
 from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, LabelError, OptionError
 
-__all__ = ["FORMATS", "find_sources", "guess", "kind_of"]
+__all__ = ["FORMATS", "find_format", "find_sources", "guess_format"]
 
 FORMATS = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder")
 """The names of all formats."""
@@ -60,11 +60,11 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
         path = os.fsdecode(os.fspath(sources))
         if is_address(path):
             for found in find_files(path):
-                known, compression = kind_of(found.name, found.key, format)
+                known, compression = find_format(found.name, found.key, format)
                 yield replace(found, format=known, compression=compression, label=label)
         else:
-            for match in _matching(path):
-                yield _of_path(match, format, label)
+            for match in _expand(path):
+                yield _describe_path(match, format, label)
     elif hasattr(sources, "read"):
         name = str(getattr(sources, "name", "") or "stream")
         yield Source(name, None, sources, format or "", label=label)
@@ -75,7 +75,7 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
         raise DataError(f"a source is a path, '-' or a binary stream, not {type(sources).__name__}")
 
 
-def _matching(path: str) -> list[str]:
+def _expand(path: str) -> list[str]:
     """The path, or what it matches where it is a pattern that no shell has replaced by the names of files."""
     if os.path.lexists(path) or not glob.has_magic(path):
         return [path]
@@ -85,7 +85,7 @@ def _matching(path: str) -> list[str]:
     return found
 
 
-def _of_path(path: str, format: str | None, label: str | None) -> Source:
+def _describe_path(path: str, format: str | None, label: str | None) -> Source:
     if path == "-":
         return Source("<stdin>", None, None, format or "", label=label)
     if os.path.isdir(path):
@@ -96,12 +96,12 @@ def _of_path(path: str, format: str | None, label: str | None) -> Source:
         return Source(path, path, None, format or ("maildir" if is_maildir(path) else "folder"), label=label)
     if not os.path.exists(path):
         raise DataError(f"there is no file {path!r}: check the path")
-    known, compression = kind_of(path, path, format)
+    known, compression = find_format(path, path, format)
     size = os.path.getsize(path) if os.path.isfile(path) else None
     return Source(path, path, None, known, compression, label, size)
 
 
-def kind_of(name: str, path: str, format: str | None) -> tuple[str, str]:
+def find_format(name: str, path: str, format: str | None) -> tuple[str, str]:
     """The format and the compression of a file."""
     if format in ("maildir", "folder"):
         raise DataError(f"{name} is a file, and format {format!r} is read from a folder: give the folder")
@@ -116,7 +116,7 @@ def kind_of(name: str, path: str, format: str | None) -> tuple[str, str]:
     return format, compression
 
 
-def guess(head: bytes, reading: Reading) -> str:
+def guess_format(head: bytes, reading: Reading) -> str:
     """The format of a stream, from its first bytes.
 
     Parquet, Arrow and mbox by their marks; a mail by its headers; JSON lines by a {; `__label__`; CSV and TSV by a
@@ -132,7 +132,7 @@ def guess(head: bytes, reading: Reading) -> str:
         return "eml"
     encoding = reading.options.encoding
     if encoding == AUTO:
-        encoding = detected(head, is_cut=True)
+        encoding = detect(head, is_cut=True)
     text = head.decode(encoding, "replace").lstrip("\ufeff").lstrip()
     if text.startswith("__label__"):
         return "fasttext"
@@ -143,6 +143,6 @@ def guess(head: bytes, reading: Reading) -> str:
         return "tsv" if header.count("\t") > header.count(",") else "csv"
     wanted, row = {name.encode() for name in reading.columns}, header.encode(errors="replace") + b"\n"
     for name, delimiter in (("csv", b","), ("tsv", b"\t")):
-        if wanted <= set(next(records(row, delimiter)).fields):
+        if wanted <= set(next(split_records(row, delimiter)).fields):
             return name
     return "lines"

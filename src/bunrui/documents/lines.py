@@ -27,13 +27,13 @@ from bunrui.errors import DataError, EncodingError
 __all__ = [
     "Block",
     "blocks",
-    "last_line",
+    "find_last_line",
+    "join_chunks",
     "parse_in_parts",
     "read_fasttext",
     "read_jsonl",
     "read_lines",
-    "undecodable",
-    "whole_column",
+    "row_error",
 ]
 
 Integers = npt.NDArray[np.int64]
@@ -55,13 +55,13 @@ class Block(NamedTuple):
     valid: bool
 
 
-def last_line(data: bytes) -> int:
+def find_last_line(data: bytes) -> int:
     """Where the last whole line ends."""
     return data.rfind(b"\n") + 1
 
 
 def blocks(
-    stream: Stream, reading: Reading, cut: Callable[[bytes], int] = last_line, *, raw: bool = False
+    stream: Stream, reading: Reading, cut: Callable[[bytes], int] = find_last_line, *, raw: bool = False
 ) -> Iterator[Block]:
     """Cut a stream into blocks.
 
@@ -87,16 +87,16 @@ def blocks(
                     "is a quote not closed, or is this another format?"
                 )
             continue
-        yield _block(data, line, reading, raw)
+        yield _check_block(data, line, reading, raw)
         line += _n_lines(data)
     if carry:
-        yield _block(carry if carry.endswith(b"\n") else carry + b"\n", line, reading, raw)
+        yield _check_block(carry if carry.endswith(b"\n") else carry + b"\n", line, reading, raw)
 
 
 def _cut(carry: bytes, chunk: bytes, cut: Callable[[bytes], int]) -> tuple[bytes, bytes]:
     """Whole rows, and what is left over."""
-    if cut is last_line:
-        end = last_line(chunk)
+    if cut is find_last_line:
+        end = find_last_line(chunk)
         if end:
             return b"".join([carry, memoryview(chunk)[:end]]), chunk[end:]  # copied once, not twice
     data = carry + chunk
@@ -108,7 +108,7 @@ def _n_lines(data: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))  # a third of the time of data.count
 
 
-def _block(data: bytes, line: int, reading: Reading, raw: bool) -> Block:
+def _check_block(data: bytes, line: int, reading: Reading, raw: bool) -> Block:
     valid = raw or is_utf8(data)
     if not valid and not reading.options.skip_bad:
         try:
@@ -119,7 +119,7 @@ def _block(data: bytes, line: int, reading: Reading, raw: bool) -> Block:
     return Block(data, line, valid)
 
 
-def undecodable(reading: Reading, line: int | None, data: bytes, start: int) -> EncodingError:
+def row_error(reading: Reading, line: int | None, data: bytes, start: int) -> EncodingError:
     """An error about bytes of a row that are not valid UTF-8."""
     encoding = reading.options.encoding
     if transcoder(encoding, "strict") is None:
@@ -190,7 +190,7 @@ def parse_in_parts(parse: Callable[[int], pa.Table], n_bytes: int) -> pa.Table |
     return None
 
 
-def whole_column(column: pa.ChunkedArray) -> pa.Array:
+def join_chunks(column: pa.ChunkedArray) -> pa.Array:
     """The parts of a column as one array."""
     array = column.combine_chunks()
     return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array  # as an older Arrow has it
@@ -265,7 +265,7 @@ def _decoded(block: Block, reading: Reading) -> Iterator[tuple[int, str]]:
         try:
             yield line, data.removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:
-            reading.fail(undecodable(reading, line, data, error.start))
+            reading.fail(row_error(reading, line, data, error.start))
 
 
 def _refuse_ids(reading: Reading) -> None:
@@ -283,27 +283,27 @@ def read_jsonl(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     yield from _batches(blocks(stream, reading), reading, _quick_json, _slow_json)
 
 
-def _nothing(name: str) -> None:
+def _drop_constant(name: str) -> None:
     """NaN is nobody's label."""
 
 
 def _quick_json(block: Block, reading: Reading) -> pa.RecordBatch | None:
     if reading.options.columns:
         return None
-    places = _object_lines(block.data)
+    places = _find_objects(block.data)
     if places is None or not len(places):
         return None
-    schema = _schema(block.data, reading)
+    schema = _find_schema(block.data, reading)
     if schema is None:
         return None
-    table = _parsed(block.data, schema)
+    table = _parse_block(block.data, schema)
     if table is None or table.num_rows != len(places):
         return None
-    columns = {name: _strings(whole_column(table[name])) for name in table.column_names}
+    columns = {name: _to_strings(join_chunks(table[name])) for name in table.column_names}
     return tidy(reading, *reading.pick(columns), places + block.line)
 
 
-def _object_lines(data: bytes) -> Integers | None:
+def _find_objects(data: bytes) -> Integers | None:
     """Which lines of a block hold something, if each of these begins with { and ends with }."""
     chars = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(chars == ord("\n"))
@@ -315,16 +315,16 @@ def _object_lines(data: bytes) -> Integers | None:
     return None
 
 
-def _schema(data: bytes, reading: Reading) -> pa.Schema | None:
+def _find_schema(data: bytes, reading: Reading) -> pa.Schema | None:
     """The types of the columns, as the first line has them."""
     start = len(data) - len(data.lstrip())
     try:
-        row = _object(data[start : data.index(b"\n", start)])
+        row = _parse_object(data[start : data.index(b"\n", start)])
     except RowError:
         return None
     types = {}
     for name in reading.columns:
-        kind = _type(row.get(name))
+        kind = _find_type(row.get(name))
         is_text, is_list = name in reading.options.text, kind is not None and pa.types.is_list(kind)
         if kind is None or (is_text and kind not in (STRING, TOKENS)) or (is_list and name == reading.options.id):
             return None
@@ -332,7 +332,7 @@ def _schema(data: bytes, reading: Reading) -> pa.Schema | None:
     return pa.schema(list(types.items()))
 
 
-def _type(value: Any) -> pa.DataType | None:
+def _find_type(value: Any) -> pa.DataType | None:
     match value:
         case Written() | None:
             return None
@@ -343,7 +343,7 @@ def _type(value: Any) -> pa.DataType | None:
         case int():
             return pa.int64()
         case [first, *_] if not isinstance(first, list):
-            inner = _type(first)
+            inner = _find_type(first)
             return None if inner is None else pa.list_(inner)
         case []:
             return TOKENS
@@ -351,7 +351,7 @@ def _type(value: Any) -> pa.DataType | None:
             return None
 
 
-def _parsed(data: bytes, schema: pa.Schema) -> pa.Table | None:
+def _parse_block(data: bytes, schema: pa.Schema) -> pa.Table | None:
     options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
 
     def parse(size: int) -> pa.Table:
@@ -360,7 +360,7 @@ def _parsed(data: bytes, schema: pa.Schema) -> pa.Table | None:
     return parse_in_parts(parse, len(data))
 
 
-def _strings(array: pa.Array) -> pa.Array:
+def _to_strings(array: pa.Array) -> pa.Array:
     """A column as strings or lists of strings."""
     return array.cast(LABELS if pa.types.is_list(array.type) else STRING)
 
@@ -371,24 +371,24 @@ def _slow_json(block: Block, reading: Reading) -> pa.RecordBatch | None:
         if not data.strip():
             continue
         try:
-            row = _object(data, Written if reading.options.columns else _nothing)
+            row = _parse_object(data, Written if reading.options.columns else _drop_constant)
             if any(name not in row for name in columns):
                 raise RowError(reading.lacks(list(row)))
             for name in columns:
                 if name in row.repeated:
                     raise RowError(f"the object has {name!r} twice: keep one")
             texts, label, id = reading.pick(row)
-            texts = [_row_text(row, reading)] if reading.options.columns else texts
+            texts = [_write_row(row, reading)] if reading.options.columns else texts
         except RowError as bad:
             reading.bad(str(bad), line)
         except UnicodeDecodeError as error:
-            reading.fail(undecodable(reading, line, data, error.start))
+            reading.fail(row_error(reading, line, data, error.start))
         else:
             rows.add(texts, label, id, line=line)
     return rows.batch()
 
 
-def _row_text(row: Object, reading: Reading) -> str:
+def _write_row(row: Object, reading: Reading) -> str:
     """The row of a table, which has columns of its own, as a document."""
     options = reading.options
     pairs = ((name, cell) for name, cell in row.items() if name not in (options.label, options.id))
@@ -398,7 +398,7 @@ def _row_text(row: Object, reading: Reading) -> str:
     return text
 
 
-def _object(line: bytes, constant: Callable[[str], Any] = _nothing) -> Object:
+def _parse_object(line: bytes, constant: Callable[[str], Any] = _drop_constant) -> Object:
     """An object; `constant` is what Infinity and NaN are."""
     try:
         row = json.loads(line.decode(), object_pairs_hook=Object, parse_float=Written, parse_constant=constant)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bunrui.documents.encodings import AUTO, detected
+from bunrui.documents.encodings import AUTO, detect
 from bunrui.documents.lines import blocks
 from bunrui.documents.sources import Source, Stream
 from bunrui.documents.validation import Reading, RowError, Rows
@@ -54,7 +54,7 @@ def read_eml(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     """The batch of a file that holds one mail."""
     rows = Rows(reading)
     data = stream.whole()
-    add_mail(rows, reading, data, label=_label(reading, parent=True))
+    add_mail(rows, reading, data, label=_find_label(reading, parent=True))
     if batch := rows.batch():
         yield batch
 
@@ -65,8 +65,8 @@ def read_mbox(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
         raise DataError(
             f"{reading.source.name} is not an mbox: its first line should begin with 'From ' and have a time"
         )
-    label = _label(reading, parent=False)
-    for block in blocks(stream, reading, _last_mail, raw=True):
+    label = _find_label(reading, parent=False)
+    for block in blocks(stream, reading, _find_last_mail, raw=True):
         rows = Rows(reading)
         found = [match.span() for match in _FROM.finditer(block.data)]
         ends = [start for start, _ in found[1:]] + [len(block.data)]
@@ -80,7 +80,7 @@ def read_mbox(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
             yield batch
 
 
-def _last_mail(data: bytes) -> int:
+def _find_last_mail(data: bytes) -> int:
     """Where the last mail begins: it may go on."""
     last = 0
     for match in _FROM.finditer(data):
@@ -133,7 +133,7 @@ def add_mail(
         rows.add([mail.text], label, mail.id, line=line, source=source)
 
 
-def _label(reading: Reading, *, parent: bool) -> str | None:
+def _find_label(reading: Reading, *, parent: bool) -> str | None:
     if not reading.wants_label:
         return None
     if reading.source.path is None:
@@ -192,13 +192,13 @@ def parse_mail(data: bytes, encoding: str = "utf-8") -> Mail:
     """
     try:
         message = message_from_bytes(data)
-        heads = [_header(message, name, encoding) for name in ("Subject", "From", "To")]
-        parts = list(_parts(message))
-        plain = [_content(part, encoding) for part in parts if part.get_content_type() == "text/plain"]
+        heads = [_read_header(message, name, encoding) for name in ("Subject", "From", "To")]
+        parts = list(_list_parts(message))
+        plain = [_read_content(part, encoding) for part in parts if part.get_content_type() == "text/plain"]
         if not any(text.strip() for text in plain):
             pages = [part for part in parts if part.get_content_type() == "text/html"]
-            plain = [html_to_text(_content(page, encoding)) for page in pages] or plain
-        name = _header(message, "Message-ID", encoding)
+            plain = [html_to_text(_read_content(page, encoding)) for page in pages] or plain
+        name = _read_header(message, "Message-ID", encoding)
     except RecursionError:
         raise RowError("the mail has parts nested too deeply: leave it out") from None
     except Exception as error:  # the parser raises anything but its own errors when headers are malformed enough
@@ -207,23 +207,23 @@ def parse_mail(data: bytes, encoding: str = "utf-8") -> Mail:
     return Mail(_LONE.sub("\ufffd", text), _LONE.sub("\ufffd", name) or None)
 
 
-def _parts(message: Message[Any, Any]) -> Iterator[Message[Any, Any]]:
+def _list_parts(message: Message[Any, Any]) -> Iterator[Message[Any, Any]]:
     """The parts that are shown, attachments left out."""
     if message.get_content_disposition() == "attachment" or message.get_filename():
         return
     if message.is_multipart():
         for part in message.get_payload():
-            yield from _parts(part)  # type: ignore[arg-type]
+            yield from _list_parts(part)  # type: ignore[arg-type]
     else:
         yield message
 
 
-def _content(part: Message[Any, Any], encoding: str) -> str:
+def _read_content(part: Message[Any, Any], encoding: str) -> str:
     data = part.get_payload(decode=True)
-    return _decoded(data, part.get_content_charset(), encoding) if isinstance(data, bytes) else ""
+    return _decode(data, part.get_content_charset(), encoding) if isinstance(data, bytes) else ""
 
 
-def _header(message: Message[Any, Any], name: str, encoding: str) -> str:
+def _read_header(message: Message[Any, Any], name: str, encoding: str) -> str:
     # Not message[name]: for bytes beyond ASCII it gives U+FFFD.
     written = next((str(value) for key, value in message.raw_items() if key.lower() == name.lower()), "")
     try:
@@ -235,12 +235,12 @@ def _header(message: Message[Any, Any], name: str, encoding: str) -> str:
         if isinstance(word, bytes) and charset is None:  # beside encoded words, plain ones come like this
             word = word.decode("raw-unicode-escape")
         data = word.encode("utf-8", "surrogateescape") if isinstance(word, str) else word
-        text += _decoded(data, charset, encoding)
+        text += _decode(data, charset, encoding)
     return " ".join(text.split())
 
 
-def _decoded(data: bytes, charset: str | None, encoding: str) -> str:
-    others = [detected(data)] if encoding == AUTO else ["utf-8", encoding]
+def _decode(data: bytes, charset: str | None, encoding: str) -> str:
+    others = [detect(data)] if encoding == AUTO else ["utf-8", encoding]
     for name in (_WIDER.get(charset.lower(), charset) if charset else None, *others):
         if name:
             try:

@@ -15,12 +15,12 @@ import pyarrow as pa
 from bunrui.documents.delimited import read_delimited
 from bunrui.documents.encodings import AUTO, FIRST
 from bunrui.documents.folders import folder_files, read_folder
-from bunrui.documents.formats import find_sources, guess
+from bunrui.documents.formats import find_sources, guess_format
 from bunrui.documents.lines import read_fasttext, read_jsonl, read_lines
 from bunrui.documents.mail import maildir_files, read_eml, read_maildir, read_mbox
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import check_format
-from bunrui.documents.validation import Options, Reading, with_label_sets
+from bunrui.documents.validation import Options, Reading, split_labels
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["Reader", "read"]
@@ -241,7 +241,7 @@ class Reader:
             several = len(self.sources) > 1 and self.options.encoding != AUTO
             reading = Reading(source, self.options, progress, before, several=several)
             for batch in _read(reading, self._may_be_empty):
-                yield with_label_sets(batch, reading) if self.options.labelled else batch
+                yield split_labels(batch, reading) if self.options.labelled else batch
             if source.size is not None:
                 progress.bytes_read = before + source.size
 
@@ -271,7 +271,7 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
                 if source.format in may_be_empty:
                     return
                 raise DataError(f"{source.name} is empty")
-            format = source.format or guess(head, reading)
+            format = source.format or guess_format(head, reading)
             if reading.options.columns:
                 check_format(source.name, format)
             if reading.options.encoding == AUTO and format in _TEXTS:

@@ -34,7 +34,7 @@ __all__ = [
     "files_at",
     "find_files",
     "is_address",
-    "located",
+    "locate",
     "without_secret",
 ]
 
@@ -98,7 +98,7 @@ class Source:
                     return self.filesystem.open_input_file(self.key)
                 return self.filesystem.open_input_stream(self.key, compression=None)
             except OSError as error:
-                raise _unreachable(self.name, error) from error
+                raise _reach_error(self.name, error) from error
         if self.path is None:
             return sys.stdin.buffer if self.stream is None else self.stream
         if seekable:
@@ -143,7 +143,7 @@ class _Counted(io.RawIOBase):
                 n_bytes = int(self._file.readinto(buffer))
             except OSError as error:
                 if self._source.is_far:
-                    raise _unreachable(self._source.name, error) from error
+                    raise _reach_error(self._source.name, error) from error
                 raise
         else:
             data = self._file.read(len(buffer))
@@ -187,10 +187,10 @@ class Stream:
         self._file = raw
         compression = source.compression
         if not compression and source.path is None:
-            start = self._guarded(partial(raw.peek, 8))
+            start = self._guard(partial(raw.peek, 8))
             compression = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "")
         if compression:
-            self._file = _decompressed(raw, compression)
+            self._file = _decompress(raw, compression)
             self._closing.append(self._file)
 
     def peek(self, n_bytes: int = _PEEK) -> bytes:
@@ -218,24 +218,24 @@ class Stream:
         parts: list[bytes] = []
         while n_bytes > 0:
             most = min(n_bytes, _MOST)  # Python makes room for all that is asked for before it reads
-            part = self._guarded(partial(self._file.read, most))
+            part = self._guard(partial(self._file.read, most))
             if not part:
                 break
             parts.append(part)
             n_bytes -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _guarded(self, read: Callable[[], bytes]) -> bytes:
+    def _guard(self, read: Callable[[], bytes]) -> bytes:
         try:
             return bytes(read())
         except _DAMAGED as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
         except OSError as error:
             if error.errno is None:  # of gzip, bz2 or Arrow, not of the system
-                raise self._damaged(error) from error
+                raise self._damage_error(error) from error
             raise DataError(f"{self.source.name} cannot be read: {error.strerror}") from error
 
-    def _damaged(self, error: Exception) -> DataError:
+    def _damage_error(self, error: Exception) -> DataError:
         return DataError(f"{self.source.name} is damaged or cut short and cannot be decompressed: {error}")
 
     def seekable(self) -> Any:
@@ -265,7 +265,7 @@ class Stream:
         self.close()
 
 
-def _decompressed(raw: Any, compression: str) -> Any:
+def _decompress(raw: Any, compression: str) -> Any:
     match compression:
         case "gz":
             return gzip.GzipFile(fileobj=raw)
@@ -313,7 +313,7 @@ def find_files(address: str) -> list[Source]:
     Traceback (most recent call last):
     bunrui.errors.DataError: http://example.org/a.csv: files are not read by http: give file, s3, gs, abfs or hdfs, ...
     """
-    return files_at(without_secret(address), *located(address))
+    return files_at(without_secret(address), *locate(address))
 
 
 def files_at(address: str, filesystem: Any, key: str) -> list[Source]:
@@ -322,13 +322,13 @@ def files_at(address: str, filesystem: Any, key: str) -> list[Source]:
 
     try:
         if "*" in address:
-            found = list(_matching(address, filesystem, key))
+            found = list(_match_names(address, filesystem, key))
             if not found:
                 raise DataError(f"no file matches {address}: check the pattern; * stands for no slash")
             return found
         info = filesystem.get_file_info(key)
     except OSError as error:
-        raise _unreachable(address, error) from error
+        raise _reach_error(address, error) from error
     if info.type == FileType.NotFound:
         raise DataError(f"there is no file {address}: check the address")
     if info.type == FileType.Directory:
@@ -336,7 +336,7 @@ def files_at(address: str, filesystem: Any, key: str) -> list[Source]:
     return [Source(address, address, size=info.size, filesystem=filesystem, key=key)]
 
 
-def located(address: str) -> tuple[Any, str]:
+def locate(address: str) -> tuple[Any, str]:
     """The file system of an address, and the path in it."""
     from pyarrow.fs import FileSystem
 
@@ -350,10 +350,10 @@ def located(address: str) -> tuple[Any, str]:
                 f"first, as with curl -LO {address}"
             ) from error
         raise DataError(
-            f"{address} is no address ({_line(error)}): write a space as %20, other signs than letters likewise"
+            f"{address} is no address ({_first_line(error)}): write a space as %20, other signs than letters likewise"
         ) from error
     except OSError as error:
-        raise _unreachable(without_secret(address), error) from error
+        raise _reach_error(without_secret(address), error) from error
 
 
 def without_secret(address: str) -> str:
@@ -369,11 +369,11 @@ def without_secret(address: str) -> str:
     return _SECRET.sub("", address)
 
 
-def _unreachable(address: str, error: Exception) -> DataError:
+def _reach_error(address: str, error: Exception) -> DataError:
     """What to say when a file system does not answer, or not as it should."""
     known = _CREDENTIALS.get(_scheme(address), "")
     rights = f"the rights to read it ({known})" if known else "the rights to read it"
-    return DataError(f"{address} cannot be read: {_line(error)}. Check the address, the network and {rights}")
+    return DataError(f"{address} cannot be read: {_first_line(error)}. Check the address, the network and {rights}")
 
 
 def _scheme(address: str) -> str:
@@ -381,12 +381,12 @@ def _scheme(address: str) -> str:
     return match[1].lower() if match else ""
 
 
-def _line(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """The first line of a message, without its end."""
     return without_secret(str(error).partition("\n")[0].rstrip(" .:"))
 
 
-def _matching(address: str, filesystem: Any, key: str) -> Iterator[Source]:
+def _match_names(address: str, filesystem: Any, key: str) -> Iterator[Source]:
     """Name by name: what a star cannot match is never listed."""
     from pyarrow.fs import FileSelector, FileType
 

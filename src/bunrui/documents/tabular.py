@@ -32,13 +32,13 @@ __all__ = [
     "MISSING",
     "TABLES",
     "add_row",
-    "cell_column",
     "check_format",
     "read_cell",
     "row_text",
     "take_columns",
     "tidy_columns",
-    "trimmed",
+    "to_cells",
+    "trim",
 ]
 
 TABLES = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow")
@@ -87,7 +87,7 @@ def tidy_columns(
     """Columns by name → a batch, or None if a row of them needs a closer look; `read` makes cells of values."""
     texts, label, id = reading.pick(columns)
     if reading.options.columns:
-        text = _joined(reading.options.text, texts, read or (lambda value: value))
+        text = _join_cells(reading.options.text, texts, read or (lambda value: value))
         if text is None:
             return None
         texts = [text]
@@ -123,7 +123,7 @@ def row_text(cells: Mapping[str, Any]) -> str:
         raise RowError("the row has no column but the label: there is nothing to classify by")
     if "" in cells:
         raise RowError("a column of the row has no name: give it one")
-    return "{" + ",".join(f"{_quoted(name)}:{_written(name, cell)}" for name, cell in cells.items()) + "}"
+    return "{" + ",".join(f"{_quote(name)}:{_write_cell(name, cell)}" for name, cell in cells.items()) + "}"
 
 
 def read_cell(text: str) -> Any:
@@ -144,11 +144,11 @@ def read_cell(text: str) -> Any:
     return Written(f"{sign.strip('+')}{whole or '0'}{'.' + fraction if fraction else ''}{exponent}")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _written(name: str, cell: Any) -> str:
+def _write_cell(name: str, cell: Any) -> str:
     """A cell as JSON."""
     match cell:
         case None:
@@ -156,18 +156,18 @@ def _written(name: str, cell: Any) -> str:
         case bool():
             return "true" if cell else "false"
         case Written() | int() | float() | Decimal():
-            return _number(name, cell)
+            return _write_number(name, cell)
         case str():
-            return _quoted(cell)
+            return _quote(cell)
         case datetime() | date() | time():
-            return _quoted(cell.isoformat())
+            return _quote(cell.isoformat())
         case timedelta():
             return repr(cell / timedelta(days=1))
     kind = "a list" if isinstance(cell, list) else "an object" if isinstance(cell, dict) else type(cell).__name__
     raise RowError(f"the column {name!r} holds {kind}: {_CELL}")
 
 
-def _number(name: str, cell: Any) -> str:
+def _write_number(name: str, cell: Any) -> str:
     try:
         value = float(cell)
     except OverflowError:
@@ -180,40 +180,40 @@ def _number(name: str, cell: Any) -> str:
 # --- whole columns
 
 
-def _joined(names: Sequence[str], columns: Sequence[pa.Array], read: Callable[[Any], Any]) -> pa.Array | None:
+def _join_cells(names: Sequence[str], columns: Sequence[pa.Array], read: Callable[[Any], Any]) -> pa.Array | None:
     """The documents of all rows, or None if a row needs a closer look; `read` makes cells of values."""
     parts: list[Any] = []
     for name, column in zip(names, columns, strict=True):
         try:
-            cells = _each(column, lambda value, name=name: _written(name, read(value)))  # type: ignore[misc]
+            cells = _map_distinct(column, lambda value, name=name: _write_cell(name, read(value)))  # type: ignore[misc]
         except (RowError, ValueError, OverflowError):
             return None
-        parts += [f"{',' if parts else '{'}{_quoted(name)}:", pc.fill_null(cells, "null")]
+        parts += [f"{',' if parts else '{'}{_quote(name)}:", pc.fill_null(cells, "null")]
     try:
         return pc.binary_join_element_wise(*parts, "}", "")
     except pa.ArrowException:  # more than 2 GB
         return None
 
 
-def trimmed(column: pa.Array) -> pa.Array:
+def trim(column: pa.Array) -> pa.Array:
     """Strings without the white space around them."""
-    return _each(column, str.strip)
+    return _map_distinct(column, str.strip)
 
 
-def _each(column: pa.Array, function: Callable[[Any], str]) -> pa.Array:
+def _map_distinct(column: pa.Array, function: Callable[[Any], str]) -> pa.Array:
     """What a function makes of each value, called once for values that are equal."""
     coded = column.dictionary_encode()
     return pa.array(list(map(function, coded.dictionary.to_pylist())), STRING).take(coded.indices)
 
 
-def cell_column(column: pa.Array, name: str, source: str) -> pa.Array:
+def to_cells(column: pa.Array, name: str, source: str) -> pa.Array:
     """A column of Parquet or Arrow, in a type whose values are cells."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         words = column.dictionary
         # Arrow cannot take from views of strings.
         words = words.cast(pa.large_string()) if pa.types.is_string_view(words.type) else words
-        return cell_column(words.take(column.indices), name, source)
+        return to_cells(words.take(column.indices), name, source)
     if pa.types.is_null(kind) or pa.types.is_string_view(kind):
         return column.cast(pa.large_string())
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bunrui.documents.encodings import AUTO, detected
+from bunrui.documents.encodings import AUTO, detect
 from bunrui.documents.sources import Progress, Source
 from bunrui.errors import DataError
 from bunrui.labels import LONGEST_LABEL, unfit
@@ -31,10 +31,10 @@ __all__ = [
     "RowError",
     "Rows",
     "Written",
+    "decode_name",
     "listing",
-    "shown",
+    "split_labels",
     "tidy",
-    "with_label_sets",
 ]
 
 STRING = pa.string()
@@ -120,7 +120,7 @@ class Reading:
         """The encoding of a file that is read now; `auto` is found out from its bytes, a megabyte of them or all."""
         if self.options.encoding != AUTO:
             return self.options.encoding
-        found = detected(data)
+        found = detect(data)
         if found != "utf-8":
             self.progress.encodings[found] += 1
         return found
@@ -167,8 +167,8 @@ def listing(names: list[str], most: int = 20) -> str:
     >>> listing([str(n) for n in range(9)], most=2)
     "'0', '1' and 7 more"
     """
-    shown = ", ".join(repr(name if len(name) <= 40 else name[:40] + "…") for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    first = ", ".join(repr(name if len(name) <= 40 else name[:40] + "…") for name in names[:most])
+    return first if len(names) <= most else f"{first} and {len(names) - most} more"
 
 
 class Written(str):
@@ -214,13 +214,13 @@ class Rows:
         reading = self.reading
         try:
             if reading.options.columns:
-                kind, text = "string", _whole(parts[0], "the row")
+                kind, text = "string", _check_whole(parts[0], "the row")
             else:
-                kind, text = _text(parts, reading.options.text)
+                kind, text = _check_text(parts, reading.options.text)
             if reading.kind and kind != reading.kind:
                 raise RowError(f"the text is {_SAID[kind]}, and {_SAID[reading.kind]} before: keep to one in a file")
-            label = _label(label, reading.longest_label) if reading.wants_label or label is not None else None
-            id = _id(id) if reading.options.id or id is not None else None
+            label = _check_label(label, reading.longest_label) if reading.wants_label or label is not None else None
+            id = _check_id(id) if reading.options.id or id is not None else None
         except RowError as bad:
             reading.bad(str(bad), line, source)
             return
@@ -262,9 +262,9 @@ def _assemble(
     columns["id"] = pa.nulls(n, STRING) if id is None else id
     if sources is None:
         zeros = pa.array(np.zeros(n, np.int32))
-        columns["source"] = pa.DictionaryArray.from_arrays(zeros, pa.array([shown(reading.source.name)]))
+        columns["source"] = pa.DictionaryArray.from_arrays(zeros, pa.array([decode_name(reading.source.name)]))
     else:
-        columns["source"] = pa.array([shown(source) for source in sources], STRING).dictionary_encode()
+        columns["source"] = pa.array([decode_name(source) for source in sources], STRING).dictionary_encode()
     columns["line"] = pa.array(lines, pa.int64())
     return pa.record_batch(columns)
 
@@ -319,7 +319,7 @@ def _are_counts(text: pa.Array) -> bool:
     return not counts.null_count and (smallest is None or smallest >= 0)
 
 
-def with_label_sets(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
+def split_labels(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
     """The batch with labels cut at the separator, those of lists too; spaces around them are left out."""
     separator, label = reading.options.separator, batch["label"]
     if not separator or reading.source.label is not None:
@@ -345,67 +345,69 @@ def with_label_sets(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
 # --- one value
 
 
-def _text(parts: Sequence[Any], columns: Sequence[str]) -> tuple[str, Any]:
+def _check_text(parts: Sequence[Any], columns: Sequence[str]) -> tuple[str, Any]:
     if len(parts) > 1:
         for part, column in zip(parts, columns, strict=True):
             if not isinstance(part, str) or isinstance(part, Written):
-                raise RowError(f"{_called(column)} is {_said(part)}: columns that are joined hold strings")
-        return "string", _whole("\n".join(parts), "the text")
-    text, name = parts[0], _called(columns[0])
+                raise RowError(f"{_name_text(column)} is {_describe(part)}: columns that are joined hold strings")
+        return "string", _check_whole("\n".join(parts), "the text")
+    text, name = parts[0], _name_text(columns[0])
     if isinstance(text, str) and not isinstance(text, Written):
-        return "string", _whole(text, name)
+        return "string", _check_whole(text, name)
     if isinstance(text, list):
         for token in text:
             if not isinstance(token, str) or isinstance(token, Written):
-                raise RowError(f"{name} has the token {_short(token)}: tokens are strings")
-            _whole(token, name)
+                raise RowError(f"{name} has the token {_shorten(token)}: tokens are strings")
+            _check_whole(token, name)
         return "tokens", text
     if isinstance(text, dict):
-        return "counts", _counts(text, name)
+        return "counts", _check_counts(text, name)
     if text is None:
         raise RowError(f"{name} is missing (null): fill it with an empty string, or leave the row out")
-    raise RowError(f"{name} is {_said(text)}: give a string, a list of tokens, or an object from word to count")
+    raise RowError(f"{name} is {_describe(text)}: give a string, a list of tokens, or an object from word to count")
 
 
-def _counts(text: dict[str, Any], name: str) -> dict[str, int]:
+def _check_counts(text: dict[str, Any], name: str) -> dict[str, int]:
     if isinstance(text, Object) and text.repeated:
-        raise RowError(f"{name} counts {_short(min(text.repeated))} twice: keep one")
+        raise RowError(f"{name} counts {_shorten(min(text.repeated))} twice: keep one")
     for word, count in text.items():
         if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST:
-            raise RowError(f"{name} counts {_short(word)} {_short(count)} times: counts are whole numbers from 0 up")
-        _whole(word, name)
+            raise RowError(
+                f"{name} counts {_shorten(word)} {_shorten(count)} times: counts are whole numbers from 0 up"
+            )
+        _check_whole(word, name)
     return text
 
 
-def _label(label: Any, longest: int | None) -> str | list[str]:
+def _check_label(label: Any, longest: int | None) -> str | list[str]:
     if isinstance(label, list):
         if not label:
             raise RowError("the list of labels is empty: give at least one, or leave the row out")
-        return [_one_label(name, longest) for name in label]
-    return _one_label(label, longest)
+        return [_check_one_label(name, longest) for name in label]
+    return _check_one_label(label, longest)
 
 
-def _one_label(label: Any, longest: int | None) -> str:
+def _check_one_label(label: Any, longest: int | None) -> str:
     if label is None:
         raise RowError("the label is missing (null): give one, or leave the row out")
-    name = _scalar(label)
+    name = _to_string(label)
     if name is None:
-        raise RowError(f"the label is {_said(label)}: give a string, a number, or a list of them")
+        raise RowError(f"the label is {_describe(label)}: give a string, a number, or a list of them")
     if why := unfit(name, longest):
         raise RowError(f"the label {why}, or leave the row out")
     if "\0" in name:
-        raise RowError(f"the label {_short(name)} has a NUL: give it another name")
-    return _whole(name, "the label")
+        raise RowError(f"the label {_shorten(name)} has a NUL: give it another name")
+    return _check_whole(name, "the label")
 
 
-def _id(id: Any) -> str:
-    name = _scalar(id)
+def _check_id(id: Any) -> str:
+    name = _to_string(id)
     if not name:
         raise RowError("the id is missing: give one, or read without id=")
-    return _whole(name, "the id")
+    return _check_whole(name, "the id")
 
 
-def _scalar(value: Any) -> str | None:
+def _to_string(value: Any) -> str | None:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool):
@@ -413,7 +415,7 @@ def _scalar(value: Any) -> str | None:
     return str(value) if isinstance(value, int) else None
 
 
-def _whole(text: str, name: str) -> str:
+def _check_whole(text: str, name: str) -> str:
     if not text.isascii():
         try:
             text.encode()
@@ -423,11 +425,11 @@ def _whole(text: str, name: str) -> str:
     return text
 
 
-def _called(column: str) -> str:
+def _name_text(column: str) -> str:
     return "the text" if column == "text" else f"the text {column!r}"
 
 
-def _said(value: Any) -> str:
+def _describe(value: Any) -> str:
     if value is None:
         return "missing (null)"
     if isinstance(value, (bool, int, float, Written)):
@@ -435,11 +437,11 @@ def _said(value: Any) -> str:
     return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else f"{value!r}"
 
 
-def _short(value: Any) -> str:
-    shown = "null" if value is None else str(value) if isinstance(value, Written) else repr(value)
-    return shown if len(shown) <= 40 else shown[:40] + "…"
+def _shorten(value: Any) -> str:
+    text = "null" if value is None else str(value) if isinstance(value, Written) else repr(value)
+    return text if len(text) <= 40 else text[:40] + "…"
 
 
-def shown(name: str) -> str:
+def decode_name(name: str) -> str:
     """File names may be bytes in any encoding; Arrow's strings may not."""
     return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -35,7 +35,7 @@ from bunrui.errors import StoreError
 from bunrui.kernel import slices
 from bunrui.kernel.workspace import release
 
-__all__ = ["BITS", "PARTITIONS", "Part", "Spill", "add_part", "added", "by_partition", "parts_of", "sum_of"]
+__all__ = ["BITS", "PARTITIONS", "Part", "Spill", "add_part", "add_up", "by_partition", "parts_of", "sum_of"]
 
 BITS = 12
 PARTITIONS = 1 << BITS
@@ -84,7 +84,7 @@ def parts_of(counts: Counts, n: int) -> list[Part]:
     bounds = np.searchsorted(numbers, np.arange(n + 1))
     none = np.zeros_like(counts.doc_count)
     return [
-        _part(
+        _make_part(
             counts.fingerprint,
             counts.labels,
             none if k else counts.doc_count,
@@ -95,14 +95,14 @@ def parts_of(counts: Counts, n: int) -> list[Part]:
     ]
 
 
-def _part(fingerprint: str, labels: Sequence[str], doc_count: Integers, n_docs: int, cells: Cells) -> Part:
+def _make_part(fingerprint: str, labels: Sequence[str], doc_count: Integers, n_docs: int, cells: Cells) -> Part:
     """A part with the labels that occur in it."""
     used = np.flatnonzero(doc_count + np.bincount(cells.classes, minlength=len(doc_count)))
     cells = cells._replace(classes=np.searchsorted(used, cells.classes)).narrow()
     return Part(fingerprint, [labels[c] for c in used.tolist()], doc_count[used], n_docs, cells)
 
 
-def added(parts: Iterable[Part]) -> Part:
+def add_up(parts: Iterable[Part]) -> Part:
     """The sum of parts of the same number."""
     first, *others = parts
     if not others:
@@ -114,7 +114,7 @@ def added(parts: Iterable[Part]) -> Part:
         head.doc_count[classes] += part.doc_count
         head.n_docs += part.n_docs
         cells.append(part.cells.mapped(classes))
-    return _part(head.fingerprint, head.labels, head.doc_count, head.n_docs, sum_of(cells)[0])
+    return _make_part(head.fingerprint, head.labels, head.doc_count, head.n_docs, sum_of(cells)[0])
 
 
 def add_part(counts: Counts, part: Part) -> None:
@@ -205,7 +205,7 @@ class Spill:
         """
         self._put_aside()
         runs = [*self._runs, *([piece] for piece in self._pieces)]
-        return self._sums(runs, lambda cells, numbers, lo, hi: work(cells))
+        return self._sum_groups(runs, lambda cells, numbers, lo, hi: work(cells))
 
     def _put_aside(self) -> None:
         """Make a piece of the counts that wait."""
@@ -213,24 +213,24 @@ class Spill:
             counts, ids = self._waiting, self._waiting.live_ids()
             ids, numbers = by_partition(ids, counts.vocabulary.hashes[ids])
             cells = counts.take(ids).mapped(self.head.add_labels(counts.labels))
-            piece = _piece(cells, numbers, 0, PARTITIONS)
-            self._pieces.append(piece._replace(columns=_apart(piece.columns)))
+            piece = _make_piece(cells, numbers, 0, PARTITIONS)
+            self._pieces.append(piece._replace(columns=_copy_apart(piece.columns)))
             release(counts.vocabulary)
         self._waiting = None
 
     def _write_run(self) -> None:
         """Add up the pieces in memory, and put the sum on disk."""
-        with _explained(self._folder):
+        with _explain(self._folder):
             if self._file is None:
                 # It has no name: nothing of it is left, whatever ends the process.
                 self._file = _File(tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115
             file = self._file
             alone = [[piece] for piece in self._pieces]
-            self._runs.append([piece.moved_to(file) for piece in self._sums(alone, _piece)])
+            self._runs.append([piece.moved_to(file) for piece in self._sum_groups(alone, _make_piece)])
             file.flush()
         self._pieces = []
 
-    def _sums(self, runs: Sequence[Sequence[_Piece]], work: Work[T]) -> Iterator[T]:
+    def _sum_groups(self, runs: Sequence[Sequence[_Piece]], work: Work[T]) -> Iterator[T]:
         """What `work` makes of the sums over the partitions lo … hi - 1, and over the next ones, in order."""
         sizes = np.zeros(PARTITIONS, np.int64)
         for piece in (piece for run in runs for piece in run):
@@ -289,7 +289,7 @@ def _last_of(piece: _Piece) -> int:
     return piece.last
 
 
-def _piece(cells: Cells, numbers: npt.NDArray[np.uint16], first: int, last: int) -> _Piece:
+def _make_piece(cells: Cells, numbers: npt.NDArray[np.uint16], first: int, last: int) -> _Piece:
     """Cells of the partitions `first` … `last` - 1, where `numbers` are those of the features."""
     features = np.searchsorted(numbers, np.arange(first, last + 1))
     return _Piece(first, last, features, _ends(cells.sizes)[features], _ends(cells.lengths)[features], cells.narrow())
@@ -299,7 +299,7 @@ def _ends(sizes: npt.NDArray[Any]) -> Integers:
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
 
-def _apart(cells: Cells) -> Cells:
+def _copy_apart(cells: Cells) -> Cells:
     """The same in memory of its own, which goes back to the system as a whole.
 
     Among all else it would leave holes: of 1.25 GB that were let go, the system got .4 back.
@@ -358,7 +358,7 @@ class _Stretch:
 
 
 @contextmanager
-def _explained(folder: str) -> Iterator[None]:
+def _explain(folder: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

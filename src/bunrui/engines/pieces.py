@@ -116,10 +116,10 @@ def reading_id(reader: Reader) -> str:
     """A digest of how files are read, whatever they hold."""
     labels = sorted({source.label or "" for source in reader.sources})
     formats = sorted({source.format for source in reader.sources})
-    return _digest([labels, formats, _wishes(reader.options)]).hexdigest()[:_DIGITS]
+    return _digest([labels, formats, _list_options(reader.options)]).hexdigest()[:_DIGITS]
 
 
-def _wishes(options: Options) -> dict[str, object]:
+def _list_options(options: Options) -> dict[str, object]:
     return {name: value for name, value in asdict(options).items() if name not in _IRRELEVANT}
 
 
@@ -130,9 +130,9 @@ def _digest(how: object) -> hashlib._Hash:
 def _shard_id(source: Source, options: Options) -> str:
     if source.path is None:
         raise OptionError(f"{source.name} is a stream, which is read once: give it an id of your own")
-    label = source.label if source.label is not None else _label_of_name(source)
-    digest = _digest([label, source.format, source.compression, _wishes(options)])
-    for name, file in _files(source, options):
+    label = source.label if source.label is not None else _find_label(source)
+    digest = _digest([label, source.format, source.compression, _list_options(options)])
+    for name, file in _list_files(source, options):
         head = f"{name}\0".encode("utf-8", "surrogateescape")
         digest.update(len(head).to_bytes(8, "little") + head)
         with Stream(replace(file, compression=""), Progress()) as stream:
@@ -141,7 +141,7 @@ def _shard_id(source: Source, options: Options) -> str:
     return digest.hexdigest()[:_DIGITS]
 
 
-def _files(source: Source, options: Options) -> Iterator[tuple[str, Source]]:
+def _list_files(source: Source, options: Options) -> Iterator[tuple[str, Source]]:
     """The files of a source, each with what counts of its name: nothing of one file, all of those in a folder."""
     assert source.path is not None
     if not os.path.isdir(source.path):
@@ -155,7 +155,7 @@ def _files(source: Source, options: Options) -> Iterator[tuple[str, Source]]:
             yield inner, Source(path, path)
 
 
-def _label_of_name(source: Source) -> str | None:
+def _find_label(source: Source) -> str | None:
     """Where a name gives the label, it is part of what is counted."""
     assert source.path is not None
     path = Path(source.path).resolve()

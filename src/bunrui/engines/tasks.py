@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bunrui.counts import Counts
 from bunrui.documents import Reader
-from bunrui.documents.sources import is_address, located, without_secret
+from bunrui.documents.sources import is_address, locate, without_secret
 from bunrui.engines.labelgroups import check_new, label_sets
-from bunrui.engines.partitions import Part, added, parts_of
+from bunrui.engines.partitions import Part, add_up, parts_of
 from bunrui.engines.pieces import Block
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError, DataError, OptionError
@@ -48,7 +48,7 @@ class Answers(Protocol):
 _here: dict[bytes, Any] = {}
 
 
-def _shared(refs: list[Any], make: Callable[[Any], Any]) -> Any:
+def _share(refs: list[Any], make: Callable[[Any], Any]) -> Any:
     """What was sent once, made ready once in this process."""
     import ray
 
@@ -60,11 +60,11 @@ def _shared(refs: list[Any], make: Callable[[Any], Any]) -> Any:
     return _here[key]
 
 
-def _as_it_is(sent: Any) -> Any:
+def _keep(sent: Any) -> Any:
     return sent
 
 
-def _answering(sent: tuple[Any, Callable[[Any], Answers]]) -> Answers:
+def _prepare(sent: tuple[Any, Callable[[Any], Answers]]) -> Answers:
     # A copy: what was sent cannot be written to, and the kernels are compiled for arrays that can.
     classifier, answers = sent
     copy = blank(classifier).merge(classifier)
@@ -78,7 +78,7 @@ def blank(classifier: Any) -> Any:
     return clone() if clone else type(classifier)(**classifier.get_params())
 
 
-def _sendable(error: BunruiError) -> BunruiError:
+def _strip(error: BunruiError) -> BunruiError:
     """The error with its message and nothing else: more does not survive the way to another process."""
     try:
         return type(error)(str(error))
@@ -92,7 +92,7 @@ def _sendable(error: BunruiError) -> BunruiError:
 # Errors in the data are results, too: Ray shows those that are raised to everybody, once for each part.
 
 
-def _done(n_docs: int, block: Block, reader: Reader) -> Done:
+def _report(n_docs: int, block: Block, reader: Reader) -> Done:
     return Done(n_docs, block.n_bytes, reader.n_skipped, reader.skipped, reader.encodings, reader.doubtful_headers)
 
 
@@ -100,11 +100,11 @@ def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
     """What is done, or an error, and the counts of a block in parts."""
     try:
         reader = block.read()
-        total = _counts(shared, reader)
+        total = _count(shared, reader)
     except BunruiError as error:
-        return [_sendable(error), *[None] * n_parts]
+        return [_strip(error), *[None] * n_parts]
     return [
-        _done(total.n_docs, block, reader),
+        _report(total.n_docs, block, reader),
         *parts_of(total, n_parts),
     ]
 
@@ -112,14 +112,14 @@ def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
 def count_table(shared: list[Any], table: Any, n_parts: int) -> list[Any]:
     """The same for a block of a data set."""
     try:
-        total = _counts(shared, _arrow(table, "text", "label").to_batches())
+        total = _count(shared, _to_arrow(table, "text", "label").to_batches())
     except BunruiError as error:
-        return [_sendable(error), *[None] * n_parts]
+        return [_strip(error), *[None] * n_parts]
     return [Done(total.n_docs, _n_bytes(table), 0, [], {}, []), *parts_of(total, n_parts)]
 
 
-def _counts(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
-    classifier = _shared(shared, _as_it_is)
+def _count(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
+    classifier = _share(shared, _keep)
     total = Counts(classifier.counts.fingerprint)
     for batch in batches:
         sets = label_sets(batch["label"], batch.num_rows, total.label_ids)
@@ -130,7 +130,7 @@ def _counts(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
 
 def add_parts(*parts: Part) -> Part:
     """The sum of parts of the same number."""
-    return added(parts)
+    return add_up(parts)
 
 
 # --- predicting
@@ -178,7 +178,7 @@ class Labels:
 def predict_block(shared: list[Any], block: Block, folder: Folder, number: int) -> Done | BunruiError:
     """Write what is asked of a block into its file."""
     try:
-        answers: Answers = _shared(shared, _answering)
+        answers: Answers = _share(shared, _prepare)
         reader = block.read()
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, f"part-{number:06d}.parquet")
@@ -186,17 +186,17 @@ def predict_block(shared: list[Any], block: Block, folder: Folder, number: int) 
             if n_docs:
                 folder.publish(path)
     except BunruiError as error:
-        return _sendable(error)
-    return _done(n_docs, block, reader)
+        return _strip(error)
+    return _report(n_docs, block, reader)
 
 
 def predict_table(table: pa.Table, shared: list[Any]) -> pa.Table:
     """A block of a data set with two columns more."""
     try:
-        answers: Labels = _shared(shared, _answering)
-        labels, shares = answers.of(texts_of(_arrow(table, "text").combine_chunks()))
+        answers: Labels = _share(shared, _prepare)
+        labels, shares = answers.of(texts_of(_to_arrow(table, "text").combine_chunks()))
     except BunruiError as error:
-        raise _sendable(error) from None
+        raise _strip(error) from None
     return table.append_column("predicted", labels).append_column("probability", shares)
 
 
@@ -215,10 +215,10 @@ class Folder(NamedTuple):
         """A folder that is made here, or is empty: a path, or an address such as `s3://bucket/labels`."""
         from pyarrow.fs import FileSelector, FileType, LocalFileSystem
 
-        filesystem, path = located(name) if is_address(name) else (LocalFileSystem(), os.path.abspath(name))
+        filesystem, path = locate(name) if is_address(name) else (LocalFileSystem(), os.path.abspath(name))
         name = without_secret(name)
         folder = cls(name, filesystem, path.rstrip("/"))
-        with folder._explained():
+        with folder._explain():
             there = filesystem.get_file_info(folder.path)
             if there.type == FileType.File:
                 raise OptionError(f"{name} is a file: give the name of a folder, which gets a file for each block")
@@ -233,7 +233,7 @@ class Folder(NamedTuple):
 
         here, name = LocalFileSystem(), os.path.basename(local)
         final = f"{self.path}/{name}"
-        with self._explained():
+        with self._explain():
             if not isinstance(self.filesystem, LocalFileSystem):
                 copy_files(local, final, here, self.filesystem)  # object stores show a file when it is complete
                 return
@@ -252,13 +252,13 @@ class Folder(NamedTuple):
     def _delete(self, *prefixes: str) -> None:
         from pyarrow.fs import FileSelector
 
-        with self._explained():
+        with self._explain():
             for info in self.filesystem.get_file_info(FileSelector(self.path)):
                 if info.base_name.startswith(prefixes):
                     self.filesystem.delete_file(info.path)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -269,7 +269,7 @@ class Folder(NamedTuple):
 # --- blocks of a data set
 
 
-def _arrow(table: Any, *columns: str) -> pa.Table:
+def _to_arrow(table: Any, *columns: str) -> pa.Table:
     """The columns that are wanted, of a block as Arrow or pandas has it."""
     import pyarrow as pa
 

@@ -19,9 +19,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.documents import Reader
-from bunrui.documents.delimited import read_delimited, records
-from bunrui.documents.encodings import AUTO, FIRST, detected, transcoder
-from bunrui.documents.formats import guess
+from bunrui.documents.delimited import read_delimited, split_records
+from bunrui.documents.encodings import AUTO, FIRST, detect, transcoder
+from bunrui.documents.formats import guess_format
 from bunrui.documents.lines import read_jsonl
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import take_columns
@@ -151,14 +151,14 @@ def _check_encoding(source: Source, format: str, encoding: str) -> None:
         return
     if encoding == AUTO:
         with Stream(source, Progress()) as stream:
-            encoding = detected(stream.peek(FIRST))
+            encoding = detect(stream.peek(FIRST))
     if transcoder(encoding, "strict") is not None:
         raise OptionError(f"{source.name}: its rows are copied as they are: convert it to utf-8 first")
 
 
 def _guessed(source: Source, reading: Reading) -> str:
     with Stream(source, Progress()) as stream:
-        return guess(stream.peek(), reading)
+        return guess_format(stream.peek(), reading)
 
 
 def _known(documents: pa.RecordBatch, mask: Mask) -> pa.Array:
@@ -256,7 +256,7 @@ def _lines(stream: _Remembering, found: Iterator[pa.RecordBatch], style: tuple[b
         if read is None or first == 1:
             data = data.removeprefix(_BOM)
         if read is None and style:
-            header = next(record.fields for record in records(data + b"\n", *style) if record.fields != [b""])
+            header = next(record.fields for record in split_records(data + b"\n", *style) if record.fields != [b""])
             names = [name.decode() for name in header]
             _refuse_repeated(names, stream.source)
             read = partial(_object, names, style)
@@ -290,5 +290,5 @@ def _line(data: bytes) -> str:
 
 
 def _object(names: list[str], style: tuple[bytes, bool], data: bytes) -> str:
-    fields = next(records(data if data.endswith(b"\n") else data + b"\n", *style)).fields
+    fields = next(split_records(data if data.endswith(b"\n") else data + b"\n", *style)).fields
     return json.dumps(dict(zip(names, [field.decode() for field in fields], strict=False)), ensure_ascii=False)
