@@ -84,7 +84,7 @@ def detect(data: bytes, *, is_cut: bool = False) -> str:
     most characters beyond ASCII are valid UTF-8, it is UTF-8: reading the file says where it is not.
 
     >>> text = "今日は良い天気です。"
-    >>> [detected(text.encode(name)) for name in ("utf-8", "utf-8-sig", "utf-16", "cp932", "euc-jp", "iso-2022-jp")]
+    >>> [detect(text.encode(name)) for name in ("utf-8", "utf-8-sig", "utf-16", "cp932", "euc-jp", "iso-2022-jp")]
     ['utf-8', 'utf-8', 'utf-16', 'cp932', 'euc-jp', 'iso-2022-jp']
     >>> detect(text.encode()[:-1]), detect(b"It\\x92s a caf\\xe9"), detect("Привет, мир".encode("cp1251"))
     ('utf-8', 'cp1252', 'utf-8')
