@@ -23,7 +23,7 @@ from bunrui.documents.tabular import check_format
 from bunrui.documents.validation import Options, Reading, split_labels
 from bunrui.errors import DataError, OptionError
 
-__all__ = ["Reader", "read"]
+__all__ = ["Reader", "Tracked", "read"]
 
 
 def read(
@@ -143,7 +143,39 @@ def _names(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-class Reader:
+class Tracked:
+    """A pass over sources that can be asked how far it is, while it reads."""
+
+    def __init__(self) -> None:
+        self._progress = Progress()
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far in this pass, before decompression."""
+        return self._progress.bytes_read
+
+    @property
+    def n_skipped(self) -> int:
+        """Bad rows left out so far in this pass."""
+        return self._progress.n_skipped
+
+    @property
+    def skipped(self) -> list[str]:
+        """What was wrong with the first 20 of them."""
+        return list(self._progress.skipped)
+
+    @property
+    def doubtful_headers(self) -> list[str]:
+        """Files whose first line was taken for the names of the columns so far in this pass, but looks like a row."""
+        return list(self._progress.doubtful_headers)
+
+    @property
+    def encodings(self) -> dict[str, int]:
+        """How many files were not read as UTF-8 so far in this pass, by encoding; of `encoding="auto"` alone."""
+        return dict(self._progress.encodings)
+
+
+class Reader(Tracked):
     """The batches of some sources; made by `read`.
 
     Each pass over it reads the sources from the start, which streams allow once.  Files are closed at the end of a
@@ -165,8 +197,8 @@ class Reader:
     """
 
     def __init__(self, sources: list[Source], options: Options) -> None:
+        super().__init__()
         self.sources, self.options = sources, options
-        self._progress = Progress()
         self._pass: Callable[[], Generator[pa.RecordBatch] | None] = lambda: None
         self._used: set[int] = set()  # streams that were read
         self._may_be_empty: tuple[str, ...] = ()
@@ -175,11 +207,6 @@ class Reader:
         """The same reader, for which files without a byte have no documents, if their format needs no header."""
         self._may_be_empty = ("jsonl", "fasttext", "lines", "mbox")
         return self
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read so far in this pass, before decompression."""
-        return self._progress.bytes_read
 
     @cached_property
     def bytes_total(self) -> int | None:
@@ -202,26 +229,6 @@ class Reader:
     def columns(self) -> list[str]:
         """The columns of tables that were met so far in this pass, but the label and the id."""
         return list(self._progress.columns)
-
-    @property
-    def n_skipped(self) -> int:
-        """Bad rows left out so far in this pass."""
-        return self._progress.n_skipped
-
-    @property
-    def skipped(self) -> list[str]:
-        """What was wrong with the first 20 of them."""
-        return list(self._progress.skipped)
-
-    @property
-    def doubtful_headers(self) -> list[str]:
-        """Files whose first line was taken for the names of the columns so far in this pass, but looks like a row."""
-        return list(self._progress.doubtful_headers)
-
-    @property
-    def encodings(self) -> dict[str, int]:
-        """How many files were not read as UTF-8 so far in this pass, by encoding; of `encoding="auto"` alone."""
-        return dict(self._progress.encodings)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         self.close()

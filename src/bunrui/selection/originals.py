@@ -23,6 +23,7 @@ from bunrui.documents.delimited import read_delimited, split_records
 from bunrui.documents.encodings import AUTO, FIRST, detect, transcoder
 from bunrui.documents.formats import guess_format
 from bunrui.documents.lines import read_jsonl
+from bunrui.documents.reader import Tracked
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import take_columns
 from bunrui.documents.validation import Reading
@@ -48,7 +49,7 @@ class Batch(NamedTuple):
     rows: Callable[[Mask], pa.Array]
 
 
-class Originals:
+class Originals(Tracked):
     """The documents of a reader, with their rows.
 
     Each pass reads the files from the start.  What a progress bar asks a reader, it can ask this.
@@ -65,40 +66,15 @@ class Originals:
     """
 
     def __init__(self, reader: Reader) -> None:
+        super().__init__()
         self._reader = reader
-        self._progress = Progress()
         for source in reader.sources:
             _check_encoding(source, source.format, self._reader.options.encoding)
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read so far in this pass, before decompression."""
-        return self._progress.bytes_read
 
     @property
     def bytes_total(self) -> int | None:
         """Bytes of all files."""
         return self._reader.bytes_total
-
-    @property
-    def n_skipped(self) -> int:
-        """Bad rows left out so far in this pass."""
-        return self._progress.n_skipped
-
-    @property
-    def skipped(self) -> list[str]:
-        """What was wrong with the first of them."""
-        return list(self._progress.skipped)
-
-    @property
-    def encodings(self) -> dict[str, int]:
-        """How many files were not read as UTF-8 so far in this pass, by encoding."""
-        return dict(self._progress.encodings)
-
-    @property
-    def doubtful_headers(self) -> list[str]:
-        """Files whose first line was taken for the names of the columns, but looks like a row."""
-        return list(self._progress.doubtful_headers)
 
     def schema(self) -> pa.Schema | None:
         """The columns of all files together; None where a file has no columns with types.
