@@ -110,7 +110,7 @@ def test_record_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bunrui.documents.lines.MAX_RECORD", 1 << 20)
     data = b'text,label\na,x\n"b,y\n' + b"c,z\n" * 1_000_000
     assert message(data, batch_bytes=1000) == (
-        "stream, line 3: what begins here is longer than 1 MB and has no end: "
+        "stream, line 3: the row that begins here is longer than 1 MB and has no end: "
         "is a quote not closed, or is this another format?"
     )
 

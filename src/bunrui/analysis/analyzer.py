@@ -46,7 +46,7 @@ __all__ = [
 
 
 class Analyzer(Protocol):
-    """What every analyzer can do."""
+    """The protocol of all analyzers."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -349,7 +349,7 @@ def _make_characters() -> Characters:
 
 
 class Sharing(NamedTuple):
-    """How much the buckets mix up, as far as can be told from how many are in use.
+    """How much the buckets mix up, estimated from the number that is in use.
 
     Attributes
     ----------
@@ -367,7 +367,7 @@ class Sharing(NamedTuple):
 
 
 def sharing(n_used: int, bits: int) -> Sharing:
-    """What can be told from how many of the buckets are in use.
+    """Estimate from the number of buckets in use how many features share one.
 
     Of n features in B buckets, a share u = 1 - (1 - 1 / B) ** n of the buckets is expected to be in use, so that n is
     about -B log(1 - u).  A feature shares its bucket with probability 1 - (1 - 1 / B) ** (n - 1): about u itself.

@@ -31,7 +31,7 @@ from bunrui.kernel.mutex import Mutex
 __all__ = ["LANGUAGES", "Chinese", "DictionaryAnalyzer", "Japanese", "Korean", "Morpheme", "pieces"]
 
 Morpheme = tuple[str, str, int, int]
-"""What a dictionary finds in a piece of text: word or base form, part of speech, start, end."""
+"""A find of a dictionary in a piece of text: word or base form, part of speech, start, end."""
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def _edit_html(text: str) -> Iterator[Edit]:
 
 
 def _find_tag_end(text: str, at: int) -> tuple[int, bool]:
-    """Where a tag ends, and whether with `>`; else it was none, and reading goes on at that place.
+    """The end of a tag, and whether it ends with `>`; else it was none, and reading goes on at that place.
 
     A `>` or `<` in a quoted value is a part of the value; a quote that is never closed is no quote.
     """

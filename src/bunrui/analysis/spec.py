@@ -1,4 +1,4 @@
-"""What an analyzer does, written down: frozen, comparable, and with a fingerprint that is stored beside the counts.
+"""The description of an analyzer: frozen, comparable, and with a fingerprint that is stored beside the counts.
 
 Two analyzers with the same fingerprint make the same features from every text; counts of others refuse to merge.
 
@@ -71,8 +71,8 @@ class AnalyzerSpec:
         Where it is not 0, a feature is the bucket of its hash, one of 2 ** hash_bits (8 to 28): there are never more
         than those, and which of the features of a bucket was meant is lost.  Not for `columns`.
     kinds : mapping from column to kind, optional
-        What the model `columns` takes columns for, where its rule is not to decide: "text", "categorical", "numeric",
-        "gaussian", "binned", "date" or "skip" (`columns`).  They change no feature.
+        The kinds of columns, for the model `columns`, where its rule is not to decide: "text", "categorical",
+        "numeric", "gaussian", "binned", "date" or "skip" (`columns`).  They change no feature.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def read_stop_words(source: Iterable[str] | Path | str, fold: Callable[[str], st
         The words, or the path of a UTF-8 file (a str is a path).  In a file, `#` at the start of a line or after white
         space begins a comment, so that `c#` is a word; blank lines are left out.
     fold : function of str
-        What the analyzer does to its words.
+        How the analyzer writes its words.
 
     Raises
     ------

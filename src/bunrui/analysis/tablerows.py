@@ -87,7 +87,7 @@ def _escape(column: str) -> str:
 
 
 def _split_cell(cell: Cell) -> list[str]:
-    """What the features of a cell have behind the name of the column."""
+    """The features of a cell, without the name of the column."""
     if isinstance(cell, (Number, bool)):
         return [written(cell)]
     if not cell:
@@ -100,7 +100,7 @@ def _is_value(text: str) -> bool:
 
 
 def _place_parts(text: str, cell: Cell, place: tuple[int, int]) -> list[tuple[int, int]]:
-    """Where they stand; words of a string with escapes (`\\n`) stand for the whole cell."""
+    """The places of these features; words of a string with escapes (`\\n`) stand for the whole cell."""
     if not isinstance(cell, str) or isinstance(cell, Number) or _is_value(cell):
         return [place] * len(_split_cell(cell))
     start, end = place
@@ -232,7 +232,7 @@ def _check_whole(cells: Mapping[str, Any]) -> None:
 
 
 def places_of(text: str) -> dict[str, tuple[int, int]]:
-    """Where the cells of a row stand in its text, strings without their quotes.
+    """The places of the cells of a row in its text, strings without their quotes.
 
     >>> row = '{"age": 39, "job": "clerk"}'
     >>> [row[start:end] for start, end in places_of(row).values()]

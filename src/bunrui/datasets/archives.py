@@ -36,7 +36,7 @@ class Member(NamedTuple):
     Attributes
     ----------
     source : str
-        What it was found in, for messages.
+        The archive or folder that has it, for messages.
     parts : tuple of str
         The folders on its path, the outermost first, and its name.
     read : callable

@@ -47,7 +47,7 @@ def folder() -> Path:
 
 
 def user_cache(platform: str, environment: Mapping[str, str], home: Path) -> Path:
-    """Where the system keeps what can be had again.
+    """The folder in which the system keeps files that can be had again.
 
     >>> user_cache("linux", {}, Path("/home/kim")).as_posix()
     '/home/kim/.cache/bunrui/datasets'
@@ -274,7 +274,7 @@ def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Pa
 
 
 def _advise(corpus: Corpus, home: Path) -> str:
-    """What to do where nothing can be downloaded."""
+    """Advice where nothing can be downloaded."""
     missing = [file.name for file in corpus.files if not (home / file.name).is_file()]
     get = f"Download {', '.join(missing)} by other means (see {corpus.home}), and place"
     give = f"'bunrui datasets fetch {corpus.name} --from PATH'"
@@ -301,7 +301,7 @@ def _check(corpus: Corpus, file: File, target: Path) -> None:
 
 
 def _find_copy(corpus: Corpus, source: Path) -> list[Path]:
-    """What to read of a copy that the user has."""
+    """The files to be read of a copy that the user has."""
     if not source.exists():
         raise DataError(f"there is no file or folder {str(source)!r}: check the path")
     if not source.is_dir():

@@ -1,4 +1,4 @@
-"""What a corpus is, and the corpora: corpora.toml has their addresses, terms and sizes."""
+"""The corpora; corpora.toml has their addresses, terms and sizes."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def download(url: str, target: Path, *, limit: int, report: Report | None = None
     Raises
     ------
     DataError
-        What has come so far stays, and the next call goes on from there.
+        The bytes that have come stay, and the next call goes on from there.
     """
     part, tag = _beside(target, ".part"), _beside(target, ".part.tag")
     validator = tag.read_text(encoding="utf-8") if tag.is_file() else ""
@@ -169,7 +169,7 @@ def _ask(url: str, have: int, validator: str) -> _Answer | None:
 
 
 def _validator(stream: Any) -> str:
-    """What names this version of a file to the server, and may stand in `If-Range`: no weak ETag."""
+    """The name of this version of a file, as the server takes it in `If-Range`: no weak ETag."""
     tag = str(stream.headers.get("ETag", ""))
     return tag if tag.startswith('"') else str(stream.headers.get("Last-Modified", ""))
 

@@ -178,7 +178,7 @@ def _split_stories(sgml: str, member: Member) -> Iterator[Document]:
 
 
 def _find_element(sgml: str, name: str) -> str:
-    """What stands in the first element of a name."""
+    """The inside of the first element of a name."""
     inside = re.search(rf"<{name}(?: [^>]*)?>", sgml)
     return "" if inside is None else sgml[inside.end() :].partition(f"</{name}>")[0]
 
@@ -240,7 +240,7 @@ def _rows(member: Member, header: str, **options: Any) -> Iterator[tuple[str, st
 
 
 def _shorten(message: str, name: str) -> str:
-    """What is wrong with a table, without what to do about it, which is no advice for files of others.
+    """The fault of a table, without the advice, which is of no use for files of others.
 
     >>> _shorten("a.txt, line 2: 3 columns expected, 2 found: take tabs out of the text", "a.txt")
     ', line 2: 3 columns expected, 2 found'
@@ -296,7 +296,7 @@ class Layout:
     arff_label : int
         The column of the class in ARFF, where no attribute is called so.
     names : tuple of str
-        Of all columns but the label's, in the order of the file.
+        The names of all columns but the label, in the order of the file.
     """
 
     files: Mapping[str, str]

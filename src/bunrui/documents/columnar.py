@@ -22,7 +22,7 @@ _MOST_ROWS = 1 << 20
 _FEWER = 64  # how many times as many rows are a batch without the other columns: the first rows may be short
 _ROW_BYTES = 16  # of a row, whatever it holds: millions of nulls have no bytes of their own
 ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
-"""What pyarrow raises about files; the last one where the name of a column is no text."""
+"""Errors of pyarrow about files; the last one where the name of a column is no text."""
 
 
 def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -68,7 +68,7 @@ def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
 
 
 class _Readable:
-    """What `pa.PythonFile` needs to read from a stream."""
+    """A stream as `pa.PythonFile` wants it."""
 
     def __init__(self, stream: Stream) -> None:
         self.read = stream.read
@@ -165,7 +165,7 @@ def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int
             what = f"the bytes {shown} are not valid utf-8: decode the text before it is written"
             reading.fail(EncodingError(f"{reading.where(line)}: {what}"))
         except (ValueError, OverflowError) as error:  # a date beyond the calendar
-            reading.bad(f"a cell cannot be read: {error}", line)
+            reading.refuse(f"a cell cannot be read: {error}", line)
         else:
             add_row(rows, values, line)
     return rows.batch()

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
-from bunrui.documents.lines import Block, blocks, find_last_line, join_chunks, parse_in_parts, row_error
+from bunrui.documents.lines import Block, cut_blocks, find_last_line, join_chunks, parse_in_parts, row_error
 from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_columns, trim
 from bunrui.documents.validation import STRING, Reading, Rows, listing
@@ -62,7 +62,7 @@ def read_delimited(
         known = known[: np.searchsorted(known, end)] if end else None
         return end
 
-    for block in blocks(stream, reading, cut if quotes else find_last_line):
+    for block in cut_blocks(stream, reading, cut if quotes else find_last_line):
         places, known = known, None  # the last block is not cut
         if table is None:
             table, block = _read_header(block, reading, delimiter, quotes)
@@ -177,9 +177,9 @@ class _Table:
             if record.fields == [b""] and not record.problem and block.data[record.start] != ord('"'):
                 continue
             if record.problem:
-                reading.bad(record.problem, line)
+                reading.refuse(record.problem, line)
             elif len(record.fields) != len(self._names):
-                reading.bad(self._describe_miscount(len(record.fields)), line)
+                reading.refuse(self._describe_miscount(len(record.fields)), line)
             else:
                 try:
                     values = {name: record.fields[index].decode() for name, index in self._at.items()}
@@ -280,7 +280,7 @@ def _find_record_lines(data: bytes, delimiter: bytes, places: Integers) -> Integ
 
 
 def _find_last_record(data: bytes, delimiter: bytes, places: Integers) -> int:
-    """Where the last whole record ends, 0 if there is none; `places` are those of the quotes."""
+    """Find the end of the last whole record, 0 if there is none; `places` are those of the quotes."""
     end = find_last_line(data)
     if not len(places):
         return end

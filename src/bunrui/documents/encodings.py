@@ -142,7 +142,7 @@ def encoding_error(where: str, data: bytes, start: int, encoding: str, *, severa
 
 
 def _find_line(data: bytes, start: int) -> tuple[int, bytes]:
-    """Where the line of a place begins, if that is not far, and the bytes from there on."""
+    """The start of the line of a place, if that is not far, and the bytes from there on."""
     begin = data.rfind(b"\n", 0, start) + 1
     begin = begin if start - begin <= _NEAR else start
     return begin, data[begin : start + _NEAR]
@@ -208,7 +208,7 @@ _COMMON = {
 
 
 def _measure_shares(encoding: str, text: str) -> tuple[float, float]:
-    """Of the characters beyond ASCII but wide signs, those that are common, and those that are frequent."""
+    """The shares of common and of frequent characters among those beyond ASCII, without wide signs."""
     if encoding == "cp1252":
         return (_share_western(text),) * 2
     letters = _n_beyond(text) - len(_WIDE_SIGN.findall(text))

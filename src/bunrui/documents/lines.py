@@ -26,7 +26,7 @@ from bunrui.errors import DataError, EncodingError
 
 __all__ = [
     "Block",
-    "blocks",
+    "cut_blocks",
     "find_last_line",
     "join_chunks",
     "parse_in_parts",
@@ -56,11 +56,11 @@ class Block(NamedTuple):
 
 
 def find_last_line(data: bytes) -> int:
-    """Where the last whole line ends."""
+    """Find the end of the last whole line."""
     return data.rfind(b"\n") + 1
 
 
-def blocks(
+def cut_blocks(
     stream: Stream, reading: Reading, cut: Callable[[bytes], int] = find_last_line, *, raw: bool = False
 ) -> Iterator[Block]:
     """Cut a stream into blocks.
@@ -70,7 +70,7 @@ def blocks(
     stream : Stream
     reading : Reading
     cut : callable
-        Where the last whole row in some bytes ends; 0 if there is none.
+        Finds the end of the last whole row in some bytes; 0 if there is none.
     raw : bool
         Leave the bytes as they are, whatever their encoding.
     """
@@ -83,8 +83,8 @@ def blocks(
         if not data:
             if len(carry) > MAX_RECORD:
                 raise DataError(
-                    f"{reading.where(line)}: what begins here is longer than {MAX_RECORD >> 20} MB and has no end: "
-                    "is a quote not closed, or is this another format?"
+                    f"{reading.where(line)}: the row that begins here is longer than {MAX_RECORD >> 20} MB and has no "
+                    "end: is a quote not closed, or is this another format?"
                 )
             continue
         yield _check_block(data, line, reading, raw)
@@ -94,7 +94,7 @@ def blocks(
 
 
 def _cut(carry: bytes, chunk: bytes, cut: Callable[[bytes], int]) -> tuple[bytes, bytes]:
-    """Whole rows, and what is left over."""
+    """Whole rows, and the rest."""
     if cut is find_last_line:
         end = find_last_line(chunk)
         if end:
@@ -136,16 +136,16 @@ class _Utf8:
         self._line, self._at_start = 1, True
 
     def read(self, n_bytes: int) -> bytes:
-        """What that many bytes of the source give; nothing only at the end."""
+        """The UTF-8 of so many bytes of the source; nothing only at the end."""
         while True:
             data = self._stream.read(max(n_bytes, len(_BOM)))
-            out = self._decoded(data) if self._decoder else data
+            out = self._decode(data) if self._decoder else data
             if self._at_start and out:
                 out, self._at_start = out.removeprefix(_BOM), False
             if out or not data:
                 return out
 
-    def _decoded(self, data: bytes) -> bytes:
+    def _decode(self, data: bytes) -> bytes:
         assert self._decoder is not None
         try:
             text = self._decoder.decode(data, final=not data)
@@ -207,7 +207,7 @@ def read_lines(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
             f"{reading.source.name} has lines without labels: begin each with __label__ and its label, "
             "give one label for the file as {label: file}, or read it with labelled=False"
         )
-    yield from _batches(blocks(stream, reading), reading, _quick_lines, _slow_lines)
+    yield from _batches(cut_blocks(stream, reading), reading, _quick_lines, _slow_lines)
 
 
 def _quick_lines(block: Block, reading: Reading) -> pa.RecordBatch | None:
@@ -219,7 +219,7 @@ def _quick_lines(block: Block, reading: Reading) -> pa.RecordBatch | None:
 
 def _slow_lines(block: Block, reading: Reading) -> pa.RecordBatch | None:
     rows = Rows(reading)
-    for line, text in _decoded(block, reading):
+    for line, text in _decode_lines(block, reading):
         rows.add([text], None, None, line=line)
     return rows.batch()
 
@@ -230,7 +230,7 @@ def read_fasttext(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     As in fastText, a label may stand anywhere in its line.
     """
     _refuse_ids(reading)
-    yield from _batches(blocks(stream, reading), reading, _quick_fasttext, _slow_fasttext)
+    yield from _batches(cut_blocks(stream, reading), reading, _quick_fasttext, _slow_fasttext)
 
 
 def _quick_fasttext(block: Block, reading: Reading) -> pa.RecordBatch | None:
@@ -248,19 +248,19 @@ def _quick_fasttext(block: Block, reading: Reading) -> pa.RecordBatch | None:
 
 def _slow_fasttext(block: Block, reading: Reading) -> pa.RecordBatch | None:
     rows = Rows(reading)
-    for line, text in _decoded(block, reading):
+    for line, text in _decode_lines(block, reading):
         if not text.strip(_SPACE):
             continue
         labels = _LABEL.findall(text)
         if reading.wants_label and not labels:
-            reading.bad("there is no label: begin the line with __label__ and its label", line)
+            reading.refuse("there is no label: begin the line with __label__ and its label", line)
             continue
         text = _LABEL.sub("", text)
         rows.add([text], (labels if len(labels) > 1 else labels[0]) if reading.wants_label else None, None, line=line)
     return rows.batch()
 
 
-def _decoded(block: Block, reading: Reading) -> Iterator[tuple[int, str]]:
+def _decode_lines(block: Block, reading: Reading) -> Iterator[tuple[int, str]]:
     for line, data in enumerate(block.data[:-1].split(b"\n"), block.line):
         try:
             yield line, data.removesuffix(b"\r").decode()
@@ -280,7 +280,7 @@ def read_jsonl(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Batches of a stream of JSON lines."""
     if stream.peek().removeprefix(_BOM).lstrip()[:1] == b"[":
         raise DataError(f"{reading.source.name} is a JSON array: write one object a line, as jq -c '.[]' does")
-    yield from _batches(blocks(stream, reading), reading, _quick_json, _slow_json)
+    yield from _batches(cut_blocks(stream, reading), reading, _quick_json, _slow_json)
 
 
 def _drop_constant(name: str) -> None:
@@ -380,7 +380,7 @@ def _slow_json(block: Block, reading: Reading) -> pa.RecordBatch | None:
             texts, label, id = reading.pick(row)
             texts = [_write_row(row, reading)] if reading.options.columns else texts
         except RowError as bad:
-            reading.bad(str(bad), line)
+            reading.refuse(str(bad), line)
         except UnicodeDecodeError as error:
             reading.fail(row_error(reading, line, data, error.start))
         else:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from bunrui.documents.encodings import AUTO, detect
-from bunrui.documents.lines import blocks
+from bunrui.documents.lines import cut_blocks
 from bunrui.documents.sources import Source, Stream
 from bunrui.documents.validation import Reading, RowError, Rows
 from bunrui.errors import DataError
@@ -66,7 +66,7 @@ def read_mbox(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
             f"{reading.source.name} is not an mbox: its first line should begin with 'From ' and have a time"
         )
     label = _find_label(reading, parent=False)
-    for block in blocks(stream, reading, _find_last_mail, raw=True):
+    for block in cut_blocks(stream, reading, _find_last_mail, raw=True):
         rows = Rows(reading)
         found = [match.span() for match in _FROM.finditer(block.data)]
         ends = [start for start, _ in found[1:]] + [len(block.data)]
@@ -81,7 +81,7 @@ def read_mbox(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
 
 
 def _find_last_mail(data: bytes) -> int:
-    """Where the last mail begins: it may go on."""
+    """Find the start of the last mail: it may go on."""
     last = 0
     for match in _FROM.finditer(data):
         last = match.start()
@@ -128,7 +128,7 @@ def add_mail(
     try:
         mail = parse_mail(data, reading.options.encoding)
     except RowError as bad:
-        reading.bad(str(bad), line, source)
+        reading.refuse(str(bad), line, source)
     else:
         rows.add([mail.text], label, mail.id, line=line, source=source)
 
@@ -169,7 +169,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 class Mail(NamedTuple):
-    """What a classifier wants of a mail."""
+    """The parts of a mail that a classifier reads."""
 
     text: str
     id: str | None
@@ -182,8 +182,8 @@ def parse_mail(data: bytes, encoding: str = "utf-8") -> Mail:
     ----------
     data : bytes
     encoding : str
-        What bytes are where no charset is named, or a wrong one, if they are not UTF-8; `"auto"` is found out for each
-        part and header.
+        The encoding of parts and headers that name no charset, or a wrong one, and are not UTF-8; `"auto"` finds it
+        out for each.
 
     Examples
     --------

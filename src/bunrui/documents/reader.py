@@ -48,7 +48,7 @@ def read(
     Parameters
     ----------
     sources : path, "-", binary stream, an iterable of these, or a mapping from label to any of these
-        What to read, one after the other; "-" is the standard input.  All documents of a source in a mapping have its
+        They are read one after the other; "-" is the standard input.  All documents of a source in a mapping have its
         label, whatever the source holds.
     text : str or iterable of str
         The column with the text; several are joined by line breaks.
@@ -60,8 +60,8 @@ def read(
         One of `FORMATS`; by default the suffix of a file tells, and the first bytes of a stream, of a `.txt`
         file, and of one without a suffix.
     encoding : str
-        Of text; Parquet and Arrow know their own, as does mail where it names it.  `"auto"` is that of each file by
-        itself, judged by its first megabyte: UTF-8, UTF-16 or UTF-32 with a byte order mark, UTF-16 of mostly ASCII
+        The encoding of text; Parquet and Arrow know their own, as does mail that names it.  `"auto"` finds that of each
+        file by itself, from its first megabyte: UTF-8, UTF-16 or UTF-32 with a byte order mark, UTF-16 of mostly ASCII
         without one, ISO-2022-JP, cp932, EUC-JP, GB18030, Big5, cp949 or cp1252.  Where none fits clearly it is UTF-8,
         and rows that are not are bad.  `Reader.encodings` says which files were found to be in which.
     skip_bad : bool
@@ -73,7 +73,7 @@ def read(
     include, exclude : str or iterable of str, optional
         Patterns such as `"*.txt"`, of the files in a folder to be read and to be left out.
     separator : str, optional
-        What stands between the labels of a document that has several: with `";"`, the label `a;b` is two labels.
+        The sign between the labels of a document that has several: with `";"`, the label `a;b` is two labels.
     columns : bool
         Read tables: the text of a document is the JSON object of all columns of a row but the label and the id.  Cells
         of CSV and TSV are numbers, strings, or null (nothing, `?`, `NA`, `N/A`, `null`, `None`, `NaN`).
@@ -161,7 +161,7 @@ class Tracked:
 
     @property
     def skipped(self) -> list[str]:
-        """What was wrong with the first 20 of them."""
+        """Messages about the first 20 of them."""
         return list(self._progress.skipped)
 
     @property

@@ -200,7 +200,7 @@ class Stream:
         return self._head
 
     def read(self, n_bytes: int) -> bytes:
-        """So many bytes; fewer only at the end."""
+        """Take so many bytes; fewer only at the end."""
         taken, self._head = self._head[:n_bytes], self._head[n_bytes:]
         if len(taken) == n_bytes:
             return taken
@@ -370,7 +370,7 @@ def without_secret(address: str) -> str:
 
 
 def _reach_error(address: str, error: Exception) -> DataError:
-    """What to say when a file system does not answer, or not as it should."""
+    """The error of a file system that does not answer, or not as it should."""
     known = _CREDENTIALS.get(_scheme(address), "")
     rights = f"the rights to read it ({known})" if known else "the rights to read it"
     return DataError(f"{address} cannot be read: {_first_line(error)}. Check the address, the network and {rights}")

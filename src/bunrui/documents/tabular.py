@@ -45,10 +45,10 @@ TABLES = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow")
 """The formats that have columns."""
 
 LARGEST = 1e150
-"""Of numbers: the squares of larger ones are too large for a variance."""
+"""The largest number: the squares of larger ones are too large for a variance."""
 
 MISSING = ("", "?", "NA", "N/A", "null", "None", "NaN", "nan")
-"""What stands for no value in CSV and TSV."""
+"""Cells of CSV and TSV that have no value."""
 
 _NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*|(?=\.[0-9]))(?:\.([0-9]*))?((?:[eE][+-]?[0-9]+)?)")
 _CELL = "a cell is a string, a number, a date, true, false or null"
@@ -103,7 +103,7 @@ def add_row(rows: Rows, values: Mapping[str, Any], line: int, read: Callable[[An
         try:
             texts = [row_text(dict(cells))]
         except RowError as bad:
-            reading.bad(str(bad), line)
+            reading.refuse(str(bad), line)
             return
     rows.add(texts, label, id, line=line)
 
@@ -201,7 +201,7 @@ def trim(column: pa.Array) -> pa.Array:
 
 
 def _map_distinct(column: pa.Array, function: Callable[[Any], str]) -> pa.Array:
-    """What a function makes of each value, called once for values that are equal."""
+    """Call a function for each value, once for values that are equal."""
     coded = column.dictionary_encode()
     return pa.array(list(map(function, coded.dictionary.to_pylist())), STRING).take(coded.indices)
 

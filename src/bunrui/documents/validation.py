@@ -1,4 +1,4 @@
-"""What a row may hold is said here, once; rows → record batches.
+"""Rows → record batches.  The values that a row may hold are checked here, and nowhere else.
 
 Formats have a quick way for blocks in which nothing is unusual (`tidy`), and a slow way, row by row (`Rows`), that
 knows what is wrong and where.  The slow way decides; the quick way must agree with it or step back.
@@ -49,7 +49,7 @@ _MESSAGES = 20  # about skipped rows, that are kept
 
 
 class RowError(Exception):
-    """What is wrong with a row; whoever knows the file and the line makes a DataError of it."""
+    """A bad row; the caller, who knows the file and the line, makes a DataError of it."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Reading:
     """One source while it is read.
 
     >>> reading = Reading(Source("a.csv", "a.csv"), Options(skip_bad=True), Progress())
-    >>> reading.bad("the label is empty", line=7)
+    >>> reading.refuse("the label is empty", line=7)
     >>> reading.progress.skipped
     ['a.csv, line 7: the label is empty']
     """
@@ -125,7 +125,7 @@ class Reading:
             self.progress.encodings[found] += 1
         return found
 
-    def bad(self, what: str, line: int | None = None, source: str | None = None) -> None:
+    def refuse(self, what: str, line: int | None = None, source: str | None = None) -> None:
         """Raise about a bad row, or count it."""
         self.fail(DataError(f"{self.where(line, source)}: {what}"))
 
@@ -138,7 +138,7 @@ class Reading:
             self.progress.skipped.append(str(error))
 
     def lacks(self, there: list[str]) -> str:
-        """What to say of all columns that are not there; nothing if none is missing."""
+        """A sentence about all missing columns; nothing if none is missing."""
         known = set(there)
         missing = [name for name in self.columns if name not in known]
         if not missing:
@@ -222,7 +222,7 @@ class Rows:
             label = _check_label(label, reading.longest_label) if reading.wants_label or label is not None else None
             id = _check_id(id) if reading.options.id or id is not None else None
         except RowError as bad:
-            reading.bad(str(bad), line, source)
+            reading.refuse(str(bad), line, source)
             return
         reading.kind = kind
         self._rows.append((text, label, id, line, source))
@@ -338,7 +338,7 @@ def split_labels(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
         return batch
     lines = batch["line"].to_pylist()
     for row in np.flatnonzero(sizes == 0).tolist():
-        reading.bad(f"there is no label between the separators {separator!r}: give one", lines[row])
+        reading.refuse(f"there is no label between the separators {separator!r}: give one", lines[row])
     return batch.filter(pa.array(sizes > 0))
 
 

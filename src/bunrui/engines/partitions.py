@@ -199,7 +199,7 @@ class Spill:
                 self._write_run()
 
     def parts(self, work: Callable[[Cells], T]) -> Iterator[T]:
-        """What `work` makes of the cells of some features, and of others, until there are none left.
+        """Call `work` with the cells of some features, then of others, until there are none left.
 
         The classes are those of the head.  `work` is called in several threads.
         """
@@ -231,7 +231,7 @@ class Spill:
         self._pieces = []
 
     def _sum_groups(self, runs: Sequence[Sequence[_Piece]], work: Work[T]) -> Iterator[T]:
-        """What `work` makes of the sums over the partitions lo … hi - 1, and over the next ones, in order."""
+        """Call `work` with the sums over the partitions lo … hi - 1, then over the next ones, in order."""
         sizes = np.zeros(PARTITIONS, np.int64)
         for piece in (piece for run in runs for piece in run):
             sizes[piece.first : piece.last] += np.maximum(np.diff(piece.features), np.diff(piece.cells) // _CELLS)
@@ -336,7 +336,7 @@ class _File:
         self._file.close()
 
     def flush(self) -> None:
-        """What was put is there."""
+        """Write all that was put."""
         self._file.flush()
 
     def read(self, at: int, size: int) -> bytes:

@@ -156,7 +156,7 @@ def _list_files(source: Source, options: Options) -> Iterator[tuple[str, Source]
 
 
 def _find_label(source: Source) -> str | None:
-    """Where a name gives the label, it is part of what is counted."""
+    """The label that the name of a file gives: it is counted, too."""
     assert source.path is not None
     path = Path(source.path).resolve()
     match source.format:

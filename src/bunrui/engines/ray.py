@@ -38,7 +38,7 @@ Tell = Callable[[Done], None]
 
 
 class Counted(NamedTuple):
-    """What was counted, and by how many."""
+    """The numbers of documents that were counted, of blocks and of workers."""
 
     n_docs: int
     n_blocks: int
@@ -100,12 +100,12 @@ def learn(classifier: Any, data: Any, *, address: str | None = None, **reading: 
     Parameters
     ----------
     classifier : TextClassifier or StoredClassifier
-        What learns.  A file must be one that keeps nothing of its documents.
+        A file must be one that keeps nothing of its documents.
     data : ray.data.Dataset, or what `bunrui.documents.read` takes
         A data set with the columns text and label; or files, such as `"s3://bucket/*.parquet"`, that all machines of
         the cluster see.
     address : str, optional
-        Of the cluster; by default the one on this machine, which is started if there is none.
+        The address of the cluster; by default the one on this machine, which is started if there is none.
     **reading
         Options of `bunrui.documents.read`, for files.
 
@@ -218,7 +218,7 @@ def predict(
     output : str, optional
         For files: a folder, or its address, that all machines see; it is made.
     address : str, optional
-        Of the cluster; by default the one on this machine, which is started if there is none.
+        The address of the cluster; by default the one on this machine, which is started if there is none.
     **reading
         Options of `bunrui.documents.read`, for files.
 

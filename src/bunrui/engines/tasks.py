@@ -1,4 +1,4 @@
-"""What runs on the workers of a cluster: pure functions of a block and of what all blocks share."""
+"""The work of a cluster's workers: pure functions of a block and of the data that all blocks share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_SCORES = 1 << 22  # of the documents that are scored at once
 
 
 class Done(NamedTuple):
-    """What a worker says of its block."""
+    """A worker's report of its block."""
 
     n_docs: int
     n_bytes: int
@@ -49,7 +49,7 @@ _here: dict[bytes, Any] = {}
 
 
 def _share(refs: list[Any], make: Callable[[Any], Any]) -> Any:
-    """What was sent once, made ready once in this process."""
+    """The data that was sent once, made ready once in this process."""
     import ray
 
     os.environ.setdefault("BUNRUI_THREADS", "1")  # each core has a worker of its own
@@ -97,7 +97,7 @@ def _report(n_docs: int, block: Block, reader: Reader) -> Done:
 
 
 def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
-    """What is done, or an error, and the counts of a block in parts."""
+    """A report or an error, and the counts of a block in parts."""
     try:
         reader = block.read()
         total = _count(shared, reader)
