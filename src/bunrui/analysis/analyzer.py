@@ -113,10 +113,7 @@ class KernelAnalyzer(Plain):
         return fold(docs, self.recipe)
 
     def features(self, text: str) -> list[Token]:
-        if self._rewriter is None:
-            return self._features(text)
-        rewritten, starts, ends = self._rewriter.apply_aligned(text)
-        return [Token(t.text, starts[t.start], ends[t.end - 1]) for t in self._features(rewritten)]
+        return _read_rewritten(text, self._rewriter, self._features)
 
     def _features(self, text: str) -> list[Token]:
         spec = self.spec
@@ -131,6 +128,14 @@ class KernelAnalyzer(Plain):
         }
         orders = reference.Orders(spec.words, spec.punctuation, spec.across, scripts)
         return [Token(*feature) for feature in reference.universal(text, orders, stop)]
+
+
+def _read_rewritten(text: str, rewriter: Rewriter | None, read: Callable[[str], list[Token]]) -> list[Token]:
+    """The tokens of a text after it was rewritten, with their places in the original."""
+    if rewriter is None:
+        return read(text)
+    rewritten, starts, ends = rewriter.apply_aligned(text)
+    return [Token(token.text, starts[token.start], ends[token.end - 1]) for token in read(rewritten)]
 
 
 class FunctionAnalyzer(Plain):
@@ -161,11 +166,7 @@ class FunctionAnalyzer(Plain):
         return inputs.given([[token.text for token in self.features(text)] for text in inputs.to_list(texts)])
 
     def features(self, text: str) -> list[Token]:
-        if self._rewriter is None:
-            return list(self._ngrams(self._place(text)))
-        rewritten, starts, ends = self._rewriter.apply_aligned(text)
-        placed = [Token(t.text, starts[t.start], ends[t.end - 1]) for t in self._place(rewritten)]
-        return list(self._ngrams(placed))
+        return list(self._ngrams(_read_rewritten(text, self._rewriter, self._place)))
 
     def _place(self, text: str) -> list[Token]:
         """Tokens with offsets; a function that gives plain strings has them found from left to right."""

@@ -1,7 +1,7 @@
 """Files and streams → Arrow record batches of documents with their labels.
 
-    sources ──► bytes ──► UTF-8 ──► blocks of whole rows ──► rows ──► record batches
-               streams   encodings        blocks       jsonl · delimited · lines
+    files ──► sources ──► bytes ──► UTF-8 ──► blocks of whole rows ──► rows ──► record batches
+         formats     sources   encodings     lines          lines · delimited    validation
 
     label   string, or list<string> where a row of the batch has several; absent with `labelled=False`
     text    string, list<string> (tokens) or map<string, int64> (counts of words); with `columns=True` a JSON object
