@@ -573,9 +573,9 @@ def test_evaluate(tab: Tab) -> None:
     wrong.click()
     EXPECTED(tab.view.locator(".mistakes li")).to_have_count(n)
     text = tab.view.locator(".mistakes li .text").first.text_content()
-    EXPECTED(tab.view.locator(".bin").first).to_be_attached()
+    EXPECTED(tab.view.locator("svg.chart .point").first).to_be_attached()
     tab.view.get_by_role("button", name="Draw it").click()
-    EXPECTED(tab.view.locator(".chart .line")).to_be_visible()
+    EXPECTED(tab.view.locator("svg.chart .line")).to_be_visible()
     tab.view.get_by_role("button", name="Why?").first.click()
     EXPECTED(page.locator("#predict-title")).to_be_visible()
     EXPECTED(page.locator("#text")).to_have_value(text)
@@ -597,7 +597,7 @@ def test_audit(tab: Tab) -> None:
     text = tab.view.locator(".card .text").text_content()
     given = tab.view.locator(".legend .chip.for").text_content()
     suggested = tab.view.locator(".legend .chip.against").text_content()
-    assert tab.view.locator(".card .run.against").count() > 0
+    assert tab.view.locator(".card .run:is(.a1, .a2, .a3, .a4, .a5)").count() > 0
     page.keyboard.press("r")
     EXPECTED(tab.view.locator(".card")).to_contain_text("2 of ")
     assert changes(before, counts(tab.server)) == {given: -1, suggested: 1}
@@ -749,7 +749,7 @@ def test_several_labels_are_not_replaced_by_one(browser: Browser, topics: Server
 def test_compare(tab: Tab) -> None:
     tab.open("compare")
     tab.view.get_by_role("button", name="Compare").click()
-    EXPECTED(tab.view.locator("tbody tr.first")).to_have_count(1)
+    EXPECTED(tab.view.locator("tbody tr.bold")).to_have_count(1)
     EXPECTED(tab.page.locator("#status")).to_contain_text("Compared:")
     models = tab.view.locator("tbody th").all_text_contents()
     assert {"multinomial", "binary-complement", "bernoulli"} <= set(models)
@@ -844,7 +844,7 @@ def test_harmful_labels_are_shown(tab: Tab) -> None:
     EXPECTED(tab.view.locator(".inspected .bars li")).to_have_text("<img src=x onerror=alert(1)>‹U+202E›'\"3")
     tab.view.get_by_role("button", name="Learn 3 documents").click()
     EXPECTED(tab.view.locator(".results")).to_be_visible()
-    tab.view.get_by_role("button", name="<img src=x").first.click()
+    tab.view.get_by_role("link", name="<img src=x").first.click()
     tab.go("words")
     EXPECTED(tab.view.locator(".columns")).to_contain_text("<img src=x")
     tab.go("predict")
@@ -911,7 +911,8 @@ def test_half_characters(tab: Tab) -> None:
 
 
 def test_texts_are_shown_as_in_python(tab: Tab) -> None:
-    from bunrui.rendering import shown, visible
+    from bunrui.phrases import visible
+    from bunrui.views.explanation import spell
 
     page = tab.open()
     texts = [
@@ -930,7 +931,7 @@ def test_texts_are_shown_as_in_python(tab: Tab) -> None:
         const { shown, visible } = await import("/js/show.js");
         return texts.map((text) => [visible(text), shown(text)]);
     }"""
-    assert page.evaluate(script, texts) == [[visible(text), shown(text)] for text in texts]
+    assert page.evaluate(script, texts) == [[visible(text), spell(text)] for text in texts]
 
 
 # --- for everybody

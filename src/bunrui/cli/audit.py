@@ -163,9 +163,9 @@ def _as_dict(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) ->
 
 
 def _suspect_row(result: Audit, suspect: Suspect, places: list[Place]) -> tuple[str, ...]:
-    from bunrui.rendering import shown
+    from bunrui.views.explanation import spell
 
-    words = "  ".join(shown(word.feature) for word in result.words(suspect))
+    words = "  ".join(spell(word.feature) for word in result.words(suspect))
     labels = (", ".join(suspect.given), suspect.suggested)
     return (f"{suspect.probability:.4f}", *labels, str(places[suspect.row]), words, excerpt(result.text(suspect.row)))
 

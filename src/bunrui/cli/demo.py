@@ -122,7 +122,7 @@ def _learn(console: Console, classifier: StoredClassifier, corpus: Rows) -> None
 
 
 def _evaluate(console: Console, classifier: StoredClassifier, corpus: Rows) -> None:
-    from bunrui.report import metrics_tables
+    from bunrui.views.evaluation import metrics_tables
 
     _heading(
         console,

@@ -12,6 +12,7 @@ import typer
 
 from bunrui.cli.console import plain, say, show, stdout_console, to_json
 from bunrui.cli.options import Classifier, UsageError, written
+from bunrui.phrases import excerpt, readable, some
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -104,11 +105,6 @@ def _list(
 # --- changes
 
 
-def _listed(values: list[Any]) -> str:
-    more = f" and {len(values) - _MOST_NAMES} more" if len(values) > _MOST_NAMES else ""
-    return ", ".join(map(str, values[:_MOST_NAMES])) + more
-
-
 def _note(entry: Entry) -> str:
     """
     >>> from bunrui.store import Entry
@@ -122,7 +118,9 @@ def _note(entry: Entry) -> str:
     if entry.kind == "set":
         changed = {name: value for name, value in entry.note.items() if name != "before"}
         return "; ".join(f"{name.replace('_', '-')} {written(name, value)}" for name, value in changed.items())
-    values = {name: _listed(value) if isinstance(value, list) else value for name, value in entry.note.items()}
+    values = {
+        name: some(value, _MOST_NAMES) if isinstance(value, list) else value for name, value in entry.note.items()
+    }
     return "; ".join(f"{name} {value}" for name, value in values.items() if value is not None)
 
 
@@ -183,8 +181,7 @@ def _local(time: str) -> str:
 def _excerpt(document: Document) -> str:
     if document.text is None:
         return ""
-    text = " ".join(document.text) if isinstance(document.text, list) else str(document.text)
-    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+    return excerpt(readable(document.text), _EXCERPT)
 
 
 def _document_line(document: Document) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from bunrui.documents.encodings import AUTO, detected
 from bunrui.errors import DataError
+from bunrui.phrases import excerpt, some
 
 __all__ = ["KEPT", "Options", "Progress", "Reading", "RowError", "Source", "listing"]
 
@@ -161,13 +162,10 @@ class Reading:
         return "text" if column in self.options.text else "label" if column == self.options.label else "id"
 
 
-def listing(names: list[str], most: int = 20) -> str:
-    """Names in a message, the first of them if there are many.
+def listing(names: list[str]) -> str:
+    """Names of columns in a message.
 
     >>> listing(["title", "body"])
     "'title', 'body'"
-    >>> listing([str(n) for n in range(9)], most=2)
-    "'0', '1' and 7 more"
     """
-    shown = ", ".join(repr(name if len(name) <= 40 else name[:40] + "…") for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    return some(repr(excerpt(name, 40)) for name in names)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from bunrui.documents.reading import Reading, RowError
 from bunrui.labels import LONGEST_LABEL, unfit
+from bunrui.phrases import excerpt
 
 __all__ = ["COUNTS", "LABELS", "STRING", "TOKENS", "Object", "Rows", "Written", "assemble", "shown", "tidy"]
 
@@ -282,7 +283,7 @@ def _said(value: Any) -> str:
 
 def _short(value: Any) -> str:
     shown = "null" if value is None else str(value) if isinstance(value, Written) else repr(value)
-    return shown if len(shown) <= 40 else shown[:40] + "…"
+    return excerpt(shown, 40)
 
 
 def shown(name: str) -> str:

@@ -8,6 +8,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.models import MODELS
 from bunrui.service.jobs import Job
 from bunrui.stored.documents import Document
+from bunrui.views.comparison import comparison_table
 
 if TYPE_CHECKING:
     from bunrui.selection import Comparison
@@ -34,4 +35,5 @@ def compare_all(_: TextClassifier, documents: list[Document], trained: bool, job
 
 def _told(comparison: Comparison) -> dict[str, Any]:
     rows = [row.to_dict() | {"reads": row.features} for row in comparison.rows]
-    return comparison.to_dict() | {"rows": rows}
+    table = comparison_table(comparison, is_page=True, is_sortable=True)
+    return comparison.to_dict() | {"rows": rows, "html": table.to_html()}

@@ -7,6 +7,7 @@ from typing import Any
 from bunrui.classifier import TextClassifier
 from bunrui.service.jobs import Job
 from bunrui.stored.documents import Document
+from bunrui.views.evaluation import curve_html
 
 __all__ = ["find_curve"]
 
@@ -29,4 +30,4 @@ def find_curve(clf: TextClassifier, documents: list[Document], job: Job) -> dict
     texts, labels = [document.text for document in documents], [document.labels for document in documents]
     found = learning_curve(clf, texts, labels, watch=watch)
     job.add((job.total or 0) - job.done)
-    return found.to_dict()
+    return found.to_dict() | {"html": curve_html(found)}

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
-
-import numpy as np
 
 from bunrui.classifier import TextClassifier
 from bunrui.evaluation import Evaluation
-from bunrui.report.excerpts import readable
+from bunrui.evaluation import mistakes as evaluated
+from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
 from bunrui.stored.documents import Document
+from bunrui.views.evaluation import page_parts
 
-__all__ = ["find_mistakes", "shown_text", "told"]
+__all__ = ["LONGEST_SHOWN", "find_mistakes", "told"]
+
+LONGEST_SHOWN = 5000
+"""Characters of a document."""
 
 _MOST = 1000
 _MOST_OF_A_PAIR = 50
 _MOST_PAIRS = 100_000
-_LONGEST = 5000
 
 
 def find_mistakes(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
@@ -37,11 +40,11 @@ def find_mistakes(clf: TextClassifier, documents: list[Document], job: Job) -> d
         probabilities=shares,
         classes=found.classes,
     )
-    return told(evaluation) | {"mistakes": _mistakes(evaluation, documents)}
+    return told(evaluation, html=True) | {"mistakes": _mistakes(evaluation, documents)}
 
 
-def told(evaluation: Evaluation) -> dict[str, Any]:
-    """What the page draws, in the types of JSON."""
+def told(evaluation: Evaluation, *, html: bool = False) -> dict[str, Any]:
+    """The numbers, in the types of JSON; with `html`, also drawings for a page."""
     metrics = evaluation.metrics
     return {
         "n": metrics.n,
@@ -53,39 +56,26 @@ def told(evaluation: Evaluation) -> dict[str, Any]:
         "reliability": [one._asdict() for one in evaluation.reliability],
         "ece": evaluation.ece,
         "log_loss": evaluation.log_loss if math.isfinite(evaluation.log_loss) else None,
+        **({"html": page_parts(evaluation)} if html else {}),
     }
 
 
 def _mistakes(evaluation: Evaluation, documents: list[Document]) -> list[dict[str, Any]]:
     """The surest first; so many of each pair of labels."""
-    wrong = np.flatnonzero(~evaluation.right)
-    of_pair: dict[tuple[str, str], int] = {}
-    out = []
-    for row in wrong[np.argsort(-evaluation.confidence[wrong], kind="stable")].tolist():
-        document, predicted = documents[row], str(evaluation.predictions[row])
-        pair = document.labels[0], predicted
-        of_pair[pair] = of_pair.get(pair, 0) + 1
-        if of_pair[pair] > _MOST_OF_A_PAIR:
-            continue
-        out.append(
-            {
-                "text": shown_text(document.text),
-                "digest": document.digest,
-                "true": document.labels,
-                "predicted": predicted,
-                "probability": float(evaluation.confidence[row]),
-            }
-        )
-        if len(out) == _MOST:
-            break
-    return out
-
-
-def shown_text(document: Any) -> str:
-    """A document as people read it, cut where it is long.
-
-    >>> shown_text(["cheap", "pills"]), shown_text({"pills": 2})
-    ('cheap pills', 'pills ×2')
-    """
-    text = readable(document)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    of_pair: Counter[tuple[str, str]] = Counter()
+    shown = []
+    for mistake in sorted(evaluated.find_mistakes(evaluation), key=lambda one: (-one.confidence, one.row)):
+        document = documents[mistake.row]
+        pair = document.labels[0], str(mistake.predicted)
+        of_pair[pair] += 1
+        if of_pair[pair] <= _MOST_OF_A_PAIR:
+            shown.append(
+                {
+                    "text": excerpt(readable(document.text), LONGEST_SHOWN),
+                    "digest": document.digest,
+                    "true": document.labels,
+                    "predicted": pair[1],
+                    "probability": mistake.confidence,
+                }
+            )
+    return shown[:_MOST]

@@ -6,10 +6,11 @@ from collections.abc import Collection
 from typing import Any
 
 from bunrui.classifier import TextClassifier
-from bunrui.rendering import Explanation
+from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
-from bunrui.service.mistakes import shown_text
+from bunrui.service.mistakes import LONGEST_SHOWN
 from bunrui.stored.documents import Document
+from bunrui.views.explanation import Explanation, explanation_html
 
 __all__ = ["find_suspects"]
 
@@ -32,15 +33,17 @@ def find_suspects(clf: TextClassifier, documents: list[Document], kept: Collecti
         job.add(0)
         document = documents[suspect.row]
         is_short = isinstance(document.text, str) and len(document.text) <= _LONGEST_EXPLAINED
+        explanation = found.explain(suspect) if is_short else None
         shown.append(
             {
                 "digest": document.digest,
-                "text": shown_text(document.text),
+                "text": excerpt(readable(document.text), LONGEST_SHOWN),
                 "given": list(suspect.given),
                 "suggested": suspect.suggested,
                 "probability": suspect.probability,
                 "suggested_probability": suspect.suggested_probability,
-                "explanation": _told(found.explain(suspect)) if is_short else None,
+                "explanation": None if explanation is None else _told(explanation),
+                "html": None if explanation is None else _marked(explanation),
             }
         )
     return {"documents": len(documents), "n_suspects": len(suspects), "suspects": shown}
@@ -49,3 +52,8 @@ def find_suspects(clf: TextClassifier, documents: list[Document], kept: Collecti
 def _told(explanation: Explanation) -> dict[str, Any]:
     members = explanation.to_dict()
     return members | {"contributions": members["contributions"][:_MOST_CONTRIBUTIONS]}
+
+
+def _marked(explanation: Explanation) -> str:
+    """The text, in which blue speaks for the label that it has; of a long one, the parts that weigh most."""
+    return explanation_html(explanation.reverse(), table=False)

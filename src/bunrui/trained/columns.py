@@ -25,11 +25,11 @@ from bunrui.estimators.pairs import check_size
 from bunrui.explanation import Contribution, Word
 from bunrui.explanation.documents import check_pair, hold
 from bunrui.explanation.reading import Reading
-from bunrui.rendering import Explanation
 from bunrui.trained.cells import Shape, shape_of
 from bunrui.trained.forms import Parts
 from bunrui.trained.kept import Batch
 from bunrui.trained.model import TrainedModel
+from bunrui.views.explanation import Explanation
 
 __all__ = ["ColumnsModel", "train_columns"]
 

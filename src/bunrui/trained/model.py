@@ -17,8 +17,8 @@ from bunrui.explanation.documents import check_pair, hold, placed
 from bunrui.explanation.reading import find, find_word, read
 from bunrui.explanation.words import check_question, words_of
 from bunrui.models.view import View, whole
-from bunrui.rendering import Explanation
 from bunrui.trained.forms import Form
+from bunrui.views.explanation import Explanation
 
 __all__ = ["TrainedModel"]
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.segment import Segment
 
 from bunrui.evaluation import Evaluation, Metrics, measure
-from bunrui.report import evaluation_tables, metrics_tables
+from bunrui.views.evaluation import evaluation_tables, metrics_tables
 
 SMALL = measure(
     ["ham"] * 12 + ["spam"] * 4 + ["[red]ニュース"] * 4,
