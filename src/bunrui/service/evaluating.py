@@ -16,9 +16,9 @@ from bunrui.service.answers import slices
 from bunrui.service.apart import study_apart
 from bunrui.service.core import Service, answer
 from bunrui.service.jobs import Job
-from bunrui.service.mistakes import told
 from bunrui.service.openapi import described
 from bunrui.service.problems import Problem
+from bunrui.service.studies import evaluation_members
 from bunrui.trained.names import is_trained
 
 __all__ = ["add_evaluating", "leave_out"]
@@ -89,4 +89,4 @@ def leave_out(path: str, model: str | None, html: bool, job: Job) -> dict[str, A
     job.total = len(texts)
     found = leave_one_out(TextClassifier(**options), texts, labels)
     job.add(len(texts))
-    return found.metrics.to_dict() | told(found, html=html)
+    return found.metrics.to_dict() | evaluation_members(found, html=html)

@@ -376,7 +376,7 @@ def _legend(explanation: Explanation, *, shares: bool) -> Markup:
 
 def _marked_text(explanation: Explanation, left_out: int) -> Markup:
     """The text.  Where there is a script, the arrow keys go from word to word, and each says what stands on it."""
-    text = explanation.text or ""
+    text, write = explanation.text or "", _format(explanation)
     runs = list(_runs(explanation))
     largest = max(abs(run.value) for run in runs)
     pieces: list[Any] = []
@@ -384,7 +384,7 @@ def _marked_text(explanation: Explanation, left_out: int) -> Markup:
     for run in runs:
         piece = text[run.start : run.end]
         if run.places:
-            look = {"class_": f"run {level(run.value, largest)}".rstrip(), "title": _title(explanation, run.places)}
+            look = {"class_": f"run {level(run.value, largest)}".rstrip(), "title": _title(explanation, run.places, write)}
             piece = element("span", piece, **look, tabindex=stop)
             stop = -1
         pieces.append(piece)
@@ -396,9 +396,8 @@ def _marked_text(explanation: Explanation, left_out: int) -> Markup:
     return element("div", *pieces, class_="text", dir="auto", role="group", aria_label=name)
 
 
-def _title(explanation: Explanation, places: set[int]) -> str:
+def _title(explanation: Explanation, places: set[int], write: Callable[[float], str]) -> str:
     """The contributions on a run of characters, the largest first."""
-    write = _format(explanation)
     largest = [explanation.contributions[place] for place in heapq.nsmallest(_NAMES, places)]
     lines = [f"{spell(c.feature)} ×{c.count}: {write(c.value)}" for c in largest]
     more = len(places) - len(lines)

@@ -121,19 +121,18 @@ class Table:
         table = RichTable(box=box, padding=(0, self.gap - 1, 0, 0), expand=grows, **look)
         for column in self.columns:
             table.add_column(
-                _text(column.name),
+                _text(column.name, column),
                 justify="right" if column.is_number else "left",
-                no_wrap=column.overflow != "fold",
-                overflow="fold" if column.overflow == "fold" else "ellipsis",
+                no_wrap=column.overflow == "keep",
                 width=column.width,
                 max_width=column.max_width,
                 ratio=1 if column.overflow == "grow" else None,
             )
         for k, row in enumerate(self.rows):
-            table.add_row(*map(_text, row), style=self.styles.get(k))
+            table.add_row(*map(_text, row, self.columns), style=self.styles.get(k))
         table.add_section()
         for row in self.feet:
-            table.add_row(*map(_text, row))
+            table.add_row(*map(_text, row, self.columns))
         return table
 
     # --- HTML
@@ -167,10 +166,13 @@ class Table:
         return element("tr", *drawn, class_=style)
 
 
-def _text(cell: Any) -> Any:
+def _text(cell: Any, column: Column) -> Any:
     from rich.text import Text
 
-    return Text(visible(cell)) if isinstance(cell, str) else cell
+    if not isinstance(cell, str):
+        return cell
+    folds = column.overflow == "fold"
+    return Text(visible(cell), no_wrap=None if folds else True, overflow="fold" if folds else "ellipsis")
 
 
 def figures(found: Sequence[tuple[str, str, str]]) -> Markup:
