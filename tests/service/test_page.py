@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,20 +67,6 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.process.kill()
     server.process.wait()
     server.client.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if path is None:
-        pytest.skip(
-            "there is no chromium on this machine: install it, as `apt-get install chromium` does, to test the page"
-        )
-    with sync_api.sync_playwright() as playwright:
-        # A sandbox is not to be had for root, nor in most containers.
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
 
 
 class Tab:
@@ -783,6 +768,24 @@ def test_in_japanese(browser: Browser, news: Server) -> None:
     EXPECTED(tab.view.locator(".word caption")).to_have_text("首相")
     page.reload()
     EXPECTED(page.locator("nav a").first).to_have_text("분류")
+    tab.close()
+
+
+def test_drawings_follow_the_language(browser: Browser, news: Server) -> None:
+    tab = Tab(browser, news, locale="ja-JP")
+    page = tab.open("evaluate")
+    tab.view.get_by_role("button", name="評価する").click()
+    EXPECTED(tab.view.locator("svg.matrix text.axis").first).to_have_text("分類結果 →")
+    cell = tab.view.locator(".cell.right").first
+    name = re.fullmatch(r"(\w+) を \1 と分類：(\d+)", cell.get_attribute("aria-label"))
+    assert name and cell.locator("title").text_content() == name[0]
+    EXPECTED(tab.view.locator(".figures dt").first).to_have_text("正解率")
+    page.select_option("#language", "ko")
+    EXPECTED(tab.view.locator("svg.matrix text.axis").first).to_have_text("예측 →")
+    EXPECTED(tab.view.locator(".figures dt").first).to_have_text("정확도")
+    EXPECTED(cell).not_to_have_attribute("aria-label", name[0])
+    page.select_option("#language", "ja")
+    EXPECTED(cell).to_have_attribute("aria-label", name[0])
     tab.close()
 
 

@@ -384,7 +384,10 @@ def _marked_text(explanation: Explanation, left_out: int) -> Markup:
     for run in runs:
         piece = text[run.start : run.end]
         if run.places:
-            look = {"class_": f"run {level(run.value, largest)}".rstrip(), "title": _title(explanation, run.places, write)}
+            look = {
+                "class_": f"run {level(run.value, largest)}".rstrip(),
+                "title": _title(explanation, run.places, write),
+            }
             piece = element("span", piece, **look, tabindex=stop)
             stop = -1
         pieces.append(piece)

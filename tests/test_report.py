@@ -15,7 +15,7 @@ from bunrui.data import read
 from bunrui.evaluation import Evaluation, cross_validate, folds, learning_curve, leave_one_out
 from bunrui.report import evaluation_page
 from bunrui.views.markup import Markup, element
-from tests.views.conftest import Parsed, evaluated
+from tests.support.pages import Parsed, evaluated
 
 HARM = (
     "</title></style></script><script>alert(1)</script><img src=x onerror='alert(2)'> \"q\" & {{7*7}} "
