@@ -102,7 +102,7 @@ class Confusion:
     def to_svg(self, links: Links | None = None) -> Markup:
         """The drawing; `links` are the addresses behind cells, by true and predicted label."""
         names, n = [str(label) for label in self.labels], len(self.labels)
-        size = 60.0 if n <= 4 else 52.0 if n <= 8 else 42.0 if n <= 12 else 26.0
+        size = 60.0 if n <= 4 else 52.0 if n <= 8 else 42.0 if n <= 12 else 22.0
         height = min(size, 40.0)
         longest = max((text_width(name, SIZE) for name in names), default=0.0)
         left = 14 + min(max(longest, text_width("true ↓", SIZE)), _LONGEST_NAME)

@@ -48,6 +48,14 @@ _MOST_IN_NOTEBOOK = 30
 _MOST_ON_PAGE = 500
 _MANY_ROWS = 30  # from here on, a table of HTML scrolls in its box
 
+_ACCURACY = Phrase("accuracy", "evaluate.accuracy")
+_CONFIDENCE = Phrase("confidence", "evaluate.confidence")
+_DOCUMENTS = Phrase("documents", "evaluate.documents")
+_LEARNED = Phrase("documents learned", "evaluate.documents")
+_LABEL = Phrase("label", "words.label")
+_PRECISION, _RECALL = Phrase("precision", "evaluate.precision"), Phrase("recall", "evaluate.recall")
+_F1 = Phrase("F1", "evaluate.f1.short")
+
 
 # --- the terminal
 
@@ -260,20 +268,16 @@ def summary(evaluation: Evaluation) -> Markup:
     """The figures to begin with."""
     metrics, interval = evaluation.metrics, evaluation.interval("accuracy")
     n_wrong = int((~evaluation.right).sum())
+    sure = f"{percent(interval.low)} – {percent(interval.high)}"
     found: list[tuple[str, str, str]] = [
-        (
-            Phrase("Accuracy", "evaluate.accuracy"),
-            percent(metrics.accuracy),
-            f"{percent(interval.low)} – {percent(interval.high)}",
-        ),
+        (Phrase("Accuracy", "evaluate.accuracy"), percent(metrics.accuracy), sure),
         (Phrase("Macro F1", "evaluate.f1"), percent(metrics.macro.f1), ""),
         (Phrase("Log loss", "compare.loss"), f"{evaluation.log_loss:.3f}", ""),
         (Phrase("Calibration error", "evaluate.ece"), percent(evaluation.ece), ""),
     ]
     if not math.isnan(evaluation.roc_auc):
-        found.append(
-            ("ROC AUC", f"{evaluation.roc_auc:.4f}", "" if evaluation.positive is None else str(evaluation.positive))
-        )
+        of = "" if evaluation.positive is None else str(evaluation.positive)
+        found.append(("ROC AUC", f"{evaluation.roc_auc:.4f}", of))
     wrong = Phrase(f"{n_wrong:,} wrong", "evaluate.wrong", n=n_wrong)
     found.append((Phrase("Documents", "evaluate.n"), f"{metrics.n:,}", wrong))
     found.append((Phrase("Labels", "evaluate.labels"), f"{len(metrics.occurring):,}", ""))
@@ -306,16 +310,8 @@ def classes_table(
         written = ("–" if math.isnan(area) else f"{area:.4f}" for area in more)
         cells.append([one.label, *map(percent, shares), f"{one.support:,}", *written])
     blank = ["", ""] if rankings else []
-    columns = [
-        *words(Phrase("label", "words.label")),
-        *numbers(
-            Phrase("precision", "evaluate.precision"),
-            Phrase("recall", "evaluate.recall"),
-            Phrase("F1", "evaluate.f1.short"),
-            Phrase("documents", "evaluate.documents"),
-        ),
-        *(numbers("ROC AUC", "average precision") if rankings else ()),
-    ]
+    columns = [*words(_LABEL), *numbers(_PRECISION, _RECALL, _F1, _DOCUMENTS)]
+    columns += numbers("ROC AUC", "average precision") if rankings else []
     means = (("macro", metrics.macro[:3]), ("micro", metrics.micro))
     return Table(
         columns,
@@ -329,9 +325,7 @@ def classes_table(
 
 def calibration_chart(evaluation: Evaluation) -> Markup:
     """Accuracy over confidence: on the line, the classifier is as sure as it is right."""
-    plane = Plane(
-        Axis.share(Phrase("confidence", "evaluate.confidence")), Axis.share(Phrase("accuracy", "evaluate.accuracy"))
-    )
+    plane = Plane(Axis.share(_CONFIDENCE), Axis.share(_ACCURACY))
     marks = [plane.diagonal()]
     for one in evaluation.reliability:
         ends = {"low": percent(one.low), "high": percent(one.high), "accuracy": percent(one.accuracy)}
@@ -345,23 +339,11 @@ def calibration_chart(evaluation: Evaluation) -> Markup:
 
 def bins_table(evaluation: Evaluation) -> Table:
     """The numbers of the calibration chart."""
-    rows = [
-        [
-            f"{100 * one.low:.0f} – {100 * one.high:.0f} %",
-            percent(one.confidence),
-            percent(one.accuracy),
-            f"{one.doc_count:,}",
-        ]
-        for one in evaluation.reliability
-    ]
-    columns = [
-        *words(Phrase("confidence", "evaluate.confidence")),
-        *numbers(
-            Phrase("mean", "evaluate.mean"),
-            Phrase("accuracy", "evaluate.accuracy"),
-            Phrase("documents", "evaluate.documents"),
-        ),
-    ]
+    rows = []
+    for one in evaluation.reliability:
+        ends = f"{100 * one.low:.0f} – {100 * one.high:.0f} %"
+        rows.append([ends, percent(one.confidence), percent(one.accuracy), f"{one.doc_count:,}"])
+    columns = [*words(_CONFIDENCE), *numbers(Phrase("mean", "evaluate.mean"), _ACCURACY, _DOCUMENTS)]
     return Table(columns, rows, caption=Phrase("Accuracy by confidence", "evaluate.reliability"))
 
 
@@ -369,10 +351,7 @@ def learning_chart(curve: LearningCurve) -> Markup:
     """Accuracy over the number of learned documents."""
     points = curve.points
     sizes, means, lows, highs = zip(*points, strict=True)
-    plane = Plane(
-        Axis.counts(Phrase("documents learned", "evaluate.documents"), sizes),
-        Axis.share(Phrase("accuracy", "evaluate.accuracy"), min(lows)),
-    )
+    plane = Plane(Axis.counts(_LEARNED, sizes), Axis.share(_ACCURACY, min(lows)))
     marks = [plane.band(sizes, lows, highs)] if curve.n_folds > 1 else []
     marks.append(plane.line(sizes, means))
     for one in points:
@@ -389,12 +368,8 @@ def learning_chart(curve: LearningCurve) -> Markup:
 
 def curve_table(curve: LearningCurve) -> Table:
     """The numbers of the learning curve."""
-    columns = numbers(
-        Phrase("documents learned", "evaluate.documents"),
-        Phrase("accuracy", "evaluate.accuracy"),
-        Phrase("lowest", "evaluate.lowest"),
-        Phrase("highest", "evaluate.highest"),
-    )
+    ends = Phrase("lowest", "evaluate.lowest"), Phrase("highest", "evaluate.highest")
+    columns = numbers(_LEARNED, _ACCURACY, *ends)
     rows = [[f"{one.documents:,}", *map(percent, one[1:])] for one in curve.points]
     return Table(columns, rows, caption=Phrase("Accuracy by learned documents", "evaluate.curve"))
 
