@@ -78,11 +78,8 @@
 
   // --- words
 
-  const tip = document.createElement("div");
-  tip.className = "tip";
-  tip.id = "tip";
-  tip.role = "tooltip";
-  tip.hidden = true;
+  const tip = Object.assign(document.createElement("div"), { className: "tip", id: "tip", hidden: true });
+  tip.setAttribute("role", "tooltip");
   const close = () => (tip.hidden = true);
   const explain = (run) => {
     if (run.title) {
@@ -97,13 +94,14 @@
       return line;
     });
     tip.replaceChildren(...lines);
-    document.body.append(tip);
+    const place = run.closest(".explanation"); // and gone with it
+    place.append(tip);
     tip.hidden = false;
     run.setAttribute("aria-describedby", tip.id);
-    const [text, at] = [run.closest(".text").getBoundingClientRect(), run.getClientRects()[0]];
-    const most = Math.max(text.left, text.right - tip.offsetWidth);
-    tip.style.left = `${Math.min(Math.max(at.left, text.left), most) + scrollX}px`;
-    tip.style.top = `${at.bottom + 4 + scrollY}px`;
+    const [around, at] = [place.getBoundingClientRect(), run.getClientRects()[0]];
+    const most = Math.max(0, around.width - tip.offsetWidth);
+    tip.style.left = `${Math.min(Math.max(0, at.left - around.left), most)}px`;
+    tip.style.top = `${at.bottom - around.top + 4}px`;
   };
 
   // --- events
@@ -117,7 +115,10 @@
     if (within(event, "a[href^='#']")?.getAttribute("href") === location.hash) open();
     if (within(event, ".text .run")) explain(within(event, ".run"));
   });
-  document.addEventListener("pointerover", (event) => (within(event, ".text .run") ? explain(within(event, ".run")) : close()));
+  document.addEventListener("pointerover", (event) => {
+    if (within(event, ".text .run")) explain(within(event, ".run"));
+    else close();
+  });
   document.addEventListener("focusin", (event) => {
     const [cell, run] = [within(event, "svg.matrix a.cell"), within(event, ".text .run")];
     if (cell) stopAt(cell.closest("svg"), "a.cell", cell);
