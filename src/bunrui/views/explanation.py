@@ -385,7 +385,7 @@ def _marked_text(explanation: Explanation, left_out: int) -> Markup:
         piece = text[run.start : run.end]
         if run.places:
             look = {
-                "class_": f"run {level(run.value, largest)}".rstrip(),
+                "class_": f"run {_level(run.value, largest)}".rstrip(),
                 "title": _title(explanation, run.places, write),
             }
             piece = element("span", piece, **look, tabindex=stop)
@@ -430,10 +430,10 @@ def _contributions(explanation: Explanation) -> Markup:
     return element("table", caption, element("tbody", *lines), class_="contributions")
 
 
-def level(value: float, largest: float) -> str:
+def _level(value: float, largest: float) -> str:
     """The class of a colour: f1 to f5 speak for the label, a1 to a5 against it; the root, as in the terminal.
 
-    >>> level(4.0, 4.0), level(-1.0, 4.0), level(0.0, 4.0)
+    >>> _level(4.0, 4.0), _level(-1.0, 4.0), _level(0.0, 4.0)
     ('f5', 'a2', '')
     """
     depth = round(_LEVELS * _strength(value, largest))
@@ -453,7 +453,7 @@ def excerpt_html(text: str, explanation: Explanation | None) -> Markup:
     if explanation is not None and explanation.text == text:
         values = np.array(explanation.characters())
     largest = float(np.abs(values).max(initial=0.0))
-    levels = [level(value, largest) for value in values.tolist()]
+    levels = [_level(value, largest) for value in values.tolist()]
     windows = _windows(text, np.abs(values))
     pieces: list[Markup | str] = ["… " if windows and windows[0][0] > 0 else ""]
     for k, (start, end) in enumerate(windows):
@@ -480,7 +480,7 @@ def telling_words(explanation: Explanation) -> Markup | None:
             "span",
             isolated(spell(one.feature)),
             f" {one.value:+.2f}".replace("-", "−"),
-            class_=level(one.value, largest),
+            class_=_level(one.value, largest),
         )
         for one in first
     ]
