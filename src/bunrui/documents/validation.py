@@ -19,6 +19,7 @@ from bunrui.documents.encodings import AUTO, detect
 from bunrui.documents.sources import Progress, Source
 from bunrui.errors import DataError
 from bunrui.labels import LONGEST_LABEL, unfit
+from bunrui.phrases import excerpt, some
 
 __all__ = [
     "COUNTS",
@@ -159,16 +160,13 @@ class Reading:
                 raise DataError(f"{self.source.name} has {times[column]} columns {column!r}: keep one")
 
 
-def listing(names: list[str], most: int = 20) -> str:
-    """Names in a message, the first of them if there are many.
+def listing(names: list[str]) -> str:
+    """Names of columns in a message.
 
     >>> listing(["title", "body"])
     "'title', 'body'"
-    >>> listing([str(n) for n in range(9)], most=2)
-    "'0', '1' and 7 more"
     """
-    first = ", ".join(repr(name if len(name) <= 40 else name[:40] + "…") for name in names[:most])
-    return first if len(names) <= most else f"{first} and {len(names) - most} more"
+    return some(repr(excerpt(name, 40)) for name in names)
 
 
 class Written(str):
@@ -439,7 +437,7 @@ def _describe(value: Any) -> str:
 
 def _shorten(value: Any) -> str:
     text = "null" if value is None else str(value) if isinstance(value, Written) else repr(value)
-    return text if len(text) <= 40 else text[:40] + "…"
+    return excerpt(text, 40)
 
 
 def decode_name(name: str) -> str:

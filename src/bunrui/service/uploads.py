@@ -17,6 +17,7 @@ from bunrui.documents.formats import find_format
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import TABLES
 from bunrui.errors import DataError
+from bunrui.phrases import excerpt
 from bunrui.service.problems import Problem
 
 __all__ = ["Upload", "batches_apart", "inspect_apart"]
@@ -317,7 +318,4 @@ def _flat(labels: pa.Array) -> list[str]:
 
 
 def _cut(row: Row) -> Row:
-    return {
-        name: cell[:_LONGEST_CELL] + "…" if isinstance(cell, str) and len(cell) > _LONGEST_CELL else cell
-        for name, cell in row.items()
-    }
+    return {name: excerpt(cell, _LONGEST_CELL) if isinstance(cell, str) else cell for name, cell in row.items()}

@@ -25,13 +25,13 @@ from bunrui.kernel.logs import log
 from bunrui.models.aode import Pairs, count_value_pairs
 from bunrui.models.base import prior_shares
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
-from bunrui.rendering import Explanation
 from bunrui.trained.cells import Shape, shape_of
 from bunrui.trained.forms import Parts
 from bunrui.trained.frames import Given, as_days, columns_by_name, is_frame, of_dicts, of_frame, value_kind
 from bunrui.trained.kept import Batch
 from bunrui.trained.likelihoods import Choices, ColumnLikelihoods, count_columns, plan_columns, rules_of
 from bunrui.trained.model import TrainedModel
+from bunrui.views.explanation import Explanation
 
 __all__ = ["ColumnsForm", "ColumnsModel", "PairsForm", "table_of", "train_columns"]
 

@@ -16,9 +16,9 @@ from bunrui.explanation.documents import check_pair, hold, placed
 from bunrui.explanation.reading import find, find_word, read
 from bunrui.explanation.words import check_question, words_of
 from bunrui.models.view import View, whole
-from bunrui.rendering import Explanation
 from bunrui.sparse import Sparse
 from bunrui.trained.forms import Form
+from bunrui.views.explanation import Explanation
 
 __all__ = ["TrainedModel"]
 

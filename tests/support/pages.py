@@ -1,14 +1,11 @@
-"""Evaluations to make pages of, pages taken apart, and a browser to look at them."""
+"""Evaluations to make pages of, and pages taken apart."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
-import pytest
 
 from bunrui.evaluation import Evaluation
 
@@ -68,18 +65,3 @@ def evaluated(true: list[Any], predictions: list[str], **options: Any) -> Evalua
         shares[row] = (1 - sure) / max(len(classes) - 1, 1)
         shares[row, classes.index(label)] = sure if len(classes) > 1 else 1.0
     return Evaluation(true=true, predictions=predictions, probabilities=shares, classes=classes, **options)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if path is None:
-        pytest.skip(
-            "there is no chromium on this machine: install it, as `apt-get install chromium` does, to test the page"
-        )
-    with sync_api.sync_playwright() as playwright:
-        # A sandbox is not to be had for root, nor in most containers.
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()

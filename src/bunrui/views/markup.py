@@ -1,21 +1,19 @@
 """Elements of HTML and SVG.
 
-What is `Markup` goes in as it is; any other string is text out of documents and labels until the opposite is written
-down, and is shown, never obeyed.
+`Markup` goes in as it is.  Any other string is text, out of documents and labels perhaps: it is shown, never obeyed.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
 
-from rich.cells import cell_len, set_cell_size
+from bunrui.phrases import one_line, visible
 
-from bunrui.rendering import visible
-
-__all__ = ["Markup", "cut", "element", "escaped", "isolated", "joined", "number", "text_width"]
+__all__ = ["Markup", "Phrase", "element", "escaped", "fit", "isolated", "joined", "number", "text_width"]
 
 _HALVES = re.compile("[\ud800-\udfff]")
 _WIDE = 0.6  # of a letter, by its size
@@ -26,6 +24,38 @@ class Markup(str):
     """A string that is HTML."""
 
     __slots__ = ()
+
+
+class Phrase(str):
+    """English words that the page of the service can also say in another language.
+
+    Parameters
+    ----------
+    text : str
+    key : str
+        The name of the translation in `service/web/lang`.
+    words : str or int
+        What the translation says besides.
+
+    Examples
+    --------
+    >>> element("text", Phrase("3 documents", "evaluate.n", n=3))
+    '<text data-t="evaluate.n" data-words="{&quot;n&quot;: 3}">3 documents</text>'
+    """
+
+    def __new__(cls, text: str, key: str, **words: str | int) -> Phrase:
+        made = super().__new__(cls, text)
+        made.key = key
+        made.words = {name: visible(word) if isinstance(word, str) else word for name, word in words.items()}
+        return made
+
+    key: str
+    words: dict[str, str | int]
+
+    def attributes(self, name: str) -> dict[str, str]:
+        """How an element tells the page about the phrase."""
+        words = {"data_words": json.dumps(self.words)} if self.words else {}
+        return {name: self.key} | words
 
 
 def escaped(text: str) -> Markup:
@@ -42,13 +72,19 @@ def escaped(text: str) -> Markup:
 def element(name: str, /, *children: Any, **attributes: Any) -> Markup:
     """An element; `class_` is the attribute class, `aria_label` is aria-label.
 
-    Attributes that are None or False are left out, children that are None too.
+    Attributes that are None or False are left out, children that are None too.  A phrase that is the only child, or the
+    label, can be translated.
 
     >>> element("a", "1 < 2", href="#x", class_="cell", aria_label='"', hidden=False)
     '<a href="#x" class="cell" aria-label="&quot;">1 &lt; 2</a>'
     >>> element("g", element("line", x1=1.25, y1=2.0))
     '<g><line x1="1.2" y1="2"></line></g>'
     """
+    label = attributes.get("aria_label")
+    if isinstance(label, Phrase):
+        attributes |= label.attributes("data_t_label")
+    if len(children) == 1 and isinstance(children[0], Phrase):
+        attributes |= children[0].attributes("data_t")
     written = "".join(
         f" {_name(key)}" if value is True else f' {_name(key)}="{escaped(_value(value))}"'
         for key, value in attributes.items()
@@ -66,8 +102,8 @@ def joined(children: Iterable[Any]) -> Markup:
     )
 
 
-def isolated(text: str) -> Markup:
-    """A text out of the data that leaves the direction of what is around it alone.
+def isolated(text: Any) -> Markup:
+    """A text out of the data that leaves the direction of the text around it alone.
 
     >>> isolated("שלום")
     '<bdi>שלום</bdi>'
@@ -86,17 +122,23 @@ def number(value: float) -> str:
 
 def text_width(text: str, size: float) -> float:
     """About how wide a text is drawn in letters of a size: characters of East Asia are twice as wide as others."""
+    from rich.cells import cell_len
+
     return _WIDE * size * cell_len(visible(text))
 
 
-def cut(text: str, width: float, size: float) -> str:
-    """A text that fits in a width, about; cut in the middle, since labels of one family differ at their ends.
+def fit(text: Any, width: float, size: float = 1 / _WIDE) -> str:
+    """A text in one line of a width; cut in the middle, since labels of one family differ at their ends.
 
-    >>> cut("comp.sys.mac.hardware", 90, 12), cut("ニュース", 90, 12)
-    ('comp.s…dware', 'ニュース')
+    The width is in letters of a size, or in cells of a terminal.
+
+    >>> fit("comp.sys.mac.hardware", 12), fit("comp.sys.mac.hardware", 90, 12), fit("ニュース", 90, 12)
+    ('comp.s…dware', 'comp.s…dware', 'ニュース')
     """
-    most = max(int(width / (_WIDE * size)), 3)
-    line = visible(text).replace("\n", "␊").replace("\t", "␉")
+    from rich.cells import cell_len, set_cell_size
+
+    most = max(int(width / (_WIDE * size) + 1e-9), 3)
+    line = one_line(str(text))
     if cell_len(line) <= most:
         return line
     tail = (most - 1) // 2

@@ -14,9 +14,15 @@ from rich.console import Console
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import TextClassifier
-from bunrui.rendering import Contribution, Explanation, _runs, shown, visible
+from bunrui.phrases import visible
+from bunrui.views.explanation import Contribution, Explanation, _runs, spell
 
 HOSTILE = "cheap <script>alert('x')</script> \"q\" & [red]pills[/red] :smile: \u202egnp.exe \0 \x1b[2J\x07 noon"
+
+
+TAGS = {"b", "bdi", "caption", "div", "p", "rect", "span", "style", "svg", "table", "tbody", "td", "th", "tr"}
+ATTRIBUTES = {"aria-hidden", "aria-label", "class", "dir", "role", "scope", "tabindex", "title"}
+ATTRIBUTES |= {"data-t", "data-t-label", "data-words", "fill", "height", "preserveaspectratio", "viewbox", "width", "x"}
 
 
 def made(text: str | None, *contributions: Contribution, **named: Any) -> Explanation:
@@ -45,7 +51,8 @@ class Page(HTMLParser):
     def __init__(self, html: str) -> None:
         super().__init__()
         self.tags: list[str] = []
-        self.styles: list[str] = []
+        self.classes: list[str] = []
+        self.style = ""
         self.titles: list[tuple[str, str]] = []
         self.attributes: set[str] = set()
         self.text = ""
@@ -59,7 +66,7 @@ class Page(HTMLParser):
         self.tags.append(tag)
         found = dict(attrs)
         self.attributes |= set(found)
-        self.styles.append(found.get("style") or "")
+        self.classes += (found.get("class") or "").split()
         self._open.append((tag, found.get("title")))
         if found.get("dir") == "auto":
             self.blocks.append("")
@@ -68,8 +75,11 @@ class Page(HTMLParser):
         assert self._open.pop()[0] == tag
 
     def handle_data(self, data: str) -> None:
+        if self._open[-1][0] == "style":
+            self.style += data
+            return
         self.text += data
-        if [tag for tag, _ in self._open[:2]] == ["div", "div"] and self.blocks and "table" not in self.tags:
+        if self.blocks and "table" not in self.tags:
             self.blocks[-1] += data
         title = self._open[-1][1]
         if title is not None:
@@ -82,8 +92,8 @@ class Page(HTMLParser):
 def test_hostile_text_is_shown(hostile: Explanation) -> None:
     html = hostile.to_html()
     page = Page(html)
-    assert set(page.tags) == {"div", "b", "bdi", "span", "table", "tr", "td"}
-    assert page.attributes <= {"style", "title", "dir"}
+    assert set(page.tags) <= TAGS and page.tags.count("style") == 1
+    assert page.attributes <= ATTRIBUTES
     assert page.blocks == [visible(HOSTILE)]
     assert "<script>alert('x')</script>" in page.text and "<img src=x onerror=1>" in page.text
     assert not re.search("[\0-\x09\x0b-\x1f\u202a-\u202e]", html)
@@ -94,16 +104,20 @@ def test_hostile_text_is_shown(hostile: Explanation) -> None:
 def test_any_text_survives(text: str) -> None:
     clf = TextClassifier(unseen="smooth").learn(["x <b>", "y 無料"], ["a", "b"])
     page = Page(clf.explain(text).to_html())
-    assert set(page.tags) <= {"div", "b", "bdi", "span", "table", "tr", "td"}
+    assert set(page.tags) <= TAGS
     assert page.blocks == ([visible(text)] if text else [])
 
 
 def test_colours_fit_light_and_dark_pages(hostile: Explanation) -> None:
-    for style in Page(hostile.to_html()).styles:
-        colours = re.findall(r"(?<![-\w])(color|background):([^;]+)", style)
-        assert all(
-            value in ("none", "inherit") or re.fullmatch(r"rgba\(\d+,\d+,\d+,0\.\d+\)", value) for _, value in colours
-        )
+    """Text has the colour of the page; a ground is transparent, or is mixed with it."""
+    style = Page(hostile.to_html()).style
+    assert style.startswith(".bunrui{") and "light-dark" not in style and ":root" not in style
+    defined = set(re.findall(r"(--[\w-]+):", style))
+    assert defined.isdisjoint(("--panel", "--ground", "--ink"))  # a ground of these is transparent
+    mixed = re.compile(r"color-mix\(in srgb, var\(--(for|against)\) \S+, transparent\)")
+    for value in re.findall(r"(?<![-\w])background: *([^;]+)", style):
+        assert value in ("none", "var(--panel)", "var(--ground)") or mixed.fullmatch(value)
+    assert set(re.findall(r"(?<![-\w])color: *([^;]+)", style)) == {"inherit", "var(--muted)"}
 
 
 def test_runs_of_equal_value_are_one_span() -> None:
@@ -124,22 +138,33 @@ def test_runs_of_equal_value_are_one_span() -> None:
         (6, 8, -2.0, {0}),
     ]
     assert Page(explanation.to_html()).titles == [
-        ("aa", "aa␣bb ×1: +2.5\naa ×1: +2"),
-        (" ", "aa␣bb ×1: +2.5"),
-        ("bb", "aa␣bb ×1: +2.5\nbb ×1: +2"),
-        ("cc", "cc ×1: -4"),
+        ("aa", "aa␣bb ×1: +2.500\naa ×1: +2.000"),
+        (" ", "aa␣bb ×1: +2.500"),
+        ("bb", "aa␣bb ×1: +2.500\nbb ×1: +2.000"),
+        ("cc", "cc ×1: −4.000"),
     ]
+
+
+def test_the_other_side() -> None:
+    explanation = made("a b", Contribution("a", 4.0, 1, ((0, 1),)), Contribution("b", -1.0, 1, ((2, 3),)))
+    other = explanation.reverse()
+    assert (other.label, other.against) == ("ham", "spam")
+    assert (other.difference, other.bias) == (-explanation.difference, -explanation.bias)
+    assert [one.value for one in other.contributions] == [-4.0, 1.0]
+    assert other.reverse() == explanation
+    alone = made("a", against=None, against_score=None, probabilities={"spam": 1.0})
+    assert alone.reverse() is alone
 
 
 def test_neighbours_of_equal_value_share_a_span() -> None:
     explanation = made("abcd", Contribution("ab", 1.0, 1, ((0, 2),)), Contribution("cd", 1.0, 1, ((2, 4),)))
-    assert Page(explanation.to_html()).titles == [("abcd", "ab ×1: +1\ncd ×1: +1")]
+    assert Page(explanation.to_html()).titles == [("abcd", "ab ×1: +1.000\ncd ×1: +1.000")]
 
 
 def test_many_features_on_one_place_are_counted() -> None:
     stems = [Contribution(f"stem{k:02d}", 1.0, 1, ((0, 4),)) for k in range(20)]
     [(_, title)] = Page(made("text", *stems).to_html()).titles
-    assert title.splitlines() == [*(f"stem{k:02d} ×1: +1" for k in range(8)), "and 12 more"]
+    assert title.splitlines() == [*(f"stem{k:02d} ×1: +1.000" for k in range(8)), "… +12"]
 
 
 def test_stronger_is_deeper_and_signs_differ() -> None:
@@ -149,19 +174,21 @@ def test_stronger_is_deeper_and_signs_differ() -> None:
         Contribution("c", -4.0, 1, ((4, 5),)),
         Contribution("b", 1.0, 1, ((2, 3),)),
     )
-    spans = re.findall(r"<span style='background:rgba\(([\d,]+),([\d.]+)\);' title", explanation.to_html())
-    assert spans == [("0,114,178", "0.6"), ("0,114,178", "0.3"), ("230,159,0", "0.6")]
+    page = Page(explanation.to_html())
+    assert [name for name in page.classes if re.fullmatch(r"[fa]\d", name)] == ["f5", "f2", "a5"]
+    depths = dict(re.findall(r"\.f(\d), \.a\d \{ --depth: (\d+)%", page.style))
+    assert [int(depths[level]) for level in "12345"] == [12, 24, 36, 48, 60]
 
 
 def test_quotes_do_not_end_a_title() -> None:
     page = Page(made("x", Contribution("' onclick='1' \"", 1.0, 1, ((0, 1),))).to_html())
-    assert page.attributes <= {"style", "title", "dir"}
-    assert page.titles == [("x", "'␣onclick='1'␣\" ×1: +1")]
+    assert page.attributes <= ATTRIBUTES
+    assert page.titles == [("x", "'␣onclick='1'␣\" ×1: +1.000")]
 
 
 def test_no_text_no_text_block() -> None:
     page = Page(made(None, Contribution("a", 4.0, 2, ())).to_html())
-    assert page.blocks == [] and "+4.000×2a" in page.text
+    assert page.blocks == [] and "a×2+4.000" in page.text
 
 
 # --- the terminal
@@ -270,7 +297,7 @@ def test_one_class() -> None:
         "a", Contribution("a", -1.0, 1, ((0, 1),)), against=None, against_score=None, probabilities={"spam": 1.0}
     )
     assert str(explanation).startswith("spam 100.0%\n")
-    assert "against" not in captured(explanation) and "against" not in Page(explanation.to_html()).text
+    assert "against" not in captured(explanation) and "against" not in Page(explanation.to_html()).classes
 
 
 @pytest.mark.parametrize("text", ["", " \n ", None])
@@ -288,6 +315,6 @@ def test_visible_keeps_what_is_harmless() -> None:
     assert visible("\r\x85\x7f\u2067") == "␍‹U+0085›␡‹U+2067›"
 
 
-def test_shown() -> None:
-    assert shown("\ue000 \ue001") == "‹url›␣‹mention›"
-    assert shown("") == "‹empty›" and shown("a\nb") == "a␣b" and shown("\x1b") == "␛"
+def test_spell() -> None:
+    assert spell("\ue000 \ue001") == "‹url›␣‹mention›"
+    assert spell("") == "‹empty›" and spell("a\nb") == "a␣b" and spell("\x1b") == "␛"
