@@ -270,7 +270,7 @@ def test_commands(
     assert predicted(tmp_path / "more") == pq.read_table("more.parquet").to_pydict()
 
     far = (LocalFileSystem(), str(tmp_path / "far"))
-    monkeypatch.setattr(tasks, "located", lambda address: far)
+    monkeypatch.setattr(tasks, "locate", lambda address: far)
     capsys.readouterr()
     assert main(["predict", "clf.bunrui", files, "--engine", "ray", "-o", "s3://key:secret@bucket/labels"]) == 0
     assert capsys.readouterr().err.startswith("predicted 140 documents into s3://bucket/labels in ")
