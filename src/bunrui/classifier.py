@@ -15,7 +15,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.answering import Answering, Best
 from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Label
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
 from bunrui.kernel.mutex import Mutex
 from bunrui.learner import SETTINGS, Labels, Texts

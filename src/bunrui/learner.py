@@ -12,7 +12,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import check_given
 from bunrui.counts import Counts
 from bunrui.engines.counting import count
-from bunrui.engines.labels import LabelSets, label_sets
+from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import MismatchError, OptionError
 from bunrui.kernel.analyze import Documents, Recipe

@@ -238,10 +238,10 @@ class _Transfer(Bar):
 
 
 def _fetch(name: str, source: str | None) -> None:
-    from bunrui.datasets import CORPORA, fetch
-    from bunrui.datasets.registry import named
+    from bunrui.datasets import fetch
+    from bunrui.datasets.corpora import find_corpus
 
-    corpus = named(CORPORA, name)
+    corpus = find_corpus(name)
     say(f"{name}: {corpus.title}\nlicence: {corpus.licence}. {corpus.terms}\npage: {corpus.home}")
     here = _folder(corpus)
     if source is None and here is not None:

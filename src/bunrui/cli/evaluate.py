@@ -17,7 +17,7 @@ from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError, f
 from bunrui.cli.pages import check_page, page_of_test, page_of_themselves, write_page
 from bunrui.cli.parts import PANEL, Parts
 from bunrui.cli.tables import reads_tables
-from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -127,7 +127,7 @@ def _standard_input() -> str:
         raise UsageError("the standard input is empty: give TEXT, or text on the standard input.")
     if _HEADER.match(data):  # what may be a mail is read as `predict` reads it; to import that takes time
         from bunrui.documents import read
-        from bunrui.documents.sources import is_mail
+        from bunrui.documents.mail import is_mail
 
         if is_mail(data):
             return str(next(iter(read(io.BytesIO(data), format="eml", labelled=False)))["text"][0].as_py())

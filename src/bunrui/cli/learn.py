@@ -27,7 +27,7 @@ from bunrui.cli.options import (
 )
 from bunrui.cli.spelling import say_alike
 from bunrui.cli.tables import Tables, known_columns, reads_tables, warn_of_columns
-from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import texts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

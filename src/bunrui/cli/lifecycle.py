@@ -141,7 +141,7 @@ class _Texts:
 
     def read(self, reader: Reader) -> None:
         """All documents of a reader."""
-        from bunrui.engines.batches import texts_of
+        from bunrui.engines.stream import texts_of
         from bunrui.errors import DataError
 
         for batch in reader:

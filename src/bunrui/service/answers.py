@@ -13,7 +13,7 @@ import pyarrow as pa
 from pydantic_core import to_json
 
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.token import normalise
+from bunrui.analysis.texts import normalise
 from bunrui.classifier import TextClassifier
 from bunrui.explanation.documents import check_pair, hold
 from bunrui.service.arrow import write_stream

@@ -9,7 +9,7 @@ from typing import Any
 
 from bunrui import stored
 from bunrui.classifier import TextClassifier
-from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
 from bunrui.models import MODELS
 from bunrui.service import schemas

@@ -13,10 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from bunrui import documents
-from bunrui.documents.reading import Progress, Source
-from bunrui.documents.sources import kind_of
-from bunrui.documents.streams import Stream
-from bunrui.documents.tables import TABLES
+from bunrui.documents.formats import find_format
+from bunrui.documents.sources import Progress, Source, Stream
+from bunrui.documents.tabular import TABLES
 from bunrui.errors import DataError
 from bunrui.service.problems import Problem
 
@@ -146,7 +145,7 @@ class Upload:
 
     def _format(self) -> str | None:
         """None where the first bytes will tell."""
-        return kind_of(self.name, self.name, None)[0] or None
+        return find_format(self.name, self.name, None)[0] or None
 
     def _checked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         self._check_growth()

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Counts, Integers
 from bunrui.engines import threads
-from bunrui.engines.labels import LabelSets, check_new, label_sets
-from bunrui.engines.spill import Spill
+from bunrui.engines.labelgroups import LabelSets, check_new, label_sets
+from bunrui.engines.partitions import Spill
 from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
 from bunrui.learner import Learner

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bunrui.analysis.columns import Cell, Number, moment, written
+from bunrui.analysis.tablerows import Cell, Number, moment, written
 from bunrui.errors import OptionError, TableError
 
 __all__ = ["Shape", "shape_of"]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import check_given
-from bunrui.analysis.columns import ColumnsAnalyzer, cells_of, places_of, rows_of, written
+from bunrui.analysis.tablerows import ColumnsAnalyzer, cells_of, places_of, rows_of, written
 from bunrui.classcounts import ClassCounts, check_pairs, encode_labels
 from bunrui.counts import Counts
 from bunrui.errors import DataError, OptionError, TableError

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bunrui.analysis import zh
-from bunrui.analysis.token import Token
-from bunrui.analysis.zh import Chinese
+from bunrui.analysis import dictionary
+from bunrui.analysis.dictionary import Chinese
+from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
 
 pytest.importorskip("rjieba", reason="the extra 'zh' is not installed")
@@ -130,6 +130,6 @@ def test_no_base_forms() -> None:
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rjieba", None)
-    zh._jieba.cache_clear()
+    dictionary._jieba.cache_clear()
     with pytest.raises(MissingExtraError, match=r"'zh' needs rjieba, .*bunrui\[zh\]"):
         Chinese().tokens("猫")

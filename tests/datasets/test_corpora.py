@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bunrui.datasets import CORPORA
-from bunrui.datasets.registry import named
+from bunrui.datasets.corpora import find_corpus
 from bunrui.errors import OptionError
 
 
@@ -41,4 +41,4 @@ def test_hashes_are_of_one_file_each() -> None:
 )
 def test_a_name_that_is_nearly_right(name: str, proposed: str) -> None:
     with pytest.raises(OptionError, match=rf"there is no corpus '{name}': did you mean {proposed}\b"):
-        named(CORPORA, name)
+        find_corpus(name)

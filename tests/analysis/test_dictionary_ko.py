@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bunrui.analysis import ko
-from bunrui.analysis.ko import Korean
-from bunrui.analysis.token import Token
+from bunrui.analysis import dictionary
+from bunrui.analysis.dictionary import Korean
+from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
 
 pytest.importorskip("kiwipiepy", reason="the extra 'ko' is not installed")
@@ -119,6 +119,6 @@ def test_pos_that_makes_no_sense(pos: tuple[str, ...]) -> None:
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kiwipiepy", None)
-    monkeypatch.setattr(ko, "_shared", [])
+    monkeypatch.setattr(dictionary, "_shared", [])
     with pytest.raises(MissingExtraError, match=r"'ko' needs kiwipiepy, .*bunrui\[ko\]"):
         Korean().tokens("옷")

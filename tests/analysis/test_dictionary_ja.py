@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bunrui.analysis import ja
-from bunrui.analysis.dictionary import pieces
-from bunrui.analysis.ja import Japanese
-from bunrui.analysis.token import Token
+from bunrui.analysis import dictionary
+from bunrui.analysis.dictionary import Japanese, pieces
+from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
 
 pytest.importorskip("fugashi", reason="the extra 'ja' is not installed")
@@ -62,7 +61,7 @@ def test_all_parts_of_speech_of_the_dictionary_are_known() -> None:
     folder = pytest.importorskip("unidic_lite").DICDIR
     lines = (Path(folder) / "left-id.def").read_text(encoding="utf-8").splitlines()
     raw = {line.split(" ", 1)[1] for line in lines}
-    assert {ja._features(features)[0] for features in raw} - {"BOS/EOS"} == Japanese.tags
+    assert {dictionary._unidic(features)[0] for features in raw} - {"BOS/EOS"} == Japanese.tags
 
 
 def test_normalised_after_analysis() -> None:
@@ -152,6 +151,6 @@ def test_words_of_the_error() -> None:
 @pytest.mark.parametrize("package", ["fugashi", "unidic_lite"])
 def test_missing_package(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    monkeypatch.delattr(ja._local, "tagger", raising=False)
+    monkeypatch.delattr(dictionary._local, "tagger", raising=False)
     with pytest.raises(MissingExtraError, match=rf"'ja' needs {package.replace('_', '-')}, .*bunrui\[ja\]"):
         Japanese().tokens("猫")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bunrui.engines.labels import LabelSets, label_sets
+from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.errors import DataError, LabelError
 
 NAMES = ["b", "a", "ニュース", "c d", "é"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bunrui.engines.outputs import Folder
+from bunrui.engines.tasks import Folder
 from bunrui.errors import DataError, OptionError
 
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import Plain, given_recipe
 from bunrui.analysis.spec import AnalyzerSpec
-from bunrui.analysis.token import Token
+from bunrui.analysis.texts import Token
 from bunrui.errors import TableError
 from bunrui.kernel.analyze import Documents, Recipe
 
@@ -67,28 +67,27 @@ class ColumnsAnalyzer(Plain):
         return self._spec.describe()
 
     def documents(self, texts: pa.Array | list[str]) -> Documents:
-        listed = texts if isinstance(texts, list) else texts.to_pylist()
-        rows = rows_of(listed, self.kinds)
+        rows = rows_of(inputs.to_list(texts), self.kinds)
         return inputs.given(
-            [[f"{_named(name)}={part}" for name, cell in row.items() for part in _parts(cell)] for row in rows]
+            [[f"{_escape(name)}={part}" for name, cell in row.items() for part in _split_cell(cell)] for row in rows]
         )
 
     def features(self, text: str) -> list[Token]:
         cells, places = cells_of(text, self.kinds), places_of(text)
         return [
-            Token(f"{_named(name)}={part}", *place)
+            Token(f"{_escape(name)}={part}", *place)
             for name, cell in cells.items()
-            for part, place in zip(_parts(cell), _part_places(text, cell, places[name]), strict=True)
+            for part, place in zip(_split_cell(cell), _place_parts(text, cell, places[name]), strict=True)
         ]
 
 
-def _named(column: str) -> str:
+def _escape(column: str) -> str:
     """The name of a column; the first plain = of a feature ends it."""
     return column.replace("\\", "\\\\").replace("=", "\\=") if "=" in column or "\\" in column else column
 
 
-def _parts(cell: Cell) -> list[str]:
-    """What the features of a cell have behind the name of the column."""
+def _split_cell(cell: Cell) -> list[str]:
+    """The features of a cell, without the name of the column."""
     if isinstance(cell, (Number, bool)):
         return [written(cell)]
     if not cell:
@@ -100,13 +99,13 @@ def _is_value(text: str) -> bool:
     return len(text) <= _LONGEST_VALUE and text.split() == [text]
 
 
-def _part_places(text: str, cell: Cell, place: tuple[int, int]) -> list[tuple[int, int]]:
-    """Where they stand; words of a string with escapes (`\\n`) stand for the whole cell."""
+def _place_parts(text: str, cell: Cell, place: tuple[int, int]) -> list[tuple[int, int]]:
+    """The places of these features; words of a string with escapes (`\\n`) stand for the whole cell."""
     if not isinstance(cell, str) or isinstance(cell, Number) or _is_value(cell):
-        return [place] * len(_parts(cell))
+        return [place] * len(_split_cell(cell))
     start, end = place
     if text[start:end] != cell:
-        return [place] * len(_parts(cell))
+        return [place] * len(_split_cell(cell))
     return [(start + word.start(), start + word.end()) for word in _WORD.finditer(cell)]
 
 
@@ -190,7 +189,7 @@ class _Row(dict[str, Any]):
     """A JSON object, as against what else a hook may give."""
 
 
-def _row(pairs: list[tuple[str, Any]]) -> _Row:
+def _make_row(pairs: list[tuple[str, Any]]) -> _Row:
     row = _Row(pairs)
     if len(row) < len(pairs):
         names = [name for name, _ in pairs]
@@ -198,11 +197,11 @@ def _row(pairs: list[tuple[str, Any]]) -> _Row:
     return row
 
 
-def _no_number(name: str) -> None:
+def _refuse(name: str) -> None:
     raise TableError(f"{name} is no number in JSON: write null")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_row, parse_float=Number, parse_int=Number, parse_constant=_no_number)
+_DECODER = json.JSONDecoder(object_pairs_hook=_make_row, parse_float=Number, parse_int=Number, parse_constant=_refuse)
 
 
 def _check(name: str, cell: Any, kind: str | None) -> None:
@@ -233,25 +232,25 @@ def _check_whole(cells: Mapping[str, Any]) -> None:
 
 
 def places_of(text: str) -> dict[str, tuple[int, int]]:
-    """Where the cells of a row stand in its text, strings without their quotes.
+    """The places of the cells of a row in its text, strings without their quotes.
 
     >>> row = '{"age": 39, "job": "clerk"}'
     >>> [row[start:end] for start, end in places_of(row).values()]
     ['39', 'clerk']
     """
     places = {}
-    at = _blank(text, _blank(text, 0) + 1)
+    at = _skip_space(text, _skip_space(text, 0) + 1)
     while text[at] != "}":
         name, at = _DECODER.raw_decode(text, at)
-        start = _blank(text, _blank(text, at) + 1)
+        start = _skip_space(text, _skip_space(text, at) + 1)
         cell, at = _DECODER.raw_decode(text, start)
         is_string = isinstance(cell, str) and not isinstance(cell, Number)
         places[name] = (start + 1, at - 1) if is_string and cell else (start, at)
-        at = _blank(text, at)
-        at = _blank(text, at + 1) if text[at] == "," else at
+        at = _skip_space(text, at)
+        at = _skip_space(text, at + 1) if text[at] == "," else at
     return places
 
 
-def _blank(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from bunrui import TextClassifier
 from bunrui.analysis import AnalyzerSpec
 from bunrui.counts import Counts
-from bunrui.engines import spill as spilling
-from bunrui.engines.spill import Spill
+from bunrui.engines import partitions as spilling
+from bunrui.engines.partitions import Spill
 from bunrui.errors import StoreError
 from bunrui.kernel import workspace
 

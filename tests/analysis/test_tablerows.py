@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.analysis import analyzer_of
-from bunrui.analysis.columns import cells_of, places_of
+from bunrui.analysis.tablerows import cells_of, places_of
 from bunrui.errors import DataError, MismatchError, OptionError, TableError
 
 ROWS: dict[str, list[str]] = {

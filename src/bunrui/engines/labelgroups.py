@@ -129,7 +129,7 @@ def _encode(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | None]
     codes = array.indices.to_numpy().astype(np.int64)
     used = np.bincount(codes, minlength=len(values)) > 0
     codes = (np.cumsum(used) - 1)[codes]
-    return [_checked(values[v], "among the labels") for v in np.flatnonzero(used).tolist()], codes, None
+    return [_check_label(values[v], "among the labels") for v in np.flatnonzero(used).tolist()], codes, None
 
 
 def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | None]:
@@ -141,11 +141,11 @@ def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | N
     for row, label in enumerate(labels):
         if isinstance(label, Collection) and not isinstance(label, (str, bytes)):
             several = True
-            listed = [_checked(name, f"of text {row}") for name in label]
+            listed = [_check_label(name, f"of text {row}") for name in label]
             if not listed:
                 raise LabelError(f"text {row} has no label: give at least one")
         else:
-            listed = [_checked(label, f"of text {row}")]
+            listed = [_check_label(label, f"of text {row}")]
         for name in listed:
             kind = kind or type(name)
             if type(name) is not kind:
@@ -162,7 +162,7 @@ def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | N
     return list(values), np.array(codes, np.int64), [[values[name] for name in names] for names in sets]
 
 
-def _checked(label: Any, where: str) -> Label:
+def _check_label(label: Any, where: str) -> Label:
     if isinstance(label, (bool, np.bool_)):
         return bool(label)
     if isinstance(label, (int, np.integer)):

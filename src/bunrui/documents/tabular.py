@@ -24,31 +24,31 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bunrui.documents.reading import Reading, RowError
-from bunrui.documents.rows import STRING, Object, Written
+from bunrui.documents.validation import STRING, Object, Reading, RowError, Rows, Written, tidy
 from bunrui.errors import DataError
 
 __all__ = [
     "LARGEST",
     "MISSING",
     "TABLES",
-    "cell_column",
+    "add_row",
     "check_format",
-    "joined",
     "read_cell",
     "row_text",
     "take_columns",
-    "trimmed",
+    "tidy_columns",
+    "to_cells",
+    "trim",
 ]
 
 TABLES = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow")
 """The formats that have columns."""
 
 LARGEST = 1e150
-"""Of numbers: the squares of larger ones are too large for a variance."""
+"""The largest number: the squares of larger ones are too large for a variance."""
 
 MISSING = ("", "?", "NA", "N/A", "null", "None", "NaN", "nan")
-"""What stands for no value in CSV and TSV."""
+"""Cells of CSV and TSV that have no value."""
 
 _NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*|(?=\.[0-9]))(?:\.([0-9]*))?((?:[eE][+-]?[0-9]+)?)")
 _CELL = "a cell is a string, a number, a date, true, false or null"
@@ -60,16 +60,52 @@ def check_format(name: str, format: str) -> None:
         raise DataError(f"{name} ({format}) has no columns: a table is {', '.join(TABLES[:-1])} or {TABLES[-1]}")
 
 
-def take_columns(reading: Reading, names: Sequence[str]) -> None:
-    """Read all columns of a table but the label and the id as its text."""
+def take_columns(reading: Reading, names: list[str], hint: str = "") -> None:
+    """Check the columns of a file.  Where tables are read, all of them but the label and the id are its text."""
+    if reading.options.columns:
+        _take_cells(reading, names)
+    reading.check_columns(names, hint)
+
+
+def _take_cells(reading: Reading, names: list[str]) -> None:
     source, options = reading.source.name, reading.options
     if "" in names:
-        raise DataError(f"{source}: column {list(names).index('') + 1} has no name: give it one, or take it out")
+        raise DataError(f"{source}: column {names.index('') + 1} has no name: give it one, or take it out")
     cells = tuple(name for name in names if name not in (options.label, options.id))
     if not cells:
         raise DataError(f"{source} has no column but {', '.join(map(repr, names))}: there is nothing to classify by")
     reading.options = replace(options, text=cells)
     reading.progress.columns.update(dict.fromkeys(cells))
+
+
+# --- rows with named columns, of a table or with a text
+
+
+def tidy_columns(
+    reading: Reading, columns: Mapping[str, pa.Array], lines: Any, read: Callable[[Any], Any] | None = None
+) -> pa.RecordBatch | None:
+    """Columns by name → a batch, or None if a row of them needs a closer look; `read` makes cells of values."""
+    texts, label, id = reading.pick(columns)
+    if reading.options.columns:
+        text = _join_cells(reading.options.text, texts, read or (lambda value: value))
+        if text is None:
+            return None
+        texts = [text]
+    return tidy(reading, texts, label, id, lines)
+
+
+def add_row(rows: Rows, values: Mapping[str, Any], line: int, read: Callable[[Any], Any] | None = None) -> None:
+    """Add a row, given its values by column, unless it is bad."""
+    reading = rows.reading
+    texts, label, id = reading.pick(values)
+    if reading.options.columns:
+        cells = zip(reading.options.text, map(read, texts) if read else texts, strict=True)
+        try:
+            texts = [row_text(dict(cells))]
+        except RowError as bad:
+            reading.refuse(str(bad), line)
+            return
+    rows.add(texts, label, id, line=line)
 
 
 # --- one row
@@ -87,7 +123,7 @@ def row_text(cells: Mapping[str, Any]) -> str:
         raise RowError("the row has no column but the label: there is nothing to classify by")
     if "" in cells:
         raise RowError("a column of the row has no name: give it one")
-    return "{" + ",".join(f"{_quoted(name)}:{_written(name, cell)}" for name, cell in cells.items()) + "}"
+    return "{" + ",".join(f"{_quote(name)}:{_write_cell(name, cell)}" for name, cell in cells.items()) + "}"
 
 
 def read_cell(text: str) -> Any:
@@ -108,11 +144,11 @@ def read_cell(text: str) -> Any:
     return Written(f"{sign.strip('+')}{whole or '0'}{'.' + fraction if fraction else ''}{exponent}")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _written(name: str, cell: Any) -> str:
+def _write_cell(name: str, cell: Any) -> str:
     """A cell as JSON."""
     match cell:
         case None:
@@ -120,18 +156,18 @@ def _written(name: str, cell: Any) -> str:
         case bool():
             return "true" if cell else "false"
         case Written() | int() | float() | Decimal():
-            return _number(name, cell)
+            return _write_number(name, cell)
         case str():
-            return _quoted(cell)
+            return _quote(cell)
         case datetime() | date() | time():
-            return _quoted(cell.isoformat())
+            return _quote(cell.isoformat())
         case timedelta():
             return repr(cell / timedelta(days=1))
     kind = "a list" if isinstance(cell, list) else "an object" if isinstance(cell, dict) else type(cell).__name__
     raise RowError(f"the column {name!r} holds {kind}: {_CELL}")
 
 
-def _number(name: str, cell: Any) -> str:
+def _write_number(name: str, cell: Any) -> str:
     try:
         value = float(cell)
     except OverflowError:
@@ -144,40 +180,40 @@ def _number(name: str, cell: Any) -> str:
 # --- whole columns
 
 
-def joined(names: Sequence[str], columns: Sequence[pa.Array], read: Callable[[Any], Any]) -> pa.Array | None:
+def _join_cells(names: Sequence[str], columns: Sequence[pa.Array], read: Callable[[Any], Any]) -> pa.Array | None:
     """The documents of all rows, or None if a row needs a closer look; `read` makes cells of values."""
     parts: list[Any] = []
     for name, column in zip(names, columns, strict=True):
         try:
-            cells = _each(column, lambda value, name=name: _written(name, read(value)))  # type: ignore[misc]
+            cells = _map_distinct(column, lambda value, name=name: _write_cell(name, read(value)))  # type: ignore[misc]
         except (RowError, ValueError, OverflowError):
             return None
-        parts += [f"{',' if parts else '{'}{_quoted(name)}:", pc.fill_null(cells, "null")]
+        parts += [f"{',' if parts else '{'}{_quote(name)}:", pc.fill_null(cells, "null")]
     try:
         return pc.binary_join_element_wise(*parts, "}", "")
     except pa.ArrowException:  # more than 2 GB
         return None
 
 
-def trimmed(column: pa.Array | None) -> pa.Array | None:
+def trim(column: pa.Array) -> pa.Array:
     """Strings without the white space around them."""
-    return None if column is None else _each(column, str.strip)
+    return _map_distinct(column, str.strip)
 
 
-def _each(column: pa.Array, function: Callable[[Any], str]) -> pa.Array:
-    """What a function makes of each value, called once for values that are equal."""
+def _map_distinct(column: pa.Array, function: Callable[[Any], str]) -> pa.Array:
+    """Call a function for each value, once for values that are equal."""
     coded = column.dictionary_encode()
     return pa.array(list(map(function, coded.dictionary.to_pylist())), STRING).take(coded.indices)
 
 
-def cell_column(column: pa.Array, name: str, source: str) -> pa.Array:
+def to_cells(column: pa.Array, name: str, source: str) -> pa.Array:
     """A column of Parquet or Arrow, in a type whose values are cells."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         words = column.dictionary
         # Arrow cannot take from views of strings.
         words = words.cast(pa.large_string()) if pa.types.is_string_view(words.type) else words
-        return cell_column(words.take(column.indices), name, source)
+        return to_cells(words.take(column.indices), name, source)
     if pa.types.is_null(kind) or pa.types.is_string_view(kind):
         return column.cast(pa.large_string())
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):

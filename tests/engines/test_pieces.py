@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bunrui.documents import read
-from bunrui.engines.blocks import split
+from bunrui.engines.pieces import split
 from bunrui.errors import OptionError
 
 
