@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import bunrui
-from bunrui import ComplementNB, MultinomialNB, TextClassifier, prediction
+from bunrui import ComplementNB, MultinomialNB, TextClassifier, classcounts
 from bunrui.errors import OptionError, UnlearnError
-from bunrui.estimators import counts as matrix_counts
 from bunrui.kernel import best, bycount
 from bunrui.kernel.postings import HOLES, USED
 from bunrui.kernel.workspace import ITEMS
-from bunrui.models import MODELS
+from bunrui.models import MODELS, linear
 from tests.support.kernels import kernels
 
 every = pytest.mark.parametrize("model", MODELS)
@@ -39,7 +38,7 @@ QUERIES = st.lists(st.lists(st.one_of(WORDS, st.just("never")), max_size=12), mi
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ways for many classes and long lists, taken with few and short ones."""
     for name, value in (("_MANY_CLASSES", 2), ("_GROUP", 3), ("_COMMON", 8), ("_FEW_DOCUMENTS", 0)):
-        monkeypatch.setattr(prediction, name, value)
+        monkeypatch.setattr(linear, name, value)
 
 
 def labelled(documents: list[Any]) -> list[str]:
@@ -124,7 +123,7 @@ def test_documents_of_every_kind(model: str) -> None:
 
 @every
 def test_few_classes_and_too_many_documents_for_a_matrix(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bunrui.answering._MOST_SCORES", 0)
+    monkeypatch.setattr("bunrui.models.counting._MOST_SCORES", 0)
     texts = [["a", "b", "b"], ["b", "c"], ["c", "d", "a"]]
     for n_classes in (3, 30):
         clf = TextClassifier(model).learn(texts * 10, [f"c{k % n_classes:02d}" for k in range(30)])
@@ -205,12 +204,12 @@ def test_weights_by_count_give_the_same_bits(
     with pytest.MonkeyPatch.context() as patch:
         clf = TextClassifier(model).learn(documents, labelled(documents))
         expected = clf.scores([query]), clf.scores([counted])
-        patch.setattr(prediction, "_LONG_LISTS", 0)
-        patch.setattr(prediction, "_USUAL_COUNT", usual)
+        patch.setattr(linear, "_LONG_LISTS", 0)
+        patch.setattr(linear, "_USUAL_COUNT", usual)
         patch.setattr("bunrui.models.base._FEW_CELLS", 0)
         assert np.array_equal(clf.scores([query]), expected[0])
         assert np.array_equal(clf.scores([counted]), expected[1])
-        patch.setattr(prediction, "_FEW_DOCUMENTS", 0)
+        patch.setattr(linear, "_FEW_DOCUMENTS", 0)
         assert np.array_equal(clf.with_model(model).scores([query]), expected[0])
 
 
@@ -274,7 +273,7 @@ ROWS = st.lists(
 def test_rows_one_by_one_are_rows_at_once(estimator: Any, few: int, container: Any, rows: list[Any]) -> None:
     X, y = np.array([row for row, _ in rows]), np.array([label for _, label in rows])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matrix_counts, "_FEW", few)
+        patch.setattr(classcounts, "_FEW", few)
         whole, grown = estimator().fit(sparse.csr_array(X), y), estimator()
         for k in range(len(y)):
             grown.partial_fit(container(X[k : k + 1]), y[k : k + 1])
@@ -297,8 +296,8 @@ def test_many_classes_of_a_matrix(estimator: Any, monkeypatch: pytest.MonkeyPatc
     X, y = sparse.csr_array(rng.poisson(0.05, size=(600, 200))), np.arange(600) % 300
     clf = estimator().fit(X, y)
     expected = clf.predict_joint_log_proba(X)
-    monkeypatch.setattr("bunrui.estimators.table.DENSE_CELLS", 0)
-    monkeypatch.setattr("bunrui.estimators.table.MOST_SCORES", 1000)
+    monkeypatch.setattr("bunrui.models.table.DENSE_CELLS", 0)
+    monkeypatch.setattr("bunrui.models.table.MOST_SCORES", 1000)
     monkeypatch.setattr("bunrui.models.base._FEW_CELLS", 0)
     clf.partial_fit(X[:1], y[:1]).unlearn(X[:1], y[:1]).partial_fit(X[:2], y[:2])
     other = estimator().fit(sparse.vstack([X, X[:2]]), np.append(y, y[:2]))

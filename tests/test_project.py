@@ -18,8 +18,9 @@ PACKAGE = REPOSITORY / "src" / "bunrui"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-CORE = {"numpy", "pyarrow", "rich", "scikit-learn", "scipy", "typer"}
+CORE = {"numpy", "pyarrow", "rich", "typer"}
 EXTRAS = {
+    "sklearn": {"scikit-learn", "scipy"},
     "ja": {"fugashi", "unidic-lite"},
     "zh": {"rjieba"},
     "ko": {"kiwipiepy"},
@@ -76,17 +77,19 @@ def loaded_by(code: str) -> set[str]:
 def test_import_is_light() -> None:
     loaded = loaded_by("import bunrui")
     assert "bunrui" in loaded
-    assert loaded.isdisjoint({"numba", "sklearn"})
+    assert loaded.isdisjoint({"numba", "scipy", "sklearn"})
 
 
 @pytest.mark.parametrize("text", ["a good film", "とても楽しい映画だった", "👍🏽 fun ❤️"])
 def test_one_prediction_is_light(text: str) -> None:
     learn = "clf = TextClassifier().learn(['good film', 'bad film', '楽しい映画'], ['pos', 'neg', 'pos'])"
     loaded = loaded_by(f"from bunrui import TextClassifier\n{learn}\nclf.predict([{text!r}])")
-    assert "bunrui.prediction" in loaded
+    assert "bunrui.models.linear" in loaded
     assert loaded.isdisjoint({"asyncio", "numba", "numpy.ma", "rich", "scipy", "sklearn"})
     # Half of what importing TextClassifier took beyond pyarrow, 26 of 52 ms: benchmarks/startup.py.
-    assert loaded.isdisjoint({"bunrui.explanation", "concurrent.futures", "html", "importlib.metadata"})
+    assert loaded.isdisjoint(
+        {"bunrui.models.explain", "bunrui.models.words", "concurrent.futures", "html", "importlib.metadata"}
+    )
 
 
 def test_package_is_typed() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.cells import Cells
-from bunrui.counts import Counts, Integers, total
+from bunrui.counts import Counts, Integers, Totals, total
 from bunrui.kernel.workspace import release
 
 __all__ = ["BITS", "PARTITIONS", "Part", "add_part", "added", "by_partition", "parts_of", "sum_of"]
@@ -92,18 +92,14 @@ def added(parts: Iterable[Part]) -> Part:
     head = Counts(first.fingerprint)
     cells = []
     for part in (first, *others):
-        classes = head.add_labels(part.labels)
-        head.doc_count[classes] += part.doc_count
-        head.n_docs += part.n_docs
+        classes = head.add_docs(part.labels, part.doc_count, part.n_docs)
         cells.append(part.cells.mapped(classes))
     return _part(head.fingerprint, head.labels, head.doc_count, head.n_docs, sum_of(cells)[0])
 
 
 def add_part(counts: Counts, part: Part) -> None:
     """Add a part to counts."""
-    head = Counts(part.fingerprint)
-    head.add_labels(part.labels)
-    head.doc_count, head.n_docs = part.doc_count, part.n_docs
+    head = Counts(part.fingerprint, labels=part.labels, totals=Totals.of_docs(part.doc_count, part.n_docs))
     counts.add(head)
     counts.add_cells(part.labels, part.cells)
 

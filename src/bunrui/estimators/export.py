@@ -1,33 +1,54 @@
 """A text model as a scikit-learn pipeline.
 
-All text models are linear in the counts of a document, and scikit-learn's `MultinomialNB` computes just that:
+All counting models are linear in the counts of a document, and scikit-learn's `MultinomialNB` computes just that:
 
     score_c(d) = class_log_prior_[c] + Σ_f x_f · feature_log_prob_[c, f]
     feature_log_prob_[c, f] = scale_c · (slope_c + shared_f + weight_{f,c})
 
-so that it answers as any of them, with probabilities from the same scores.
+so that it answers as any of them, with probabilities from the same scores.  A trained model becomes the estimator that
+would have been fitted on its rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.errors import OptionError
-from bunrui.estimators.table import dense_table
+from bunrui.estimators.aode import AODE
+from bunrui.estimators.columns import ColumnsNB
+from bunrui.estimators.discrete import TWCNB
+from bunrui.estimators.heads import NBAROW, NBSVM
 from bunrui.estimators.vectorizer import TextVectorizer
-from bunrui.prediction import Reader
+from bunrui.models import TRAINED
+from bunrui.models.aode import PresenceForm
+from bunrui.models.columns import ColumnsForm, ColumnsModel, table_of
+from bunrui.models.heads import Arow, HeadForm
+from bunrui.models.linear import Reader
+from bunrui.models.table import dense_table
+from bunrui.models.trained import Fitted
+from bunrui.models.twcnb import StepsForm
 
 __all__ = ["pipeline_of"]
 
 
-def pipeline_of(reader: Reader, analyzer: Any, smooth_unseen: bool) -> Pipeline:
-    """A fitted pipeline that predicts what the reader does."""
-    if smooth_unseen:
+def pipeline_of(parts: Reader | Fitted, options: Mapping[str, Any]) -> Pipeline:
+    """A fitted pipeline that predicts what a model does; `options` are those of its classifier."""
+    if isinstance(parts, Reader):
+        return _pipeline_of_reader(parts, options)
+    if isinstance(parts, ColumnsModel):
+        return _pipeline_of_columns(parts, options)
+    return _pipeline_of_words(parts, options)
+
+
+def _pipeline_of_reader(reader: Reader, options: Mapping[str, Any]) -> Pipeline:
+    if options["unseen"] == "smooth":
         raise OptionError("scikit-learn ignores words that were never learned: use unseen='ignore'")
     counts, scorer = reader.view.counts, reader.scorer
     ids, columns = reader.view.feature_ids(), reader.columns
@@ -38,8 +59,40 @@ def pipeline_of(reader: Reader, analyzer: Any, smooth_unseen: bool) -> Pipeline:
     model.feature_log_prob_ = np.ascontiguousarray(table[:, columns].T)
     model.class_count_ = counts.doc_count[columns].astype(np.float64)
     model.n_features_in_ = len(ids)
+    words = counts.texts_of(ids)
+    return _pipeline(TextVectorizer(vocabulary=words, binary=scorer.presence, dtype=np.float64), options, model)
+
+
+def _pipeline_of_words(model: Fitted, options: Mapping[str, Any]) -> Pipeline:
+    words, form = model.vocabulary(), model.form
+    if len(model.classes) == 1 or not words:
+        raise OptionError("there is nothing to tell apart yet: learn documents of two labels first")
+    estimator: Any
+    if isinstance(form, HeadForm) and isinstance(form.head, Arow):
+        estimator = NBAROW.of_head(form.head, alpha=TRAINED["arow"].alpha_of(options))
+    elif isinstance(form, HeadForm) and form.descent is not None:
+        estimator = NBSVM.of_head(form.head, form.descent, alpha=TRAINED["nbsvm"].alpha_of(options))
+    elif isinstance(form, StepsForm):
+        parameters = {"alpha": TRAINED["twcnb"].alpha_of(options), "smoothing": options["smoothing"]}
+        estimator = TWCNB.of_learned(form.learned, len(words), **parameters)
+    else:
+        assert isinstance(form, PresenceForm)
+        estimator = AODE.of_learned(form.pairs.learned, len(words), m=form.pairs.m)
+    return _pipeline(TextVectorizer(vocabulary=words), options, estimator)
+
+
+def _pipeline_of_columns(model: ColumnsModel, options: Mapping[str, Any]) -> Pipeline:
+    """The fitted estimator, which reads data frames and dicts in place of JSON."""
+    form = model.form
+    if isinstance(form, ColumnsForm):
+        parameters = {name: options[name] for name in ("smoothing", "alpha", "prior")}
+        return Pipeline([("model", ColumnsNB.of_model(form.likelihoods, columns=form.kinds, **parameters))])
+    learned, columns = form.pairs.learned, form.columns
+    estimator = AODE.of_learned(learned, len(columns), m=form.pairs.m, discretise=form.to_cut)
+    return Pipeline([("table", FunctionTransformer(table_of, kw_args={"names": columns})), ("model", estimator)])
+
+
+def _pipeline(vectorizer: TextVectorizer, options: Mapping[str, Any], model: Any) -> Pipeline:
+    analyzer = options["analyzer"]
     spec = AnalyzerSpec(name=analyzer) if isinstance(analyzer, str) else analyzer
-    vectorizer = TextVectorizer(
-        analyzer=spec, vocabulary=counts.texts_of(ids), binary=scorer.presence, dtype=np.float64
-    )
-    return Pipeline([("vectorizer", vectorizer.fit([])), ("model", model)])
+    return Pipeline([("vectorizer", vectorizer.set_params(analyzer=spec).fit([])), ("model", model)])

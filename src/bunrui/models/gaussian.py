@@ -2,16 +2,14 @@
 
     log p(x | c) = -½ log(2π v[c, j]) - (x - m[c, j])² / (2 v[c, j])        score[c] = log P(c) + sum over columns
 
-    m[c, j], v[c, j]   mean and variance (÷ n) of column j in class c, from moments that merge:
-
-    n = n₁ + n₂    m = m₁ + (m₂ - m₁) n₂ / n    M = M₁ + M₂ + (m₂ - m₁)² n₁ n₂ / n        v = M / n + ε
-
+    m[c, j], v[c, j]   mean and variance (÷ n) of column j in class c, from moments that merge (`classcounts.Moments`)
+    v = M / n + ε
     ε                  `var_smoothing` times the largest variance of a column over all classes, as in scikit-learn
 
 A value that is missing is skipped, in training and in prediction.  A class that never had a value in a column takes the
 mean and the variance of the column over all classes; a column that never had a value says nothing.
 
-John and Langley (1995); Chan, Golub, LeVeque (1979) for the moments.
+John and Langley (1995).
 """
 
 from __future__ import annotations
@@ -21,54 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Moments", "Normals", "gaussian"]
+from bunrui.classcounts import Moments
+
+__all__ = ["Normals", "gaussian"]
 
 Floats = npt.NDArray[np.float64]
 
 _LEAST = 1e-100
-
-
-class Moments(NamedTuple):
-    """Weight of the values that were there, their mean, and the sum of squares around it, each of one shape."""
-
-    n: Floats
-    mean: Floats
-    squares: Floats
-
-    def plus(self, other: Moments) -> Moments:
-        """The moments of both.
-
-        Examples
-        --------
-        >>> one, two = Moments(*np.array([[2.0], [3.0], [2.0]])), Moments(*np.array([[1.0], [9.0], [0.0]]))
-        >>> [part.tolist() for part in one.plus(two)]  # of 2, 4 and 9
-        [[3.0], [5.0], [26.0]]
-        """
-        n = self.n + other.n
-        share = other.n / np.where(n > 0, n, 1.0)
-        apart = other.mean - self.mean
-        return Moments(n, self.mean + apart * share, self.squares + other.squares + apart**2 * self.n * share)
-
-    def minus(self, other: Moments) -> Moments:
-        """The moments without others that are part of them; right to rounding, which may be large."""
-        n = self.n - other.n
-        safe = np.where(n > 0, n, 1.0)
-        mean = np.where(n > 0, (self.n * self.mean - other.n * other.mean) / safe, 0.0)
-        apart = other.mean - mean
-        squares = self.squares - other.squares - apart**2 * n * other.n / np.where(self.n > 0, self.n, 1.0)
-        return Moments(n, mean, np.where(n > 0, squares, 0.0))
-
-    def pooled(self) -> Moments:
-        """The moments of all classes together, (1, n_columns)."""
-        n = self.n.sum(axis=0, keepdims=True)
-        mean = (self.n * self.mean).sum(axis=0, keepdims=True) / np.where(n > 0, n, 1.0)
-        # Around the common mean the distances are small even where the mean is not.
-        squares = (self.squares + self.n * (self.mean - mean) ** 2).sum(axis=0, keepdims=True)
-        return Moments(n, mean, squares)
-
-    def variance(self) -> Floats:
-        """M / n; 0 where there is nothing."""
-        return np.maximum(self.squares, 0.0) / np.where(self.n > 0, self.n, 1.0)
 
 
 class Normals(NamedTuple):
