@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.evaluation import Evaluation
 from bunrui.evaluation import mistakes as evaluated
 from bunrui.models import MODELS
 from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
-from bunrui.stored.documents import Document
+from bunrui.store.documents import Document
 from bunrui.views.comparison import comparison_table
 from bunrui.views.evaluation import curve_html, page_parts
 from bunrui.views.explanation import explanation_html
@@ -40,7 +40,7 @@ def _texts_and_labels(documents: list[Document]) -> tuple[list[Any], list[Any]]:
 # --- mistakes
 
 
-def find_mistakes(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+def find_mistakes(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
     """Predict every document by what the others say; `clf` gives the options."""
     from bunrui.selection.leftout import left_out
 
@@ -98,7 +98,7 @@ def _mistakes(evaluation: Evaluation, documents: list[Document]) -> list[dict[st
 # --- the learning curve
 
 
-def find_curve(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+def find_curve(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
     """Learn growing parts of the documents, and predict others.
 
     >>> texts = ["cheap pills", "lunch at noon"] * 10
@@ -121,7 +121,7 @@ def find_curve(clf: TextClassifier, documents: list[Document], job: Job) -> dict
 # --- other models
 
 
-def compare_all(_: TextClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
+def compare_all(_: AnyClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
     """Measure all models; the rows that are measured already are the result of the job while it runs."""
     from bunrui.selection import compare
 
@@ -145,7 +145,7 @@ def _comparison_members(comparison: Comparison) -> dict[str, Any]:
 # --- suspect labels
 
 
-def find_suspects(clf: TextClassifier, documents: list[Document], kept: Collection[str], job: Job) -> dict[str, Any]:
+def find_suspects(clf: AnyClassifier, documents: list[Document], kept: Collection[str], job: Job) -> dict[str, Any]:
     """The most suspicious documents, but those whose digests are in `kept`: somebody has said that they are right."""
     from bunrui.selection import audit
 
