@@ -16,12 +16,12 @@ from bunrui.classcounts import (
     ValueCounts,
     count_cells,
     count_docs,
-    dense_moments,
     encode_labels,
 )
 from bunrui.errors import LabelError, UnlearnError
 from bunrui.models.aode import count_value_pairs
 from bunrui.models.categorical import count_values
+from bunrui.models.gaussian import dense_moments
 from bunrui.models.transform import KeptRows
 from bunrui.sparse import Sparse
 

@@ -9,8 +9,8 @@ move, add up and could be:
 
     SparseCounts      columns of a matrix, or words       (n_features, n_classes), cells that are not zero
     ValueCounts       values of columns, or pairs         (n_values, n_classes), (n_values, n_values, n_classes)
-    Moments           mean and variance of columns        (n_classes, n_columns)
-    KeptRows          the rows themselves (models/transform.py)
+    Moments           mean and variance of columns        (n_classes, n_columns), in models/gaussian.py
+    KeptRows          the rows themselves                 in models/transform.py
 
 Whole numbers, weights included, are counted as int64: their sums have no order and can be taken back.  Others are
 float64, right to rounding.
@@ -19,7 +19,7 @@ float64, right to rounding.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -27,12 +27,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.errors import DataError, LabelError, UnlearnError
-from bunrui.sparse import Sparse, count_by_class, sum_by_class
+from bunrui.sparse import Sparse, count_by_class
 
 __all__ = [
+    "ROUNDING",
     "ClassCounts",
     "Labels",
-    "Moments",
     "Part",
     "SparseCounts",
     "ValueCounts",
@@ -41,15 +41,14 @@ __all__ = [
     "check_pairs",
     "count_cells",
     "count_docs",
-    "dense_moments",
     "encode_labels",
     "encode_values",
     "find_labels",
     "in_order",
     "is_missing",
     "join_labels",
+    "settle",
     "sort_labels",
-    "sparse_moments",
 ]
 
 Labels = npt.NDArray[Any]
@@ -254,7 +253,7 @@ def check_left(classes: Labels, doc_count: Numbers) -> None:
     """Refuse fewer rows than none."""
     if (doc_count < 0).any():
         label = classes.tolist()[int(np.argmin(doc_count))]
-        raise UnlearnError(f"this was never learned: there are not so many rows with the label {label!r}")
+        raise UnlearnError(f"this was never learned: there are fewer rows with the label {label!r}")
 
 
 def settle(left: Numbers, before: Numbers) -> Numbers:
@@ -431,9 +430,9 @@ class SparseCounts:
         stays = np.flatnonzero(cells.lengths)
         return replace(self._with_cells(cells.take(stays)), words=tuple(self.words[k] for k in stays.tolist()))
 
-    def equals(self, other: SparseCounts) -> bool:
-        """Whether both have counted the same."""
-        return self.words == other.words and self.cells.equals(other.cells)
+    def __getstate__(self) -> dict[str, Any]:
+        # Without the properties that are cached.
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def _with_cells(self, cells: Sparse) -> SparseCounts:
         return replace(self, base=cells, recent=None, known_sum=None)
@@ -492,7 +491,7 @@ class ValueCounts:
         The values of every column, each with its place in the column.  Those of all columns are numbered one after the
         other.
     cells : (n_values, n_classes) or (n_values, n_values, n_classes), int64 or float64
-        Of pairs, that of a value with itself has the rows with the value.
+        In a table of pairs, the pair of a value with itself counts the rows that have the value.
     cuts : tuple of array or None
         Where a column of numbers was cut; the values are then the intervals.
     """
@@ -590,10 +589,10 @@ class ValueCounts:
         wrong = bool((self.cells < 0).any())
         for start, end in zip(self.offsets.tolist(), self.offsets.tolist()[1:], strict=False):
             wrong = wrong or bool((singles[start:end].sum(axis=0) > doc_count * room).any())
-            # Of the rows that have a value, each has at most one of this column.
+            # A row that has a value has at most one value of this column.
             wrong = wrong or (is_pairs and bool((self.cells[:, start:end].sum(axis=1) > singles * room).any()))
         if wrong:
-            raise UnlearnError("this was never learned: there are not so many rows with these values and labels")
+            raise UnlearnError("this was never learned: there are fewer rows with these values and labels")
 
     def _check_size(self, sizes: Sequence[int], n_classes: int) -> None:
         if self.cells.ndim == 3:
@@ -675,108 +674,3 @@ def in_order(places: dict[Any, int]) -> tuple[list[Any], list[int]]:
     except TypeError:
         values = list(places)
     return values, [places[value] for value in values]
-
-
-# Moments
-
-
-class Moments(NamedTuple):
-    """Weight of the values that were there, their mean, and the sum of squares around it.
-
-        n = n₁ + n₂    m = m₁ + (m₂ - m₁) n₂ / n    M = M₁ + M₂ + (m₂ - m₁)² n₁ n₂ / n
-
-    Each is (n_classes, n_columns).  Chan, Golub, LeVeque (1979).
-    """
-
-    n: Floats
-    mean: Floats
-    squares: Floats
-
-    def refusal(self, other: Moments, whole_rows: bool) -> str | None:
-        """Nothing of a mean can be taken back exactly."""
-        return "means and variances cannot be taken back exactly: fit again, or pass exact=False"
-
-    def over(self, places: Integers, n_classes: int) -> Moments:
-        """The same among more classes."""
-        wider = np.zeros((3, n_classes, self.n.shape[1]))
-        wider[:, places] = self
-        return Moments(*wider)
-
-    def plus(self, other: Moments) -> Moments:
-        """The moments of both.
-
-        Examples
-        --------
-        >>> one, two = Moments(*np.array([[2.0], [3.0], [2.0]])), Moments(*np.array([[1.0], [9.0], [0.0]]))
-        >>> [part.tolist() for part in one.plus(two)]  # of 2, 4 and 9
-        [[3.0], [5.0], [26.0]]
-        """
-        n = self.n + other.n
-        share = other.n / np.where(n > 0, n, 1.0)
-        apart = other.mean - self.mean
-        return Moments(n, self.mean + apart * share, self.squares + other.squares + apart**2 * self.n * share)
-
-    def minus(self, other: Moments, classes: Labels, doc_count: Numbers) -> Moments:
-        """Without some rows, to rounding."""
-        n = settle(self.n - other.n, self.n)
-        left = self._replace(n=n + other.n).without(other)
-        # Rounding is that of the column: a class of zeros has some of the other classes.
-        size = (self.squares + self.n * self.mean**2).sum(axis=0)
-        if (n < 0).any() or (left.squares < -ROUNDING * size).any():
-            raise UnlearnError("this was never learned: it varies more, or has more rows, than what was")
-        return left._replace(squares=np.maximum(left.squares, 0.0))
-
-    def keep(self, alive: npt.NDArray[np.bool_]) -> Moments:
-        """Some classes."""
-        return Moments(*(part[alive] for part in self))
-
-    def without(self, other: Moments) -> Moments:
-        """The moments without others that are part of them; right to rounding, which may be large."""
-        n = self.n - other.n
-        safe = np.where(n > 0, n, 1.0)
-        mean = np.where(n > 0, (self.n * self.mean - other.n * other.mean) / safe, 0.0)
-        apart = other.mean - mean
-        squares = self.squares - other.squares - apart**2 * n * other.n / np.where(self.n > 0, self.n, 1.0)
-        return Moments(n, mean, np.where(n > 0, squares, 0.0))
-
-    def pooled(self) -> Moments:
-        """The moments of all classes together, (1, n_columns)."""
-        n = self.n.sum(axis=0, keepdims=True)
-        mean = (self.n * self.mean).sum(axis=0, keepdims=True) / np.where(n > 0, n, 1.0)
-        # Around the common mean the distances are small even where the mean is not.
-        squares = (self.squares + self.n * (self.mean - mean) ** 2).sum(axis=0, keepdims=True)
-        return Moments(n, mean, squares)
-
-    def variance(self) -> Floats:
-        """M / n; 0 where there is nothing."""
-        return np.maximum(self.squares, 0.0) / np.where(self.n > 0, self.n, 1.0)
-
-
-def dense_moments(X: Floats, codes: Integers, weights: Floats, n_classes: int) -> Moments:
-    """Of the columns of an array, NaN skipped, in two passes."""
-    there = ~np.isnan(X)
-    n = sum_by_class(there.astype(np.float64), codes, weights, n_classes)
-    # The columns' middle goes first: it keeps the digits of numbers that are far from 0 and near each other.
-    middle = np.where(there.any(axis=0), np.nanmean(np.where(there.any(axis=0), X, 0.0), axis=0), 0.0)
-    apart = np.where(there, X - middle, 0.0)
-    mean = sum_by_class(apart, codes, weights, n_classes) / np.where(n > 0, n, 1.0)
-    squares = sum_by_class(np.where(there, apart - mean[codes], 0.0) ** 2, codes, weights, n_classes)
-    return Moments(n, np.where(n > 0, mean + middle, 0.0), squares)
-
-
-def sparse_moments(X: Sparse, codes: Integers, weights: Floats, n_classes: int) -> Moments:
-    """Of the columns of sparse rows, NaN skipped, without the zeros in between."""
-    missing = np.isnan(X.data)
-
-    def summed(values: Floats) -> Floats:
-        """The sum by class and column of values that stand where those of X do."""
-        return np.asarray(count_by_class(X.with_data(values), codes, weights, n_classes).toarray().T)
-
-    total = np.outer(np.bincount(codes, weights, n_classes), np.ones(X.shape[1]))
-    n = total - summed(missing.astype(np.float64))
-    present = summed((~missing).astype(np.float64))
-    data = np.where(missing, 0.0, X.data)
-    mean = summed(data) / np.where(n > 0, n, 1.0)
-    own = mean[codes[X.row_of_cells()], X.indices]
-    squares = summed(np.where(missing, 0.0, (data - own) ** 2)) + np.maximum(n - present, 0.0) * mean**2
-    return Moments(n, mean, squares)

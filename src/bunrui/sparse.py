@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Numbers = npt.NDArray[Any]
 
-# Sums are collected in a dense table of at most so many cells (128 MB), else by sorting.
+# Up to this size, a dense table (128 MB) collects sums; beyond it, cells are sorted.
 _DENSE_CELLS = 1 << 24
 # Rows that are multiplied together; fewer long ones go one by one.
 _TOGETHER = 16
@@ -247,7 +247,7 @@ class Sparse:
         for k in range(int((lengths > done).sum())):
             rest = slice(int(starts[k]) + done, int(starts[k] + lengths[k]))
             more = self.data[rest, None] * table[self.indices[rest]]
-            # A cumulative sum adds in order; that of an axis may add in pairs.
+            # np.cumsum adds in order, np.sum may add in pairs.
             sums[k] = np.cumsum(np.concatenate([sums[k, None], more]), axis=0)[-1]
         return sums
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from bunrui.classcounts import ClassCounts, Labels, dense_moments, sparse_moments
+from bunrui.classcounts import ClassCounts, Labels
 from bunrui.errors import OptionError
 from bunrui.estimators.base import Codes, CountingClassifier, canonical, check_number
-from bunrui.models.gaussian import Normals, gaussian
+from bunrui.models.gaussian import Normals, dense_moments, gaussian, sparse_moments
 from bunrui.sparse import Sparse
 
 __all__ = ["GaussianNB"]

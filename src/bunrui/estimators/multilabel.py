@@ -55,7 +55,7 @@ _COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 _FOLDS = 5
 # float64 holds every whole number up to here.
 _MOST = 2**53
-# Of a table that is made for one call: label and rest, and what the formula keeps in between.
+# Cells of a table that is made for one call, labels and rests.
 _BLOCK_CELLS = 1 << 21
 
 
@@ -178,7 +178,7 @@ class MultilabelNB(CountingClassifier):
         X : array, data frame, sparse matrix or sparse array, (n_rows, n_features)
         y : indicator matrix (n_rows, n_labels), or list of label sets
         classes : (n_labels,), optional
-            If given, now or before, other labels are errors.  Of an indicator matrix all columns are.
+            If given, now or before, other labels are errors.  The columns of an indicator matrix are all given.
         sample_weight : (n_rows,), optional
         """
         self._refuse_folds("partial_fit", SINGLE if y is None else _form_of(y))
@@ -377,7 +377,7 @@ class LabelCounts:
     own : ClassCounts
         By label: a row counts once for each label that it has.
     every : ClassCounts
-        Of one class, to which all rows belong.
+        All rows, as one class.
     memo : dict
         What was computed from these counts, and need not be again.
     """

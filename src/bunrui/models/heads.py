@@ -68,7 +68,7 @@ Keys = npt.NDArray[np.uint64]
 
 LOSSES = {"squared_hinge": heads.SQUARED_HINGE, "hinge": heads.HINGE, "logistic": heads.LOGISTIC}
 
-# With so many columns to a cell, sorting the cells is quicker than an array of all columns.
+# With more columns than this for each cell, sorting the cells is quicker than an array of all columns.
 _FEW = 16
 # Rows from which the mean margin is taken.
 _SAMPLE = 1000
@@ -252,7 +252,7 @@ class LinearHead:
         return X.with_data(values)
 
     def margins(self, X: Sparse) -> Floats:
-        """Of every row, (n_rows, n_classes); of two classes that of the second, (n_rows, 1)."""
+        """The margins of every row, (n_rows, n_classes); of two classes, only those of the second, (n_rows, 1)."""
         rows = self.read(X)
         # A column that was never seen has no place, and the value 0.
         places = np.maximum(self.place_of[rows.indices], 0)
@@ -302,7 +302,7 @@ def _sums_for(n_margins: int) -> Sums:
 def _class_shift(mass: Floats, alpha: float, n_features: int) -> Floats:
     """What the sizes of classes add to their ratios: log((N[~c] + α V) / (N[c] + α V)), (n_classes,).
 
-    `mass` is N[c], after that of rows of no class.
+    `mass` is N[c]; its first number stands for rows without a class.
     """
     added = alpha * max(n_features, 1)
     return log((mass.sum() - mass[1:] + added) / (mass[1:] + added))
@@ -419,7 +419,7 @@ class Arow(LinearHead):
     uses : (room,) int64
         How many features share a place.
     mass : (1 + n_classes,)
-        What was counted by class, after that of no class, which is 0.
+        What was counted by class; the first number stands for no class, and is 0.
     unit : float, optional
         What ratios are multiplied with to become weights; None before the first batch.
     """
@@ -522,7 +522,7 @@ class Arow(LinearHead):
         self.bias_variance = np.pad(self.bias_variance, (0, more), constant_values=1.0)
 
     def _make_room(self, n_places: int) -> None:
-        """Tables for so many places: the first time just these, later twice as many as there were."""
+        """Make room for this many places: just these the first time, later at least twice the room."""
         room = len(self.weights)
         if n_places > room:
             more = max(n_places, 2 * room) - room

@@ -31,11 +31,9 @@ from bunrui.analysis.spec import KINDS
 from bunrui.classcounts import (
     ClassCounts,
     Labels,
-    Moments,
     SparseCounts,
     count_cells,
     count_docs,
-    dense_moments,
     encode_values,
     is_missing,
 )
@@ -44,7 +42,7 @@ from bunrui.errors import OptionError
 from bunrui.models.base import Smoothing, smoothing_on
 from bunrui.models.categorical import categorical, count_values
 from bunrui.models.frames import Given, as_dates, as_days, as_numbers, as_texts, value_kind
-from bunrui.models.gaussian import gaussian
+from bunrui.models.gaussian import Moments, dense_moments, gaussian
 from bunrui.models.linear import log_sum_exp
 from bunrui.models.mdl import intervals
 from bunrui.models.multinomial import multinomial
