@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.texts import normalise
 from bunrui.classifier import AnyClassifier
-from bunrui.models.explain import check_pair, hold
+from bunrui.models.explain import hold
 from bunrui.service.arrow import write_stream
 from bunrui.service.problems import Problem
 from bunrui.views.explanation import Explanation, explanation_html
@@ -103,7 +103,6 @@ def explain(
     if getattr(classifier.text_analyzer, "reads_rows", False):
         raise Problem("too-large", f"a row is explained up to {_MOST_EXPLAINED:,} characters: leave columns out")
     classes, scores = classifier.labelled_scores([text])
-    check_pair(classes, label, against)
     duel = hold(classes, scores[0], label, against)
     found = classifier.explain(beginning, label=duel.label, against=duel.against)
     shares = classifier.probabilities_of(scores, [text])[0].tolist()
