@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         MultinomialNB,
         TextVectorizer,
     )
-    from bunrui.rendering import Explanation
     from bunrui.store import StoredClassifier, create, open
+    from bunrui.views.explanation import Explanation
 
 __version__ = "0.1.0"
 __all__ = [
@@ -66,7 +66,7 @@ _HOMES = {
     "ColumnsNB": "bunrui.estimators",
     "ComplementNB": "bunrui.estimators",
     "Counts": "bunrui.counts",
-    "Explanation": "bunrui.rendering",
+    "Explanation": "bunrui.views.explanation",
     "GaussianNB": "bunrui.estimators",
     "MixedNB": "bunrui.estimators",
     "MultilabelNB": "bunrui.estimators",

@@ -17,7 +17,7 @@ from bunrui.analysis.analyzer import documents_of, n_docs_of
 from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Counts, Label
 from bunrui.engines.counting import count
-from bunrui.engines.labels import LabelSets, label_sets
+from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
@@ -29,7 +29,7 @@ from bunrui.models.view import select
 
 if TYPE_CHECKING:
     from bunrui.models.words import Word
-    from bunrui.rendering import Explanation
+    from bunrui.views.explanation import Explanation
 
 __all__ = ["SETTINGS", "AnyClassifier", "Labels", "TextClassifier", "Texts"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Counts, Label
 from bunrui.digests import Digests, document_digests
-from bunrui.engines.labels import LabelSets
+from bunrui.engines.labelgroups import LabelSets
 from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import MismatchError, NotLearnedError, OptionError, StoreError, UnlearnError
 from bunrui.kernel.workspace import release

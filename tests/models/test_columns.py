@@ -16,7 +16,7 @@ import pytest
 
 import bunrui
 from bunrui import AODE, AnalyzerSpec, ColumnsNB, TextClassifier
-from bunrui.analysis.columns import cells_of
+from bunrui.analysis.tablerows import cells_of
 from bunrui.errors import DataError, LabelError, NotLearnedError, OptionError, TableError, UnlearnError
 from bunrui.models.columns import shape_of
 

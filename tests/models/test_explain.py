@@ -18,7 +18,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.errors import DataError, EncodingError, LabelError, OptionError
 from bunrui.models import MODELS
 from bunrui.models.words import Word
-from bunrui.rendering import Explanation
+from bunrui.views.explanation import Explanation
 
 
 def halves(text: str) -> list[tuple[str, int, int]]:

@@ -16,7 +16,7 @@ from bunrui.models import MODELS
 from bunrui.selection import Comparison, compare
 from bunrui.selection.compare import Progress, Row, _rank
 from bunrui.selection.settings import analyzers_for, scripts_of
-from bunrui.selection.tables import ComparisonTable
+from bunrui.views.comparison import ComparisonTable
 
 ROWS = [row for row in data.read("demo") if row["lang"] == "en"]
 TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]

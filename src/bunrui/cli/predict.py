@@ -17,7 +17,7 @@ from bunrui.cli.labelsets import LabelSets
 from bunrui.cli.options import Classifier, Documents, Model, UsageError, check_text
 from bunrui.cli.stdin import Stdin
 from bunrui.cli.tables import reads_tables
-from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import texts_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bunrui.counts import Counts, Totals, new_postings
 from bunrui.engines import threads
-from bunrui.engines.labels import LabelSets
+from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import DataError
 from bunrui.kernel import count as kernel
 from bunrui.kernel import postings, vocabulary

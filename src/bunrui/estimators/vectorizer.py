@@ -22,9 +22,10 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of, stopwords
+from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis.analyzer import FunctionAnalyzer
-from bunrui.analysis.token import Token
+from bunrui.analysis.spec import read_stop_words
+from bunrui.analysis.texts import Token
 from bunrui.engines.matrix import Counted, Features, count_features, hash_features, look_up, sorted_ids
 from bunrui.errors import DataError, OptionError
 from bunrui.estimators.base import canonical
@@ -371,7 +372,7 @@ def _stop_words(stop_words: str | Path | Iterable[str] | None) -> tuple[str, ...
         return ()
     if isinstance(stop_words, str) and stop_words == "english":
         return tuple(sorted(ENGLISH_STOP_WORDS))
-    return stopwords.read(stop_words) if isinstance(stop_words, str | Path) else tuple(stop_words)
+    return read_stop_words(stop_words) if isinstance(stop_words, str | Path) else tuple(stop_words)
 
 
 def _with_ngrams(analyzer: Analyzer, shortest: int, longest: int) -> Analyzer:

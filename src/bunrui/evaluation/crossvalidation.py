@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.loo import Corpus, given_or_kept, is_exact

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bunrui.analysis import texts as inputs
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.metrics import membership
 

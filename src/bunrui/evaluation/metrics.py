@@ -54,7 +54,7 @@ from bunrui.errors import DataError, LabelError
 
 if TYPE_CHECKING:
     from bunrui.counts import Label
-    from bunrui.engines.labels import LabelSets
+    from bunrui.engines.labelgroups import LabelSets
 
 __all__ = [
     "ClassMetrics",
@@ -313,7 +313,7 @@ def encoded(labels: Any, which: str, known: Iterable[Label] = ()) -> LabelSets:
     Errors name them by `which`: "true", "predicted".
     """
     from bunrui.counts import check_types
-    from bunrui.engines.labels import label_sets  # imports pyarrow, which those who only read metrics do without
+    from bunrui.engines.labelgroups import label_sets  # imports pyarrow, which those who only read metrics do without
 
     if isinstance(labels, Iterator):
         labels = list(labels)

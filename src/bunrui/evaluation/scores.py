@@ -39,7 +39,7 @@ average precision without positive ones.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,7 @@ __all__ = [
     "Bin",
     "Odds",
     "PrecisionRecall",
+    "Ranking",
     "Roc",
     "average_precision",
     "brier_score",
@@ -171,6 +172,16 @@ class PrecisionRecall(NamedTuple):
     precision: Floats
     recall: Floats
     thresholds: Floats
+
+
+class Ranking(NamedTuple):
+    """How well a label is ranked before the rest: two curves, and the areas under them."""
+
+    label: Any
+    roc: Roc
+    precision_recall: PrecisionRecall
+    roc_auc: float
+    average_precision: float
 
 
 class _Taken(NamedTuple):

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import check_given
-from bunrui.analysis.columns import Cell, ColumnsAnalyzer, Number, cells_of, moment, places_of, rows_of, written
+from bunrui.analysis.tablerows import Cell, ColumnsAnalyzer, Number, cells_of, moment, places_of, rows_of, written
 from bunrui.classcounts import ClassCounts, check_pairs, encode_labels
 from bunrui.counts import Counts
 from bunrui.errors import DataError, OptionError, TableError
@@ -42,7 +42,8 @@ from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 from bunrui.models.model import Parts, WordQuestion
 from bunrui.models.trained import Fitted
 from bunrui.models.words import Word
-from bunrui.rendering import Contribution, Explanation
+from bunrui.phrases import some
+from bunrui.views.explanation import Contribution, Explanation
 
 __all__ = ["ColumnsForm", "ColumnsModel", "PairsForm", "Shape", "shape_of", "table_of", "train_columns"]
 
@@ -341,15 +342,11 @@ def _number(cell: Number | bool) -> int | float:
 
 
 def _missing(name: str, needed: Sequence[str]) -> TableError:
+    has = some(map(repr, needed))
     return TableError(
-        f"the column {name!r} is missing: every row that was learned has {_named(needed)}; null where there is no value"
+        f"the column {name!r} is missing: every row that was learned has {has}; null where there is no value"
     )
 
 
 def _listed(names: Mapping[str, Any]) -> str:
-    return f"the columns are {_named(list(names))}" if names else "there are no columns"
-
-
-def _named(names: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    return f"the columns are {some(map(repr, names))}" if names else "there are no columns"

@@ -25,7 +25,7 @@ from bunrui.models.view import CountView, select
 
 if TYPE_CHECKING:
     from bunrui.models.words import Word
-    from bunrui.rendering import Explanation
+    from bunrui.views.explanation import Explanation
 
 __all__ = ["CLASS_NORM_ALPHA", "MODELS", "Counting", "CountingModel", "check_m", "several_labels_error"]
 

@@ -27,7 +27,7 @@ from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.models.linear import Reader, probabilities
 from bunrui.models.model import Parts, check_label
 from bunrui.models.words import Weights, find
-from bunrui.rendering import Contribution, Explanation
+from bunrui.views.explanation import Contribution, Explanation
 
 __all__ = ["Duel", "Reading", "explain", "hold", "place_on_text", "read"]
 

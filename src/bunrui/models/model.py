@@ -12,10 +12,11 @@ from bunrui.analysis import Analyzer
 from bunrui.counts import Label
 from bunrui.errors import LabelError, OptionError
 from bunrui.memory import Memory
+from bunrui.phrases import some
 
 if TYPE_CHECKING:
     from bunrui.models.words import Word
-    from bunrui.rendering import Explanation
+    from bunrui.views.explanation import Explanation
 
 __all__ = ["Best", "Form", "Kind", "Model", "Options", "Parts", "WordQuestion", "best_of", "check_label"]
 
@@ -155,5 +156,5 @@ def best_of(scores: Floats, k: int) -> tuple[npt.NDArray[np.int64], Floats]:
 def check_label(classes: Sequence[Label], label: Any) -> None:
     """Refuse a label that is not there."""
     if label not in classes:
-        names = ", ".join(map(str, classes[:20])) + (", …" if len(classes) > 20 else "")
+        names = some(classes)
         raise LabelError(f"there is no label {label!r}: the labels are {names}")

@@ -27,8 +27,8 @@ from bunrui.models.model import Best, Form, Options, Parts, WordQuestion, best_o
 from bunrui.models.twcnb import train_twcnb
 from bunrui.models.view import View, select, whole
 from bunrui.models.words import Word, find, find_word, words_of
-from bunrui.rendering import Explanation
 from bunrui.sparse import Sparse
+from bunrui.views.explanation import Explanation
 
 __all__ = ["Fitted", "TrainedModel"]
 

@@ -24,8 +24,8 @@ from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.evaluation.duplicates import find_duplicates
-from bunrui.rendering import Contribution, Explanation
 from bunrui.selection.calibrate import fit_calibration
+from bunrui.views.explanation import Contribution, Explanation
 
 __all__ = ["Audit", "Conflict", "Suspect", "audit"]
 

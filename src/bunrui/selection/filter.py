@@ -29,8 +29,7 @@ import pyarrow as pa
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.documents import Reader, read
-from bunrui.engines.batches import texts_of
-from bunrui.engines.stream import ahead
+from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, OptionError
 from bunrui.kernel.logs import log
 from bunrui.selection.ratio import HASH_BITS, Ratio

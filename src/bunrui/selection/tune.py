@@ -109,7 +109,7 @@ class Tuning:
         return f"<Tuning: {self.settings.describe()}, {self.metric} {self.value:.4f}, {self.n_tried} settings tried>"
 
     def _repr_html_(self) -> str:
-        from bunrui.selection.drawn import tuning_html
+        from bunrui.views.comparison import tuning_html
 
         return tuning_html(self)
 

@@ -11,11 +11,12 @@
     answers.py     scores → predictions, as JSON and as Arrow
     reading.py  writing.py  evaluating.py  operating.py      the routes
     training.py    routes of files that are sent: looked into, learned; uploads.py reads them
-    studying.py    routes of what is found in the kept documents: mistakes.py, curves.py, comparing.py, suspects.py
+    studying.py    routes of what the kept documents say about each other; studies.py finds it
     jobs.py        work in the background, with progress; working.py has its routes
     schemas.py  openapi.py      what goes in and out, and its description
     metrics.py  logs.py         what operators see
-    web/           the page: index.html, style sheets, js/ without a build step, lang/ with all its words
+    web/           the page: index.html, style.css, js/ without a build step, lang/ with all its words; drawings and
+                   their style come from `bunrui.views`
 
 One process, one event loop.  A short prediction runs on the loop itself; long ones run on worker threads, and all that
 touches the file on one thread of its own: docs/decisions/006.

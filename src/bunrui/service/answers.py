@@ -13,11 +13,12 @@ import pyarrow as pa
 from pydantic_core import to_json
 
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.token import normalise
+from bunrui.analysis.texts import normalise
 from bunrui.classifier import AnyClassifier
 from bunrui.models.explain import hold
 from bunrui.service.arrow import write_stream
 from bunrui.service.problems import Problem
+from bunrui.views.explanation import Explanation, explanation_html
 
 __all__ = ["Predictions", "explain", "predict", "slices"]
 
@@ -86,7 +87,9 @@ def predict(classifier: AnyClassifier, texts: Any, top: int | None) -> Predictio
     return answer
 
 
-def explain(classifier: AnyClassifier, text: str, label: str | None, against: str | None) -> dict[str, Any]:
+def explain(
+    classifier: AnyClassifier, text: str, label: str | None, against: str | None, *, html: bool = False
+) -> dict[str, Any]:
     """Why a label: what each word adds, of a long text those in its beginning, and what the rest adds in one number.
 
     >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
@@ -96,7 +99,7 @@ def explain(classifier: AnyClassifier, text: str, label: str | None, against: st
     """
     beginning = _beginning(text)
     if beginning == text:
-        return classifier.explain(text, label=label, against=against).to_dict() | {"left_out": 0, "rest": 0.0}
+        return _told(classifier.explain(text, label=label, against=against), 0, 0.0, html=html)
     if getattr(classifier.text_analyzer, "reads_rows", False):
         raise Problem("too-large", f"a row is explained up to {_MOST_EXPLAINED:,} characters: leave columns out")
     classes, scores = classifier.labelled_scores([text])
@@ -111,7 +114,12 @@ def explain(classifier: AnyClassifier, text: str, label: str | None, against: st
         against_score=None if duel.against is None else score_of[duel.against],
     )
     rest = whole.difference - whole.bias - math.fsum(one.value for one in found.contributions)
-    return whole.to_dict() | {"left_out": len(text) - len(beginning), "rest": rest}
+    return _told(whole, len(text) - len(beginning), rest, html=html)
+
+
+def _told(explanation: Explanation, left_out: int, rest: float, *, html: bool) -> dict[str, Any]:
+    drawn = {"html": explanation_html(explanation, left_out=left_out)} if html else {}
+    return explanation.to_dict() | {"left_out": left_out, "rest": rest} | drawn
 
 
 def _beginning(text: str) -> str:

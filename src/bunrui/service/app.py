@@ -65,7 +65,7 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
     add_operating(app, service)
     _add_problems(app, service)
     routes = [route.path for route in app.routes if hasattr(route, "path")]
-    pages = StaticFiles(directory=_WEB, html=True)
+    pages = StaticFiles(directory=_WEB, packages=[("bunrui.views", "web")], html=True)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     guarded = (*WRITES, *UPLOADS, *PRIVATE)
     return Gate(app, service, pages=pages, routes=routes, writes=guarded, always=ALWAYS, uploads=UPLOADS, direct=direct)

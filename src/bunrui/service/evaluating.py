@@ -17,9 +17,9 @@ from bunrui.service.answers import slices
 from bunrui.service.apart import study_apart
 from bunrui.service.core import Service, answer
 from bunrui.service.jobs import Job
-from bunrui.service.mistakes import told
 from bunrui.service.openapi import described
 from bunrui.service.problems import Problem
+from bunrui.service.studies import evaluation_members
 
 __all__ = ["add_evaluating", "leave_out"]
 
@@ -58,7 +58,7 @@ def add_evaluating(app: FastAPI, service: Service) -> None:
             _check_leaves_out(served.classifier.keep, classifier.model)
             path = served.classifier.path
             job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
-            jobs.start(job, lambda job: study_apart(job, path, leave_out, body.model))
+            jobs.start(job, lambda job: study_apart(job, path, leave_out, body.model, body.html))
         return answer(job.to_dict(), 202, {"Location": f"/v1/evaluate/{job.id}"})
 
 
@@ -81,7 +81,7 @@ def _check_leaves_out(keep: str, model: str) -> None:
         raise Problem("conflict", f"{model} would be trained for each document: send texts and labels to be predicted")
 
 
-def leave_out(path: str, model: str | None, job: Job) -> dict[str, Any]:
+def leave_out(path: str, model: str | None, html: bool, job: Job) -> dict[str, Any]:
     """What every document of a file is predicted to be by the others."""
     with closing(store.open(path, read_only=True)) as opened:
         texts, labels = own_documents(opened)
@@ -89,4 +89,4 @@ def leave_out(path: str, model: str | None, job: Job) -> dict[str, Any]:
     job.total = len(texts)
     found = leave_one_out(TextClassifier(**options), texts, labels)
     job.add(len(texts))
-    return found.metrics.to_dict() | told(found)
+    return found.metrics.to_dict() | evaluation_members(found, html=html)

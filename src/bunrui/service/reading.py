@@ -106,7 +106,7 @@ def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
         body = await service.read_later(schemas.Explain, request)
 
         def work() -> Response:
-            return answer(explanation(served.reading(body.model), body.text, body.label, body.against))
+            return answer(explanation(served.reading(body.model), body.text, body.label, body.against, html=body.html))
 
         return await service.room(request).readers.run(work)
 

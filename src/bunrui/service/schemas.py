@@ -73,6 +73,7 @@ class Explain(_Body):
     label: Annotated[str | None, Field(description="Explain this label, not the predicted one.")] = None
     against: Annotated[str | None, Field(description="Hold it against this one, not the next best.")] = None
     model: Model = None
+    html: Annotated[bool, Field(description="Also draw it, for a page.")] = False
 
 
 class Learn(_Body):
@@ -133,6 +134,7 @@ class Evaluate(_Body):
     texts: Texts | None = None
     labels: OfTexts | None = None
     model: Model = None
+    html: Annotated[bool, Field(description="Without texts: also draw the result, for a page.")] = False
 
     @model_validator(mode="after")
     def _both(self) -> Evaluate:
@@ -195,6 +197,7 @@ class Explained(BaseModel):
     text: Annotated[str | None, Field(description="What is explained: the text, or the beginning of a long one.")]
     left_out: Annotated[int, Field(description="Characters after that, which are scored but not explained.")]
     rest: Annotated[float, Field(description="What those add to the difference of the two scores.")]
+    html: Annotated[str | None, Field(description="Where it was asked for: the text in colours, and a table.")] = None
 
 
 class Changed(BaseModel):

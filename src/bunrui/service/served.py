@@ -9,7 +9,7 @@ from typing import Any
 
 from bunrui import store
 from bunrui.classifier import AnyClassifier, TextClassifier
-from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
 from bunrui.models import MODELS
 from bunrui.service import schemas

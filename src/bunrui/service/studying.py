@@ -18,14 +18,11 @@ from bunrui.classifier import TextClassifier
 from bunrui.evaluation.loo import kept_documents
 from bunrui.service import schemas
 from bunrui.service.apart import study_apart
-from bunrui.service.comparing import compare_all
 from bunrui.service.core import Service, answer
-from bunrui.service.curves import find_curve
 from bunrui.service.jobs import Job
-from bunrui.service.mistakes import find_mistakes
 from bunrui.service.openapi import described
 from bunrui.service.problems import Problem
-from bunrui.service.suspects import find_suspects
+from bunrui.service.studies import compare_all, find_curve, find_mistakes, find_suspects
 
 __all__ = ["PRIVATE", "add_studying", "study"]
 
@@ -34,7 +31,6 @@ PRIVATE = ("/v1/mistakes", "/v1/audit")
 
 _WAITING = {"id": "hPZ2ZbTmP5xW", "kind": "curve", "state": "waiting", "progress": {"done": 0, "total": 2000}}
 
-# Of a classifier without documents, the documents, what the client gave, and the job.
 _STUDIES: dict[str, Callable[..., dict[str, Any]]] = {
     "mistakes": find_mistakes,
     "curve": find_curve,

@@ -1,6 +1,6 @@
 """Learning within some memory: the counts of a file are neither read nor ever there as a whole.
 
-What is learned is counted batch by batch, put aside on disk where it outgrows memory (`bunrui.engines.spill`), and
+What is learned is counted batch by batch, put aside on disk where it outgrows memory (`bunrui.engines.partitions`), and
 written as one delta in one transaction.  To predict, a classifier needs all counts in memory: `slim` makes them few.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from bunrui.cells import Cells, Integers
 from bunrui.counts import Counts
 from bunrui.engines import threads
-from bunrui.engines.spill import Spill
+from bunrui.engines.partitions import Spill
 from bunrui.errors import OptionError, StoreError
 from bunrui.models import DEFAULT_MODEL
 from bunrui.store.cells import Part, pack_part

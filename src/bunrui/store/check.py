@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts
 from bunrui.digests import document_digests
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError
 from bunrui.store.file import File
 from bunrui.store.store import Store

@@ -13,7 +13,7 @@ import numpy as np
 
 from bunrui.counts import Counts
 from bunrui.engines import threads
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError, OptionError, StoreError
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release

@@ -15,7 +15,7 @@ import numpy as np
 
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import check_strings
-from bunrui.engines.labels import check_new, label_sets
+from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import LabelError, LabelSetError, MismatchError, StoreError, UnlearnError
 from bunrui.store.blocks import Block, Row
 from bunrui.store.documents import Choice, by_digests, by_labels, pick

@@ -1,0 +1,180 @@
+"""What the documents of a file say about each other: mistakes, the learning curve, other models, suspect labels.
+
+Each study is given a classifier without documents, the documents, what the client gave, and the job.  Its result has
+numbers for programs, in the types of JSON, and `html`: drawings for the page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from bunrui.classifier import AnyClassifier
+from bunrui.evaluation import Evaluation
+from bunrui.evaluation import mistakes as evaluated
+from bunrui.models import MODELS
+from bunrui.phrases import excerpt, readable
+from bunrui.service.jobs import Job
+from bunrui.store.documents import Document
+from bunrui.views.comparison import comparison_table
+from bunrui.views.evaluation import curve_html, page_parts
+from bunrui.views.explanation import explanation_html
+
+if TYPE_CHECKING:
+    from bunrui.selection import Comparison
+    from bunrui.selection.compare import Progress
+
+__all__ = ["compare_all", "evaluation_members", "find_curve", "find_mistakes", "find_suspects"]
+
+_LONGEST = 5000  # characters of a document
+_MOST_MISTAKES, _MOST_OF_A_PAIR, _MOST_PAIRS = 1000, 50, 100_000
+_MOST_SUSPECTS, _MOST_CONTRIBUTIONS, _LONGEST_EXPLAINED = 50, 500, 20_000
+
+
+def _texts_and_labels(documents: list[Document]) -> tuple[list[Any], list[Any]]:
+    return [document.text for document in documents], [document.labels for document in documents]
+
+
+# --- mistakes
+
+
+def find_mistakes(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+    """Predict every document by what the others say; `clf` gives the options."""
+    from bunrui.evaluation.crossvalidation import score_left_out
+
+    job.total = len(documents)
+    texts, true = _texts_and_labels(documents)
+    found = score_left_out(clf, texts, true)
+    job.add(len(documents))
+    evaluation = Evaluation(
+        true=true,
+        predictions=[found.classes[k] for k in found.scores.argmax(axis=1).tolist()],
+        probabilities=clf.probabilities_of(found.scores, found.texts),
+        classes=found.classes,
+    )
+    return evaluation_members(evaluation, html=True) | {"mistakes": _mistakes(evaluation, documents)}
+
+
+def evaluation_members(evaluation: Evaluation, *, html: bool = False) -> dict[str, Any]:
+    """An evaluation in the types of JSON."""
+    metrics = evaluation.metrics
+    return {
+        "n": metrics.n,
+        "accuracy": metrics.accuracy,
+        "interval": evaluation.interval("accuracy")._asdict(),
+        "macro": metrics.macro._asdict(),
+        "per_class": [of_class._asdict() for of_class in metrics.per_class],
+        "pairs": [list(pair) for pair in metrics.pairs[:_MOST_PAIRS]],
+        "reliability": [one._asdict() for one in evaluation.reliability],
+        "ece": evaluation.ece,
+        "log_loss": evaluation.log_loss if math.isfinite(evaluation.log_loss) else None,
+        **({"html": page_parts(evaluation)} if html else {}),
+    }
+
+
+def _mistakes(evaluation: Evaluation, documents: list[Document]) -> list[dict[str, Any]]:
+    """The surest first; so many of each pair of labels."""
+    of_pair: Counter[tuple[str, str]] = Counter()
+    shown = []
+    for mistake in sorted(evaluated.find_mistakes(evaluation), key=lambda one: (-one.confidence, one.row)):
+        document = documents[mistake.row]
+        pair = document.labels[0], str(mistake.predicted)
+        of_pair[pair] += 1
+        if of_pair[pair] <= _MOST_OF_A_PAIR:
+            shown.append(
+                {
+                    "text": excerpt(readable(document.text), _LONGEST),
+                    "digest": document.digest,
+                    "true": document.labels,
+                    "predicted": pair[1],
+                    "probability": mistake.confidence,
+                }
+            )
+    return shown[:_MOST_MISTAKES]
+
+
+# --- the learning curve
+
+
+def find_curve(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+    """Learn growing parts of the documents, and predict others.
+
+    >>> texts = ["cheap pills", "lunch at noon"] * 10
+    >>> documents = [Document("", [label], "", None, None, text) for text, label in zip(texts, ["spam", "ham"] * 10)]
+    >>> found = find_curve(TextClassifier(), documents, Job("curve", None))
+    >>> [(point["documents"], point["accuracy"]) for point in found["points"]][-1]
+    (16, 1.0)
+    """
+    from bunrui.evaluation.curves import learning_curve
+
+    def watch(done: int, total: int) -> None:
+        job.total = total
+        job.add(done - job.done)
+
+    found = learning_curve(clf, *_texts_and_labels(documents), watch=watch)
+    job.add((job.total or 0) - job.done)
+    return found.to_dict() | {"html": curve_html(found)}
+
+
+# --- other models
+
+
+def compare_all(_: AnyClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
+    """Measure all models; the rows that are measured already are the result of the job while it runs."""
+    from bunrui.selection import compare
+
+    def watch(progress: Progress) -> None:
+        job.total = progress.n_all
+        if progress.done.rows:
+            job.result = _comparison_members(progress.done)
+        job.add(len(progress.done.rows) - job.done)
+
+    found = compare(*_texts_and_labels(documents), models=None if trained else list(MODELS), watch=watch)
+    job.add(len(found.rows) - job.done)
+    return _comparison_members(found)
+
+
+def _comparison_members(comparison: Comparison) -> dict[str, Any]:
+    rows = [row.to_dict() | {"reads": row.features} for row in comparison.rows]
+    table = comparison_table(comparison, is_page=True, is_sortable=True)
+    return comparison.to_dict() | {"rows": rows, "html": table.to_html()}
+
+
+# --- suspect labels
+
+
+def find_suspects(clf: AnyClassifier, documents: list[Document], kept: Collection[str], job: Job) -> dict[str, Any]:
+    """The most suspicious documents, but those whose digests are in `kept`: somebody has said that they are right."""
+    from bunrui.selection import audit
+
+    job.total = len(documents)
+    found = audit(clf, *_texts_and_labels(documents))
+    job.add(len(documents))
+    known = frozenset(kept)
+    suspects = [suspect for suspect in found.suspects if documents[suspect.row].digest not in known]
+    shown = []
+    for suspect in suspects[:_MOST_SUSPECTS]:
+        job.add(0)
+        document = documents[suspect.row]
+        is_short = isinstance(document.text, str) and len(document.text) <= _LONGEST_EXPLAINED
+        explanation = found.explain(suspect) if is_short else None
+        members, html = None, None
+        if explanation is not None:
+            members = explanation.to_dict()
+            members["contributions"] = members["contributions"][:_MOST_CONTRIBUTIONS]
+            html = explanation_html(explanation.reverse(), table=False)  # blue speaks for the label that it has
+        shown.append(
+            {
+                "digest": document.digest,
+                "text": excerpt(readable(document.text), _LONGEST),
+                "given": list(suspect.given),
+                "suggested": suspect.suggested,
+                "probability": suspect.probability,
+                "suggested_probability": suspect.suggested_probability,
+                "explanation": members,
+                "html": html,
+            }
+        )
+    return {"documents": len(documents), "n_suspects": len(suspects), "suspects": shown}
