@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError
-from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
+from bunrui.evaluation import without
+from bunrui.evaluation.loo import Corpus, is_exact, leave_one_out, loo_log_odds, loo_scores
 from bunrui.models import MODELS
 
 Floats = npt.NDArray[np.float64]
@@ -108,6 +109,7 @@ def test_equals_learning_the_other_documents(model: str, data: st.DataObject) ->
         "unseen": data.draw(st.sampled_from(["ignore", "smooth"])),
         "min_df": data.draw(st.sampled_from([1, 1, 2, 3])),
         **data.draw(smoothings(model)),
+        **data.draw(st.fixed_dictionaries({name: st.booleans() for name in MODELS[model].options})),
     }
     check(texts, labels, model=model, **options)
 
@@ -154,10 +156,20 @@ def test_log_odds_where_features_are_chosen(model: str, corpus: tuple[list[Any],
     np.testing.assert_array_equal(odds, expected)
 
 
-@pytest.mark.parametrize("options", [{"class_norm": True}, {"against_rest": True}])
-def test_options_that_fit_anew(options: dict[str, bool]) -> None:
-    for model in ("multinomial", "binary", "mixed"):
-        check(TEXTS, LABELS, model=model, **options)
+@pytest.mark.parametrize(
+    ("model", "options", "is_one_pass"),
+    [
+        ("binary", {"class_norm": True}, True),
+        ("binary", {"class_norm": True, "min_df": 2}, False),
+        ("mixed", {"against_rest": True, "min_df": 2}, True),
+        ("multinomial", {"class_norm": True, "against_rest": True}, False),
+        ("bernoulli", {"against_rest": True}, False),
+        ("binary", {"max_features": 3}, False),
+    ],
+)
+def test_options_for_which_one_pass_is_enough(model: str, options: dict[str, Any], is_one_pass: bool) -> None:
+    assert is_exact(TextClassifier(model, **options)) == is_one_pass
+    check(TEXTS, LABELS, model=model, **options)
 
 
 # --- what is special
@@ -311,16 +323,16 @@ def test_a_classifier_in_a_file_knows_its_documents(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prior", ["empirical", "smoothed", {f"label {k}": 1.0 + k for k in range(40)}])
-@pytest.mark.parametrize("model", ["multinomial", "binary-complement", "bernoulli"])
-def test_priors_block_by_block_have_the_same_bits(model: str, prior: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@every
+def test_documents_block_by_block_have_the_same_bits(model: str, prior: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(list("abcdefghij"), 6)) for _ in range(120)]
     labels = [sorted({f"label {k}" for k in rng.integers(0, 40, 1 + d % 3)}) for d in range(120)]
     corpus = Corpus(TextClassifier(model, prior=prior), texts, labels)
     expected = corpus.scores()
-    monkeypatch.setattr("bunrui.evaluation.loo._MOST_PRIORS", 0)
-    for block in (1, 7 * len(corpus.classes), 10**6):
-        monkeypatch.setattr("bunrui.evaluation.loostate._BLOCK", block)
+    for features, numbers in ((1, 10**6), (30, 10**6), (10**6, 7 * len(corpus.classes)), (10**6, 1)):
+        monkeypatch.setattr(without, "_FEATURES", features)
+        monkeypatch.setattr(without, "_NUMBERS", numbers)
         np.testing.assert_array_equal(corpus.scores(), expected)
 
 

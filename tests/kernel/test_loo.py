@@ -15,9 +15,9 @@ from bunrui.analysis import analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import given_recipe
 from bunrui.errors import DataError
-from bunrui.evaluation import loostate
+from bunrui.evaluation import without
 from bunrui.evaluation.loo import Corpus
-from bunrui.evaluation.loostate import read_rows
+from bunrui.evaluation.without import read_rows
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS
 from tests.kernel.test_analyze import both
@@ -79,7 +79,7 @@ def test_rows_of_counts(mode: str) -> None:
 @both
 def test_rows_grow(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More features, and more items, than there is room for at first; a document in several pieces."""
-    monkeypatch.setattr(loostate, "_MOST_ROOM", 0)
+    monkeypatch.setattr(without, "_MOST_ROOM", 0)
     spec = AnalyzerSpec(name="words")
     texts = [" ".join(f"w{k}" for k in range(ITEMS + 100)), "w1 w2 w1 " * ITEMS, "w3"]
     with kernels(mode):
@@ -108,19 +108,6 @@ def test_plain_and_compiled_scores_have_the_same_bits(data: st.DataObject) -> No
             found.append([corpus.scores(model) for model in MODELS])
     for plain, compiled in zip(*found, strict=True):
         assert np.array_equal(plain.view(np.int64), compiled.view(np.int64))
-
-
-@both
-@pytest.mark.parametrize("model", ["complement", "wcnb"])
-def test_weights_that_are_computed_anew_find_room(mode: str, model: str) -> None:
-    """Every document needs more than those before it."""
-    texts = [[f"w{k}" for k in range(n)] * 2 for n in (1, 30, 300, 301)]
-    labels = ["x", "y", "x", "y"]
-    with kernels(mode):
-        scores = Corpus(TextClassifier(model), texts, labels).scores()
-        for d, (text, label) in enumerate(zip(texts, labels, strict=True)):
-            clf = TextClassifier(model).learn(texts, labels).unlearn([text], [label])
-            np.testing.assert_array_equal(clf.scores([text])[0], scores[d])
 
 
 def test_rows_ascend() -> None:

@@ -1,14 +1,14 @@
 """Exact leave-one-out: every document, scored by the model of all the others.
 
-Refitting n times would do; here it takes one pass.  The changes that a document makes are found from the counts of all
-documents and subtracted where the score is computed (`bunrui.kernel.loo`): its own occurrences; the words that only it
-had, which are unseen then, so that the vocabulary shrinks; a class that has no other document, which gets -inf and is
-never predicted; the priors.  A document with several labels is taken out of all its classes at once.  The scores have
-the very bits that `unlearn` and `scores` would give.
+Refitting n times would do; here it takes one pass.  The formula of the model gets the counts without the document
+(`without.py`): less its own occurrences, and less the words that only it had, which are unseen then, so that the
+vocabulary shrinks.  A class that has no other document gets -inf and is never predicted.  A document with several
+labels is taken out of all its classes at once.  The scores have the very bits that `unlearn` and `scores` would give.
 
     min_df         a word that is in just so many documents is left out when one of them is
     max_features   which words say most depends on every document: here the model is fitted anew, document by document
                    (n selections, from counts that are subtracted).  `cross_validate` does it once a fold
+    against_rest   the same together with class_norm, and for Bernoulli: every document changes all weights
 
 Where a corpus has the same text twice, or replies that quote each other, leave-one-out flatters: the twin stays in.
 `find_duplicates` finds them, `folds(kind="grouped")` keeps them together.
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,15 +30,16 @@ from bunrui.counts import Counts, Label, Totals
 from bunrui.engines.counting import count
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
-from bunrui.evaluation.loostate import KINDS, Ground, ground_of, model_of, named_without, read_rows, scores_of
 from bunrui.evaluation.result import Evaluation
+from bunrui.evaluation.without import Ground, ground_of, read_rows, score_without
 from bunrui.kernel.logs import log
-from bunrui.kernel.loostate import Labels
+from bunrui.kernel.loo import Labels
 from bunrui.models import MODELS
-from bunrui.models.base import prior_shares, smoothing_of
+from bunrui.models.base import Scorer, Smoothing, prior_shares, smoothing_of
+from bunrui.models.linear import log_sum_exp
 from bunrui.models.multilabel import PairView, best_cut, log_label_prior
 from bunrui.models.rest import log_odds
-from bunrui.models.view import CountView, View, select
+from bunrui.models.view import CountView, View, select, whole
 
 if TYPE_CHECKING:
     from bunrui.store.documents import Document
@@ -59,9 +59,7 @@ Ids = npt.NDArray[np.uint32]
 Floats = npt.NDArray[np.float64]
 
 # Options that the pass knows; any other that is on needs a model fitted anew.
-_KNOWN = {"model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df", "m"}
-
-_MOST_PRIORS = 1 << 22  # label sets × classes: those of more are made block by block, and 6,000 labels have 36 million
+_KNOWN = {"model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df", "m", "class_norm", "against_rest"}
 
 
 class Corpus:
@@ -121,19 +119,20 @@ class Corpus:
         if not is_exact(clf):
             return self._refitted(clf, TextClassifier.scores)
         sets, view = self.documents.sets, select(self.counts, clf.min_df, None)
-        by_docs = KINDS[clf.model][1]
+        options = _formula_options(clf)
+        by_docs = _scorer_of_nothing(clf.model, options).by_docs
         if (by_docs, clf.min_df) not in self._grounds:
             # One at a time: each is as large as a table of all weights.
-            self._grounds = {(by_docs, clf.min_df): self._ground(view, clf)}
+            self._grounds = {(by_docs, clf.min_df): self._ground(view, by_docs, clf.min_df)}
 
-        def priors_of(starts: Integers, classes: Integers) -> Floats:
-            return _priors_without(view.doc_count, self.counts.labels, starts, classes, clf.prior)
+        def priors_of(labels: Labels, docs: Integers) -> Floats:
+            groups, places = np.unique(labels.groups[docs], return_inverse=True)
+            members = [labels.classes[labels.starts[group] : labels.starts[group + 1]] for group in groups.tolist()]
+            own = (view.doc_count, self.counts.labels, members, clf.prior)
+            return np.asarray(_priors_without(*own, for_odds=bool(clf.against_rest))[places])
 
-        is_small = (len(sets.members) - 1) * len(self.classes) <= _MOST_PRIORS
-        priors = priors_of(sets.members, sets.indices) if is_small else np.empty(0)
-        labels, ground = Labels(sets.groups, sets.members, sets.indices, priors), self._grounds[by_docs, clf.min_df]
-        later = None if is_small else priors_of
-        return self._without_lonely(self._left_out(clf, clf.model, ground, labels, later))
+        labels, ground = Labels(sets.groups, sets.members, sets.indices), self._grounds[by_docs, clf.min_df]
+        return self._without_lonely(self._left_out(clf, clf.model, ground, labels, priors_of, options))
 
     def log_odds(self, model: str | None = None, **options: Any) -> Floats:
         """log P(label | document) / P(not label | document) by the model of all the others, (n_docs, n_classes).
@@ -142,17 +141,23 @@ class Corpus:
         label and its rest are two classes.
         """
         clf = self._reader(model, options)
-        if clf.model == "wcnb" or not is_exact(clf):
+        if clf.model == "wcnb" or not is_exact(clf) or _formula_options(clf):
             return self._refitted(clf, TextClassifier.label_odds)
         sets, two, name = self.documents.sets, np.arange(3), MODELS[clf.model].twin or clf.model
         priors = _label_priors_without(self.counts, clf.prior)
-        pairs = Pairs(select(self.counts, clf.min_df, None), KINDS[name][1])
+        by_docs = _scorer_of_nothing(name, {}).by_docs
+        pairs = Pairs(select(self.counts, clf.min_df, None), by_docs)
         out = np.empty((len(self.documents), len(self.classes)))
         for label in range(len(self.classes)):
             lacks = np.add.reduceat(sets.indices == label, sets.members[:-1], dtype=np.int64) == 0
-            groups = lacks.astype(np.int64)[sets.groups]
-            labels = Labels(groups, two, two[:2], np.stack([priors[:, label], np.zeros(2)], axis=1).reshape(-1))
-            both = self._left_out(clf, name, self._ground(pairs.of(label), clf), labels)
+            labels = Labels(lacks.astype(np.int64)[sets.groups], two, two[:2])
+            own = np.stack([priors[:, label], np.zeros(2)], axis=1)
+
+            def priors_of(labels: Labels, docs: Integers, own: Floats = own) -> Floats:
+                return np.asarray(own[labels.groups[docs]])
+
+            ground = self._ground(pairs.of(label), by_docs, clf.min_df)
+            both = self._left_out(clf, name, ground, labels, priors_of, {})
             out[:, label] = both[:, 0] - both[:, 1]
         return self._without_lonely(out)
 
@@ -173,18 +178,28 @@ class Corpus:
             )
         return clf
 
-    def _ground(self, view: CountView, clf: AnyClassifier) -> Ground:
+    def _ground(self, view: CountView, by_docs: bool, min_df: int) -> Ground:
         doc_total = self.counts.postings.doc_total[: self.counts.n_ids]
-        return ground_of(view, doc_total, by_docs=KINDS[clf.model][1], min_df=clf.min_df)
+        return ground_of(view, doc_total, self._parts, by_docs=by_docs, min_df=min_df)
 
-    def _left_out(self, clf: AnyClassifier, name: str, ground: Ground, labels: Labels, priors_of: Any = None) -> Floats:
-        """Scores by the model with a name, and the smoothing of a classifier; `priors_of` as for `scores_of`."""
-        smoothing = smoothing_of(clf.smoothing, clf.alpha, MODELS[clf.model].alpha)
-        scorer = MODELS[name].scorer(ground.view, smoothing, np.zeros(len(ground.view.doc_count)))
-        named = named_without(self._parts, self.counts, ground, smoothing)
-        model = model_of(name, ground, smoothing, scorer, named)
-        smooth = clf.unseen == "smooth"
-        return scores_of(self._parts, labels, ground, model, smooth_unseen=smooth, priors_of=priors_of)
+    def _left_out(
+        self,
+        clf: AnyClassifier,
+        name: str,
+        ground: Ground,
+        labels: Labels,
+        priors_of: Callable[[Labels, Integers], Floats],
+        options: dict[str, bool],
+    ) -> Floats:
+        """Scores by the model with a name, and the smoothing of a classifier."""
+        model = MODELS[name]
+        usual = MODELS[clf.model].default_alpha(class_norm=bool(options.get("class_norm")))
+        smoothing = smoothing_of(clf.smoothing, clf.alpha, usual)
+
+        def formula(view: CountView, prior: Floats) -> Scorer:
+            return model.scorer(view, smoothing, prior, **options)
+
+        return score_without(ground, formula, labels, priors_of, smooth=clf.unseen == "smooth")
 
     def _without_lonely(self, scores: Floats) -> Floats:
         """The scores with -inf where no other document has the label."""
@@ -216,21 +231,39 @@ def is_exact(clf: AnyClassifier) -> bool:
     >>> is_exact(TextClassifier("wcnb", min_df=2)), is_exact(TextClassifier(max_features=100))
     (True, False)
     """
-    return clf.model in KINDS and not any(bool(value) for name, value in clf.get_params().items() if name not in _KNOWN)
+    others = (value for name, value in clf.get_params().items() if name not in _KNOWN)
+    if clf.model not in MODELS or any(others):
+        return False
+    options = _formula_options(clf)
+    # Without a word that others had too, classes have fewer words, and all of their shares change.
+    changes_all = options.get("class_norm", False) and clf.min_df > 1
+    return not changes_all and not _scorer_of_nothing(clf.model, options).everywhere
+
+
+def _formula_options(clf: AnyClassifier) -> dict[str, bool]:
+    """The options of the formula that are on."""
+    return {name: True for name in ("class_norm", "against_rest") if getattr(clf, name)}
+
+
+def _scorer_of_nothing(model: str, options: dict[str, bool]) -> Scorer:
+    """The scorer of no counts, which tells how the model counts and weighs."""
+    return MODELS[model].scorer(whole(Counts()), Smoothing(1.0), np.empty(0), **options)
 
 
 def _priors_without(
-    doc_count: Integers, names: Sequence[Label], starts: Integers, classes: Integers, prior: Any
+    doc_count: Integers, names: Sequence[Label], groups: list[Integers], prior: Any, *, for_odds: bool
 ) -> Floats:
-    """log P(c) without a document of each group, (n_groups × n_classes,); 0 for a class that has no other."""
-    shares = np.ones((len(starts) - 1, len(doc_count)))
+    """log P(c) without a document that has some classes, (n_groups, n_classes); any for a class that has no other."""
+    out = np.zeros((len(groups), len(doc_count)))
     labels, is_given = np.array(names, object), isinstance(prior, Mapping)
-    for group, (a, b) in enumerate(pairwise(starts.tolist())):
+    for group, classes in enumerate(groups):
         left = doc_count.copy()
-        left[classes[a:b]] -= 1
+        left[classes] -= 1
         alive = left > 0
-        shares[group, alive] = prior_shares(left[alive], labels[alive].tolist() if is_given else (), prior)
-    return log(shares).reshape(-1)
+        logs = log(prior_shares(left[alive], labels[alive].tolist() if is_given else (), prior))
+        # Shares of any size will do, but for odds.
+        out[group, alive] = logs - log_sum_exp(logs[None])[0, 0] if for_odds and is_given else logs
+    return out
 
 
 def _label_priors_without(counts: Counts, prior: Any) -> Floats:
@@ -260,9 +293,8 @@ class Pairs:
         own[self._features[mine], 0] = self.cells.counts[mine]
 
         def cells(ids: Ids) -> tuple[Integers, Integers]:
-            """The cells of all features at once."""
-            assert len(ids) == len(own)
-            return own, self.cells.totals
+            places = np.searchsorted(self.cells.ids, ids)
+            return own[places], self.cells.totals[places]
 
         return PairView(self.view, self.view.counts.n_docs, slice(label, label + 1), cells)
 

@@ -1,313 +1,499 @@
-"""Rows → scores by the counts of all other documents: leave-one-out for the price of one pass.
+"""Leave-one-out: documents → rows → scores by the counts of all other documents.
 
-No counts are changed.  What a document takes with it is little: its own occurrences from the cells of its classes and
-from the totals of its features, and the features that too few other documents have, which are words that were never
-learned then.  So for every document
+    read_rows    documents → rows: the features of each document, how often it has them, and in which order
+    take_out     rows → the counts without each document: sums, and those of its features in its own classes
+    sum_changes  rows → sums over the vocabulary without each document
+    score_rows   rows and weights → scores
 
-    sums, total, V          those of the whole, less what the document takes with it
-    bias, slope, scale      from these, as the model says
-    weights                 those of the whole, but for the cells that the document changes
-
-and the sums run in the order of its text, as in `score.py`: the score has the very bits that learning all the other
-documents gives.  The formulas are those of `bunrui.models`, tests hold the two together.
+No formula of a model is here.  A document changes few counts, and most changes are the same for many documents: a
+feature that a document has x times loses x occurrences.  So (feature, x) is an entry, and has the list of its weights
+in the classes that do not have the document.  Weights in the classes that have it are given by document.
+`evaluation/without.py` makes both by the formulas of `bunrui.models`.
 """
 
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
-from math import log
+from typing import NamedTuple
 
-from bunrui.kernel.loorows import Rows
-from bunrui.kernel.loostate import (
-    AHEAD,
-    ALL_FEATURES,
-    ALL_TERMS,
-    BERNOULLI,
-    BY_DOCS,
-    COMPLEMENT,
-    DOCS,
-    FIELDS,
-    GONE,
-    KIND,
-    LAMBDA,
-    LEAST,
-    LENGTH,
-    LOG_LAMBDA,
-    MIN_DF,
-    MULTINOMIAL,
-    N_FEATURES,
-    N_TERMS,
-    NORMALISED,
-    PRESENCE,
-    ROOM,
-    START,
-    TOTAL,
-    Labels,
-    Model,
-    Whole,
-    Work,
-)
-from bunrui.kernel.looweights import find_cell, follow, lose, own_weight, weigh
-from bunrui.kernel.primitives import ONE, i64, inline, prefetch, u64
-from bunrui.kernel.score import clear, finish
-from bunrui.kernel.signature import F64s, kernel
-from bunrui.kernel.sums import HIGH, LOW
+from bunrui.kernel.analyze import Documents, Recipe, Scratch, ids_of, units_of
+from bunrui.kernel.primitives import ONE, U64, i64, inline, prefetch, u64
+from bunrui.kernel.score import Linear, Sums, clear, score_of
+from bunrui.kernel.signature import F64s, I32s, I64s, U8s, U32s, kernel, record
+from bunrui.kernel.vocabulary import MISSING, Vocabulary
+
+DONE = 0
+GROW_FEATURES = 1
+GROW_ITEMS = 2
+UNKNOWN = 3  # a feature that the vocabulary lacks
+
+ABSENT = U64(MISSING)
+AHEAD = U64(12)
+NEAR = U64(6)
+
+# Places in `Lists.entries`: side by side, in one line of the cache
+START = U64(0)  # of the list
+LENGTH = U64(1)  # of the list; 0 where the model does not know the feature
+IS_LEFT = U64(2)  # 0 where too few other documents have the feature
+TOTAL = U64(3)  # n[f] of all documents
+FIELDS = U64(4)
+
+# Places in `Reading.state`
+DOCUMENT = 0
+UNIT = 1
+FEATURES = 2
+ITEMS = 3
+STATES = 4
+
+
+@record
+class Rows(NamedTuple):
+    """Row i has the features features[k] values[k] times, starts[i] ≤ k < starts[i + 1], in the order of the text.
+
+    Its items, in the same order, are the features at starts[i] + places[j], firsts[i] ≤ j < firsts[i + 1].
+    """
+
+    docs: I64s  # (rows): the document that it is
+    starts: I64s  # (rows + 1)
+    features: U32s
+    values: U32s
+    firsts: I64s  # (rows + 1)
+    places: U32s
+    counts: I64s  # how often each item counts, or empty where all count once
+
+
+@record
+class Reading(NamedTuple):
+    """Where the reading of rows stands."""
+
+    marks: I64s  # (room of the vocabulary): where a feature was last written, plus one
+    state: I64s  # (STATES)
+
+
+@record
+class Labels(NamedTuple):
+    """The classes of documents: those of group g are classes[starts[g]] … classes[starts[g + 1] - 1]."""
+
+    groups: I64s  # (documents)
+    starts: I64s  # (groups + 1)
+    classes: I64s
+
+
+@record
+class Lists(NamedTuple):
+    """The cells of every entry.  A list as long as there are classes is in their order; `classes` is not read.
+
+    The entry of a feature that a document has once is the feature itself.
+    """
+
+    entries: I64s  # (entries, FIELDS)
+    classes: I32s  # (cells)
+    counts: I64s  # (cells): n[f, c] of all documents
+
+
+# Rows
 
 
 @kernel
-def leave_out(
+def read_rows(
+    docs: Documents, lo: int, hi: int, recipe: Recipe, scratch: Scratch, v: Vocabulary, rows: Rows, reading: Reading
+) -> int:
+    """Rows for the documents lo … hi - 1; go on where the last call stopped.
+
+    Returns DONE, UNKNOWN, or what must grow first.
+    """
+    state = reading.state
+    while state[DOCUMENT] < hi - lo:
+        row = i64(state[DOCUMENT])
+        d = lo + row
+        n_units = units_of(docs, d, recipe, scratch)
+        unit = u64(state[UNIT])
+        while unit < n_units:
+            n_items, first, after = ids_of(docs, d, recipe, scratch, unit, n_units, v)
+            if i64(state[FEATURES]) + i64(n_items) > len(rows.features):
+                state[UNIT] = i64(unit)
+                return GROW_FEATURES
+            if i64(state[ITEMS]) + i64(n_items) > len(rows.places):
+                state[UNIT] = i64(unit)
+                return GROW_ITEMS
+            if not place_items(scratch.items.ids, n_items, docs.counts, first, rows, row, reading):
+                return UNKNOWN
+            unit = after
+        state[UNIT] = 0
+        state[DOCUMENT] = row + 1
+        rows.starts[row + 1] = state[FEATURES]
+        rows.firsts[row + 1] = state[ITEMS]
+    return DONE
+
+
+def place_items(
+    ids: Sequence[int], n_items: int, counts: Sequence[int], first: int, rows: Rows, row: int, reading: Reading
+) -> bool:
+    """Add items to a row; False where one is unknown."""
+    features = rows.features
+    values = rows.values
+    places = rows.places
+    marks = reading.marks
+    begin = u64(rows.starts[row])
+    at = u64(reading.state[FEATURES])
+    item = u64(reading.state[ITEMS])
+    counted = len(counts) > 0
+    x = u64(1)
+    k = u64(0)
+    while k < n_items:
+        f = u64(ids[k])
+        if f == ABSENT:
+            return False
+        if counted:
+            x = u64(counts[first + i64(k)])
+            rows.counts[item] = i64(x)
+        # A place inside the current row means "seen in this document": no marks to clear between documents.
+        place = u64(marks[f])
+        if place <= begin:
+            features[at] = f
+            values[at] = 0
+            at = at + ONE
+            marks[f] = i64(at)
+            place = at
+        place = place - ONE
+        values[place] += x
+        places[item] = place - begin
+        item = item + ONE
+        k = k + ONE
+    reading.state[FEATURES] = i64(at)
+    reading.state[ITEMS] = i64(item)
+    return True
+
+
+# Counts without a document
+
+
+@record
+class Left(NamedTuple):
+    """What is left of the sums of all counts without each row; they come as those of all documents."""
+
+    n_features: I64s  # (rows)
+    n_terms: I64s  # (rows)
+    class_sum: I64s  # (rows, classes)
+
+
+@record
+class Own(NamedTuple):
+    """The features of some rows, one after the other, and their cells in the classes that have the document."""
+
+    lengths: I32s  # (features): cells of each
+    totals: I64s  # (features): n[f] of all documents
+    left: I64s  # (features): n[f] without the row
+    classes: I32s  # (cells): row * classes + class
+    counts: I64s  # (cells): n[f, c] of all documents
+    others: I64s  # (cells): n[f, c] without the row
+
+
+@kernel
+def take_out(rows: Rows, lo: int, hi: int, labels: Labels, lists: Lists, by_docs: int, left: Left, own: Own) -> None:
+    """Take each of the rows lo … hi - 1 out of the counts."""
+    info = lists.entries
+    n_classes = len(left.class_sum) // max(hi - lo, 1)
+    base = u64(rows.starts[lo])
+    cell = u64(0)
+    for row in range(lo, hi):
+        group = i64(labels.groups[rows.docs[row]])
+        first = i64(labels.starts[group])
+        last = i64(labels.starts[group + 1])
+        at = (row - lo) * n_classes
+        taken = i64(0)
+        k = u64(rows.starts[row])
+        end = u64(rows.starts[row + 1])
+        while k < end:
+            prefetch(info, u64(rows.features[min(k + AHEAD, end - ONE)]) * FIELDS)
+            prefetch(lists.counts, u64(info[u64(rows.features[min(k + NEAR, end - ONE)]) * FIELDS + START]))
+            f = u64(rows.features[k]) * FIELDS
+            x = i64(1) if by_docs != 0 else i64(rows.values[k])
+            total = i64(info[f + TOTAL])
+            if info[f + IS_LEFT] != 0:
+                taken += x
+            elif info[f + LENGTH] > 0:
+                left.n_features[row - lo] -= 1
+                left.n_terms[row - lo] -= total
+                take_list(lists, f, u64(n_classes), left.class_sum, u64(at))
+            own.lengths[k - base] = last - first
+            own.totals[k - base] = total
+            own.left[k - base] = max(total - x, i64(0))
+            for label in range(first, last):
+                c = i64(labels.classes[label])
+                count = count_in(lists, f, u64(c), u64(n_classes))
+                own.classes[cell] = at + c
+                own.counts[cell] = count
+                own.others[cell] = max(count - x, i64(0))
+                cell = cell + ONE
+            k = k + ONE
+        left.n_terms[row - lo] -= taken
+        for label in range(first, last):
+            left.class_sum[at + i64(labels.classes[label])] -= taken
+
+
+@inline
+def take_list(lists: Lists, f: int, n_classes: int, class_sum: MutableSequence[int], at: int) -> None:
+    """Take a feature, whose entry begins at f, out of the sums of all classes."""
+    start = u64(lists.entries[f + START])
+    n = u64(lists.entries[f + LENGTH])
+    j = u64(0)
+    while j < n:
+        c = j if n == n_classes else u64(lists.classes[start + j])
+        class_sum[at + c] -= lists.counts[start + j]
+        j = j + ONE
+
+
+@inline
+def count_in(lists: Lists, f: int, c: int, n_classes: int) -> int:
+    """n[f, c] of a class that has the feature, whose entry begins at f; 0 where the model does not know it."""
+    start = u64(lists.entries[f + START])
+    n = u64(lists.entries[f + LENGTH])
+    if n == n_classes:
+        return i64(lists.counts[start + c])
+    if n == u64(0):
+        return i64(0)
+    lo = start
+    hi = start + n
+    while hi - lo > ONE:
+        middle = (lo + hi) >> ONE
+        if u64(lists.classes[middle]) <= c:
+            lo = middle
+        else:
+            hi = middle
+    return i64(lists.counts[lo])
+
+
+@record
+class Changes(NamedTuple):
+    """How sums over the vocabulary change without a document, in the parts of `sums.py`."""
+
+    is_any: U8s  # (entries): whether a cell of the list changes
+    high: I64s  # (cells)
+    low: I64s
+    begin_high: I64s  # (classes): sums over all documents, in classes that have lost one of them
+    begin_low: I64s
+    own_high: I64s  # (own cells)
+    own_low: I64s
+
+
+@kernel
+def sum_changes(
+    rows: Rows, lo: int, hi: int, entries: U32s, labels: Labels, lists: Lists, changes: Changes, high: I64s, low: I64s
+) -> None:
+    """Add the changes without each of the rows lo … hi - 1 to the sums over all documents, (rows, classes)."""
+    n_classes = u64(len(changes.begin_high))
+    n_labels = u64(0)
+    at_own = u64(0)
+    at = u64(0)
+    for row in range(lo, hi):
+        begin = u64(rows.starts[row])
+        end = u64(rows.starts[row + 1])
+        k = begin
+        while k < end:
+            later = u64(entries[min(k + AHEAD, end - ONE)])
+            prefetch(changes.is_any, later)
+            prefetch(lists.entries, later * FIELDS)
+            e = u64(entries[k])
+            if changes.is_any[e] != 0:
+                add_changes(lists, e, n_classes, changes, high, low, at)
+            k = k + ONE
+        group = i64(labels.groups[rows.docs[row]])
+        first = u64(labels.starts[group])
+        n_labels = u64(labels.starts[group + 1]) - first
+        n_own = (end - begin) * n_labels
+        label = u64(0)
+        while label < n_labels:
+            c = u64(labels.classes[first + label])
+            total_high = i64(changes.begin_high[c])
+            total_low = i64(changes.begin_low[c])
+            k = at_own + label
+            while k < at_own + n_own:
+                total_high += changes.own_high[k]
+                total_low += changes.own_low[k]
+                k = k + n_labels
+            high[at + c] = total_high
+            low[at + c] = total_low
+            label = label + ONE
+        at_own = at_own + n_own
+        at = at + n_classes
+
+
+@inline
+def add_changes(
+    lists: Lists,
+    e: int,
+    n_classes: int,
+    changes: Changes,
+    high: MutableSequence[int],
+    low: MutableSequence[int],
+    at: int,
+) -> None:
+    """Add the changes of a list."""
+    start = u64(lists.entries[e * FIELDS + START])
+    n = u64(lists.entries[e * FIELDS + LENGTH])
+    j = u64(0)
+    if n == n_classes:
+        while j < n:
+            high[at + j] += changes.high[start + j]
+            low[at + j] += changes.low[start + j]
+            j = j + ONE
+    else:
+        while j < n:
+            c = at + u64(lists.classes[start + j])
+            high[c] += changes.high[start + j]
+            low[c] += changes.low[start + j]
+            j = j + ONE
+
+
+# Scores
+
+
+@kernel
+def score_rows(
     rows: Rows,
     lo: int,
     hi: int,
+    entries: U32s,
     labels: Labels,
-    whole: Whole,
-    model: Model,
-    work: Work,
+    lists: Lists,
+    weights: F64s,
+    shared: F64s,
+    own: F64s,
+    linear: Linear,
+    presence: int,
+    sums: Sums,
     out: F64s,
-) -> int:
-    """Score the rows lo … hi - 1 into `out` (classes by document); what a class without documents scores means nothing.
+) -> None:
+    """Score the rows lo … hi - 1 into `out`, (documents, classes).
 
-    Returns `hi`, or the row for which `work.weights` lacks room.
+    `weights` are those of all cells, `shared` those of entries, or empty; `own` has the weights of each feature in each
+    of its own classes; `linear` is (rows, classes).
     """
-    n_classes = len(whole.doc_count)
+    n_classes = len(sums.weights)
+    at_own = i64(0)
     for row in range(lo, hi):
         d = i64(rows.docs[row])
-        if d < 0:
-            continue
         group = i64(labels.groups[d])
         first = i64(labels.starts[group])
-        last = i64(labels.starts[group + 1])
-        for k in range(first, last):
-            work.is_own[labels.classes[k]] = 1
-        clear(work.sums)
-        begin(whole, model, work)
-        take_out(rows, row, labels.classes, first, last, whole, model, work)
-        fits = work.left[ROOM] <= len(work.weights)
-        if fits:
-            weigh(rows, row, whole, model, work)
-            if model.reading[KIND] == NORMALISED:
-                follow(rows, row, whole, model, work)
-            add_items(rows, row, whole, model, work)
-            for k in range(first, last):
-                add_own(rows, row, i64(labels.classes[k]), whole, model, work)
-            draw_line(labels.priors, group * n_classes, d, whole, model, work)
-            finish(work.linear, work.sums, out, d * n_classes)
-        for k in range(first, last):
-            work.is_own[labels.classes[k]] = 0
-        if not fits:
-            return row
-    return hi
-
-
-@inline
-def begin(whole: Whole, model: Model, work: Work) -> None:
-    """Start from the sums of the whole."""
-    kind = model.reading[KIND]
-    n_classes = len(whole.doc_count)
-    for c in range(n_classes):
-        work.class_sum[c] = whole.class_sum[c]
-    if kind == NORMALISED or kind == BERNOULLI:
+        n_labels = i64(labels.starts[group + 1]) - first
+        clear(sums)
+        count_features(rows, row, entries, lists, weights, presence, sums.rest)
+        add_items(rows, row, entries, lists, weights, shared, presence, sums)
+        for label in range(n_labels):
+            c = i64(labels.classes[first + label])
+            sums.weights[c] = own_sum(rows, row, entries, lists, own, at_own + label, n_labels, presence)
         for c in range(n_classes):
-            lessened = kind == BERNOULLI and work.is_own[c] != 0
-            for k in range(c, 2 * n_classes, n_classes):
-                work.parts[k] = model.constants.lessened[k] if lessened else model.constants.parts[k]
-        work.shared_parts[0] = model.constants.shared[0]
-        work.shared_parts[1] = model.constants.shared[1]
+            out[d * n_classes + c] = score_of(linear, sums.rest, (row - lo) * n_classes + c, sums.weights[c])
+        at_own += (i64(rows.starts[row + 1]) - i64(rows.starts[row])) * n_labels
 
 
 @inline
-def take_out(
-    rows: Rows, row: int, classes: Sequence[int], first: int, last: int, whole: Whole, model: Model, work: Work
+def count_features(
+    rows: Rows,
+    row: int,
+    entries: Sequence[int],
+    lists: Lists,
+    weights: Sequence[float],
+    presence: int,
+    rest: MutableSequence[float],
 ) -> None:
-    """Find which features of the document are left without it, and take the document out of the sums."""
-    kind = model.reading[KIND]
-    presence = model.reading[PRESENCE] != 0
-    by_docs = model.reading[BY_DOCS] != 0
-    min_df = model.reading[MIN_DF]
-    features = rows.features
-    values = rows.values
-    info = whole.features
-    starts = work.starts
-    lengths = work.lengths
-    n_features = i64(model.reading[ALL_FEATURES])
-    n_terms = i64(model.reading[ALL_TERMS])
-    taken = i64(0)
-    room = i64(0)
+    """The length of a row, and how many of its words the others never had; its weights are asked for meanwhile."""
+    info = lists.entries
     length = i64(0)
     n_unknown = i64(0)
-    start = u64(rows.starts[row])
-    n = u64(rows.starts[row + 1]) - start
-    p = u64(0)
-    while p < n:
-        prefetch(info, u64(features[start + min(p + AHEAD, n - ONE)]) * FIELDS)
-        f = u64(features[start + p])
-        at = f * FIELDS
-        x = i64(values[start + p])
-        n_cells = i64(info[at + LENGTH])
-        if n_cells > 0 and info[at + DOCS] > min_df:
-            cells = info[at + START]
-            prefetch(whole.counts, u64(cells))
-            prefetch(model.weights, u64(cells))
-            if len(model.shared) > 0:
-                prefetch(model.shared, f)
-            starts[p] = cells
-            lengths[p] = n_cells
-            take = i64(1) if by_docs else x
-            taken += take
-            if take > 1:
-                room += n_cells
-            length += i64(1) if presence else x
+    k = u64(rows.starts[row])
+    end = u64(rows.starts[row + 1])
+    while k < end:
+        prefetch(info, u64(entries[min(k + AHEAD, end - ONE)]) * FIELDS)
+        prefetch(weights, u64(info[u64(entries[min(k + NEAR, end - ONE)]) * FIELDS + START]))
+        x = i64(1) if presence != 0 else i64(rows.values[k])
+        if info[u64(entries[k]) * FIELDS + IS_LEFT] != 0:
+            length += x
         else:
-            starts[p] = GONE
-            n_unknown += i64(1) if presence else x
-            if n_cells > 0:
-                n_features -= 1
-                n_terms -= info[at + TOTAL]
-                lose(f, whole, model, work)
-        p = p + ONE
-    for k in range(first, last):
-        work.class_sum[classes[k]] -= taken
-    work.left[N_FEATURES] = n_features
-    work.left[N_TERMS] = n_terms - taken
-    work.left[ROOM] = room if kind == COMPLEMENT or kind == NORMALISED else 0
-    work.sums.rest[1] = float(length)
-    work.sums.rest[2] = float(n_unknown)
+            n_unknown += x
+        k = k + ONE
+    rest[1] = float(length)
+    rest[2] = float(n_unknown)
 
 
 @inline
-def add_items(rows: Rows, row: int, whole: Whole, model: Model, work: Work) -> None:
+def add_items(
+    rows: Rows,
+    row: int,
+    entries: Sequence[int],
+    lists: Lists,
+    weights: Sequence[float],
+    all_shared: Sequence[float],
+    presence: int,
+    sums: Sums,
+) -> None:
     """Sum what the items share, and their weights in the classes that do not have the document."""
-    kind = model.reading[KIND]
-    presence = model.reading[PRESENCE] != 0
-    renews = kind == COMPLEMENT or kind == NORMALISED
-    shares = len(model.shared) > 0
-    counted = len(rows.counts) > 0 and not presence
+    counted = len(rows.counts) > 0 and presence == 0
+    info = lists.entries
+    classes = lists.classes
     places = rows.places
-    starts = work.starts
-    lengths = work.lengths
-    classes = whole.classes
-    weights = model.weights
-    into = work.sums.weights
+    into = sums.weights
+    begin = u64(rows.starts[row])
     first = u64(rows.firsts[row])
-    n = u64(rows.starts[row + 1]) - u64(rows.starts[row]) if presence else u64(rows.firsts[row + 1]) - first
+    n = u64(rows.starts[row + 1]) - begin if presence != 0 else u64(rows.firsts[row + 1]) - first
+    shares = len(all_shared) > 0
     shared = 0.0
     x = 1.0
     k = u64(0)
     while k < n:
-        p = k if presence else u64(places[first + k])
-        if starts[p] != GONE:
-            cells = u64(starts[p])
-            n_cells = u64(lengths[p])
+        e = u64(entries[begin + (k if presence != 0 else u64(places[first + k]))])
+        at = e * FIELDS
+        if info[at + IS_LEFT] != 0:
             if counted:
                 x = float(rows.counts[first + k])
             if shares:
-                shared += x * work.shared[p]
-            if renews and work.anew[p] != GONE:
-                add_list(classes, cells, n_cells, work.weights, u64(work.anew[p]), x, into)
-            else:
-                add_list(classes, cells, n_cells, weights, cells, x, into)
+                shared += x * all_shared[e]
+            add_list(classes, u64(info[at + START]), u64(info[at + LENGTH]), weights, x, into)
         k = k + ONE
-    work.sums.rest[0] = shared
+    sums.rest[0] = shared
 
 
 @inline
 def add_list(
-    classes: Sequence[int],
-    cells: int,
-    n_cells: int,
-    weights: Sequence[float],
-    at: int,
-    x: float,
-    into: MutableSequence[float],
+    classes: Sequence[int], start: int, n: int, weights: Sequence[float], x: float, into: MutableSequence[float]
 ) -> None:
     """Add the weights of a list of cells `x` times."""
     j = u64(0)
-    if n_cells == u64(len(into)):
-        while j < n_cells:
-            into[j] += x * weights[at + j]
+    if n == u64(len(into)):
+        while j < n:
+            into[j] += x * weights[start + j]
             j = j + ONE
     else:
-        while j < n_cells:
-            into[u64(classes[cells + j])] += x * weights[at + j]
+        while j < n:
+            into[u64(classes[start + j])] += x * weights[start + j]
             j = j + ONE
 
 
 @inline
-def add_own(rows: Rows, row: int, c: int, whole: Whole, model: Model, work: Work) -> None:
-    """Sum the weights of the items in a class that has the document, without it."""
-    presence = model.reading[PRESENCE] != 0
-    by_docs = model.reading[BY_DOCS] != 0
-    counted = len(rows.counts) > 0 and not presence
-    own = work.own
-    places = rows.places
-    start = u64(rows.starts[row])
-    n = u64(rows.starts[row + 1]) - start
+def own_sum(
+    rows: Rows,
+    row: int,
+    entries: Sequence[int],
+    lists: Lists,
+    own: Sequence[float],
+    at: int,
+    n_labels: int,
+    presence: int,
+) -> float:
+    """Sum the weights of the items in a class that has the document; that of feature p is own[at + p * n_labels]."""
+    counted = len(rows.counts) > 0 and presence == 0
+    begin = u64(rows.starts[row])
+    first = u64(rows.firsts[row])
+    n = u64(rows.starts[row + 1]) - begin if presence != 0 else u64(rows.firsts[row + 1]) - first
     total = 0.0
-    p = u64(0)
-    while p < n:
-        weight = 0.0
-        if work.starts[p] != GONE:
-            take = i64(1) if by_docs else i64(rows.values[start + p])
-            cell = find_cell(u64(work.starts[p]), u64(work.lengths[p]), c, whole)
-            weight = own_weight(u64(rows.features[start + p]), take, cell, c, whole, model, work)
-        own[p] = weight
-        total += weight
-        p = p + ONE
-    if not presence:
-        total = 0.0
-        x = 1.0
-        k = u64(rows.firsts[row])
-        end = u64(rows.firsts[row + 1])
-        while k < end:
+    x = 1.0
+    k = u64(0)
+    while k < n:
+        p = k if presence != 0 else u64(rows.places[first + k])
+        if lists.entries[u64(entries[begin + p]) * FIELDS + IS_LEFT] != 0:
             if counted:
-                x = float(rows.counts[k])
-            total += x * own[u64(places[k])]
-            k = k + ONE
-    work.sums.weights[c] = total
-
-
-@inline
-def draw_line(priors: Sequence[float], at: int, d: int, whole: Whole, model: Model, work: Work) -> None:
-    """Bias, scale, slope and what an unseen word adds, by class, without the document."""
-    kind = model.reading[KIND]
-    log_lam = model.numbers[LOG_LAMBDA]
-    line = work.linear
-    n_classes = len(whole.doc_count)
-    n_features = i64(work.left[N_FEATURES])
-    if kind == BERNOULLI:
-        logs = model.absent.logs
-        for c in range(n_classes):
-            k = 2 * n_classes + c if work.is_own[c] != 0 else c
-            all_absent = float(n_features) * (logs[k] - logs[k + n_classes])
-            line.bias[c] = priors[at + c] + (all_absent + joined(work.parts[c], work.parts[n_classes + c]))
-            line.slope[c] = log_lam - logs[k]
-            line.unseen[c] = log_lam - logs[k + n_classes]
-        return
-    if len(model.lam) > 0:
-        mass = model.numbers[LAMBDA] * float(n_features - i64(model.n_named[d])) + model.named_lam[d]
-    else:
-        mass = model.numbers[LAMBDA] * float(n_features)
-    for c in range(n_classes):
-        count = i64(work.class_sum[c])
-        if kind != MULTINOMIAL:
-            count = i64(work.left[N_TERMS]) - count
-        total = float(count) + mass
-        per_word = -log(total if total > model.numbers[LEAST] else 1.0)
-        line.unseen[c] = per_word + log_lam
-        # With one λ for all words, log λ is of the slope of the multinomial.
-        line.slope[c] = line.unseen[c] if kind == MULTINOMIAL and len(model.lam) == 0 else per_word
-        if kind == MULTINOMIAL:
-            line.bias[c] = priors[at + c]
-        elif kind == NORMALISED:
-            a = float(n_features) * line.slope[c]
-            b = joined(work.shared_parts[0], work.shared_parts[1])
-            s = joined(work.parts[c], work.parts[n_classes + c])
-            size = -(a + b + s)
-            noise = 1e-12 * (abs(a) + abs(b) + abs(s))
-            line.scale[c] = -1.0 / (size if size > noise else 1.0)
-
-
-@inline
-def joined(high: int, low: int) -> float:
-    """A sum from its parts."""
-    return float(high) / HIGH + float(low) / (HIGH * LOW)
+                x = float(rows.counts[first + k])
+            total += x * own[u64(at) + p * u64(n_labels)]
+        k = k + ONE
+    return total

@@ -20,8 +20,7 @@ import numpy.typing as npt
 from bunrui.counts import Counts
 from bunrui.errors import OptionError
 from bunrui.kernel.logs import log
-from bunrui.kernel.sums import exact_sums_of
-from bunrui.models.view import CountView, FeatureCounts, in_blocks
+from bunrui.models.view import CountView, FeatureCounts, sum_cells, sum_features
 
 __all__ = [
     "MLE_LAMBDA",
@@ -77,7 +76,8 @@ class Smoothing:
         """λ of some features; a float where all share it."""
         if self.is_single:
             return self.value
-        return np.array([self.by_word.get(text, self.value) for text in view.words_of(ids)])
+        distinct, places = np.unique(ids, return_inverse=True)
+        return np.array([self.by_word.get(text, self.value) for text in view.words_of(distinct)])[places]
 
     def by_cell(self, view: CountView, cells: FeatureCounts) -> Floats | float:
         """λ of every cell; a float where all share it."""
@@ -89,8 +89,9 @@ class Smoothing:
         if self.is_single:
             return self.value * view.n_features
         there = view.has_words(list(self.by_word))
-        named = sorted(lam for lam, known in zip(self.by_word.values(), there, strict=True) if known)
-        return self.value * (view.n_features - len(named)) + sum(named)
+        named = sorted(zip(self.by_word.values(), there, strict=True), key=lambda pair: pair[0])
+        n_named = sum(known for _, known in named)
+        return self.value * (view.n_features - n_named) + sum(lam * known for lam, known in named)
 
 
 @dataclass(frozen=True)
@@ -318,13 +319,8 @@ def normalised(view: CountView, scorer: Scorer) -> Scorer:
 
     All of them are logarithms of probabilities, so that the sum of sizes is minus the sum.
     """
-    ids, share = view.feature_ids(), scorer.share
-    everywhere = np.zeros(1)
-    if share is not None:
-        shared = (share(cells) for cells in in_blocks(view, ids, scorer.by_docs))
-        everywhere = exact_sums_of(((each, np.zeros(len(each), np.int32)) for each in shared), 1)
-    weighed = ((scorer.weights(cells), cells.classes) for cells in in_blocks(view, ids, scorer.by_docs))
-    parts = (view.n_features * scorer.slope, everywhere, exact_sums_of(weighed, len(scorer.slope)))
+    everywhere = sum_features(view, scorer.share, scorer.by_docs) if scorer.share is not None else np.zeros(1)
+    parts = (view.n_features * scorer.slope, everywhere, sum_cells(view, scorer.weights, scorer.by_docs))
     size = -(parts[0] + parts[1] + parts[2])
     # With one feature every weight is 0, and so is their sum but for rounding.
     noise = 1e-12 * (np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2]))

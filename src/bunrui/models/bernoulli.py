@@ -24,10 +24,10 @@ import numpy as np
 
 from bunrui.errors import OptionError
 from bunrui.kernel.logs import log
-from bunrui.kernel.sums import exact_sums, exact_sums_of
+from bunrui.kernel.sums import exact_sums
 from bunrui.models.base import Floats, Scorer, Smoothing
 from bunrui.models.rest import against, check_filled, log_odds
-from bunrui.models.view import CountView, FeatureCounts, distinct_docs, in_blocks
+from bunrui.models.view import CountView, FeatureCounts, distinct_docs, sum_cells
 
 __all__ = ["bernoulli", "log_present"]
 
@@ -50,10 +50,9 @@ def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats, *, against_r
     def weigh(cells: FeatureCounts) -> Floats:
         return log(cells.counts + lam) - log(lam) - absent(cells)
 
-    mended = ((absent(cells), cells.classes) for cells in in_blocks(view, view.feature_ids(), by_docs=True))
     all_absent = view.n_features * (log_docs - log(docs + 2 * lam))
     return Scorer(
-        bias=prior + (all_absent + exact_sums_of(mended, len(docs))),
+        bias=prior + (all_absent + sum_cells(view, absent, by_docs=True)),
         scale=np.ones_like(prior),
         slope=log(lam) - log_docs,
         unseen=log(lam) - log(docs + 2 * lam),

@@ -9,8 +9,8 @@ Selection loses nothing: it is computed from the counts whenever a model asks, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from bunrui.errors import OptionError
 from bunrui.kernel import score as scoring
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
-from bunrui.kernel.sums import exact_sums
+from bunrui.kernel.sums import exact_sums, exact_sums_of
 from bunrui.sparse import Sparse
 
 __all__ = [
@@ -32,6 +32,8 @@ __all__ = [
     "gather",
     "in_blocks",
     "select",
+    "sum_cells",
+    "sum_features",
     "whole",
 ]
 
@@ -163,6 +165,33 @@ def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> It
     for part in np.split(ids, np.unique(cuts)):
         if len(part):
             yield view.gather(part, by_docs)
+
+
+@runtime_checkable
+class Summing(Protocol):
+    """A view that knows itself what its features sum to: that of leave-one-out, of many documents at once."""
+
+    def sum_cells(self, value: Callable[[FeatureCounts], Floats]) -> Floats:
+        """The sum of a value over all cells, by class."""
+
+    def sum_features(self, value: Callable[[FeatureCounts], Floats]) -> Floats:
+        """The sum of a value over all features, one for all classes or one by class."""
+
+
+def sum_cells(view: CountView, value: Callable[[FeatureCounts], Floats], by_docs: bool) -> Floats:
+    """The sum of a value over all cells of a view, by class, the same in any order."""
+    if isinstance(view, Summing):
+        return view.sum_cells(value)
+    blocks = in_blocks(view, view.feature_ids(), by_docs)
+    return exact_sums_of(((value(cells), cells.classes) for cells in blocks), len(view.doc_count))
+
+
+def sum_features(view: CountView, value: Callable[[FeatureCounts], Floats], by_docs: bool) -> Floats:
+    """The sum of a value over all features of a view, the same in any order: one for all classes."""
+    if isinstance(view, Summing):
+        return view.sum_features(value)
+    shared = (value(cells) for cells in in_blocks(view, view.feature_ids(), by_docs))
+    return exact_sums_of(((each, np.zeros(len(each), np.int32)) for each in shared), 1)
 
 
 def distinct_docs(view: CountView) -> Any:
