@@ -18,7 +18,7 @@ from bunrui.documents.sources import kind_of
 from bunrui.documents.streams import Stream
 from bunrui.documents.tables import TABLES
 from bunrui.errors import DataError
-from bunrui.service.problems import Problem
+from bunrui.service.errors import Problem
 
 __all__ = ["Upload", "batches_apart", "inspect_apart"]
 

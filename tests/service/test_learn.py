@@ -11,7 +11,7 @@ import pytest
 
 import bunrui
 from bunrui.service import schemas
-from bunrui.service.served import Served
+from bunrui.service.service import Served
 from tests.service.conftest import LABELS, TEXTS, Serve, Server, make_classifier, problem
 from tests.service.test_reading import ARROW, stream
 

@@ -17,7 +17,6 @@ import struct
 import subprocess
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import IO, Any
@@ -25,10 +24,10 @@ from typing import IO, Any
 import pyarrow as pa
 from pydantic_core import to_json
 
-from bunrui.service.arrow import write_stream
+from bunrui.service.errors import Problem, problem_of
 from bunrui.service.jobs import Job
-from bunrui.service.logs import event
-from bunrui.service.problems import Problem, problem_of
+from bunrui.service.monitor import event, places
+from bunrui.service.requests import write_stream
 
 __all__ = ["Died", "main", "main_of_study", "run_apart", "study_apart"]
 
@@ -209,6 +208,4 @@ def _write(out: IO[bytes], kind: bytes, body: bytes) -> None:
 
 def _told(error: Exception, path: str) -> dict[str, Any]:
     problem = problem_of(error, path)
-    frames = traceback.extract_tb(error.__traceback__)
-    through = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-    return {"kind": problem.kind, "detail": problem.detail, "error": type(error).__name__, "through": through}
+    return {"kind": problem.kind, "detail": problem.detail, "error": type(error).__name__, "through": places(error)}

@@ -1,0 +1,175 @@
+"""What the documents of a file say about each other: mistakes, the learning curve, other models, suspect labels.
+
+Each study is given a classifier without documents, the documents, what the client gave, and the job.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bunrui.classifier import TextClassifier
+from bunrui.evaluation import Evaluation
+from bunrui.models import MODELS
+from bunrui.rendering import Explanation
+from bunrui.report.excerpts import readable
+from bunrui.service.jobs import Job
+from bunrui.stored.documents import Document
+
+if TYPE_CHECKING:
+    from bunrui.selection import Comparison
+    from bunrui.selection.comparing import Progress
+
+__all__ = ["compare_all", "evaluation_members", "find_curve", "find_mistakes", "find_suspects"]
+
+_LONGEST = 5000  # characters of a document
+_MOST_MISTAKES, _MOST_OF_A_PAIR, _MOST_PAIRS = 1000, 50, 100_000
+_MOST_SUSPECTS, _MOST_CONTRIBUTIONS, _LONGEST_EXPLAINED = 50, 500, 20_000
+
+
+def _texts_and_labels(documents: list[Document]) -> tuple[list[Any], list[Any]]:
+    return [document.text for document in documents], [document.labels for document in documents]
+
+
+def find_mistakes(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+    """Predict every document by what the others say; `clf` gives the options."""
+    from bunrui.selection.leftout import left_out
+
+    job.total = len(documents)
+    texts, true = _texts_and_labels(documents)
+    found = left_out(clf, texts, true)
+    job.add(len(documents))
+    evaluation = Evaluation(
+        true=true,
+        predictions=[found.classes[k] for k in found.scores.argmax(axis=1).tolist()],
+        probabilities=clf.probabilities_of(found.scores, found.texts),
+        classes=found.classes,
+    )
+    return evaluation_members(evaluation) | {"mistakes": _mistakes(evaluation, documents)}
+
+
+def evaluation_members(evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation in the types of JSON."""
+    metrics = evaluation.metrics
+    return {
+        "n": metrics.n,
+        "accuracy": metrics.accuracy,
+        "interval": evaluation.interval("accuracy")._asdict(),
+        "macro": metrics.macro._asdict(),
+        "per_class": [of_class._asdict() for of_class in metrics.per_class],
+        "pairs": [list(pair) for pair in metrics.pairs[:_MOST_PAIRS]],
+        "reliability": [one._asdict() for one in evaluation.reliability],
+        "ece": evaluation.ece,
+        "log_loss": evaluation.log_loss if math.isfinite(evaluation.log_loss) else None,
+    }
+
+
+def _mistakes(evaluation: Evaluation, documents: list[Document]) -> list[dict[str, Any]]:
+    """The surest first; so many of each pair of labels."""
+    wrong = np.flatnonzero(~evaluation.right)
+    of_pair: dict[tuple[str, str], int] = {}
+    out = []
+    for row in wrong[np.argsort(-evaluation.confidence[wrong], kind="stable")].tolist():
+        document, predicted = documents[row], str(evaluation.predictions[row])
+        pair = document.labels[0], predicted
+        of_pair[pair] = of_pair.get(pair, 0) + 1
+        if of_pair[pair] > _MOST_OF_A_PAIR:
+            continue
+        out.append(
+            {
+                "text": shown_text(document.text),
+                "digest": document.digest,
+                "true": document.labels,
+                "predicted": predicted,
+                "probability": float(evaluation.confidence[row]),
+            }
+        )
+        if len(out) == _MOST_MISTAKES:
+            break
+    return out
+
+
+def shown_text(document: Any) -> str:
+    """A document as people read it, cut where it is long.
+
+    >>> shown_text(["cheap", "pills"]), shown_text({"pills": 2})
+    ('cheap pills', 'pills ×2')
+    """
+    text = readable(document)
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def find_curve(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+    """Learn growing parts of the documents, and predict others.
+
+    >>> texts = ["cheap pills", "lunch at noon"] * 10
+    >>> documents = [Document("", [label], "", None, None, text) for text, label in zip(texts, ["spam", "ham"] * 10)]
+    >>> found = find_curve(TextClassifier(), documents, Job("curve", None))
+    >>> [(point["documents"], point["accuracy"]) for point in found["points"]][-1]
+    (16, 1.0)
+    """
+    from bunrui.evaluation.learning import learning_curve
+
+    def watch(done: int, total: int) -> None:
+        job.total = total
+        job.add(done - job.done)
+
+    found = learning_curve(clf, *_texts_and_labels(documents), watch=watch)
+    job.add((job.total or 0) - job.done)
+    return found.to_dict()
+
+
+def compare_all(_: TextClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
+    """Measure them; what is measured already is the result of the job while it runs."""
+    from bunrui.selection import compare
+
+    def watch(progress: Progress) -> None:
+        job.total = progress.n_all
+        if progress.done.rows:
+            job.result = _comparison_members(progress.done)
+        job.add(len(progress.done.rows) - job.done)
+
+    found = compare(*_texts_and_labels(documents), models=None if trained else list(MODELS), watch=watch)
+    job.add(len(found.rows) - job.done)
+    return _comparison_members(found)
+
+
+def _comparison_members(comparison: Comparison) -> dict[str, Any]:
+    rows = [row.to_dict() | {"reads": row.features} for row in comparison.rows]
+    return comparison.to_dict() | {"rows": rows}
+
+
+def find_suspects(clf: TextClassifier, documents: list[Document], kept: Collection[str], job: Job) -> dict[str, Any]:
+    """The most suspicious documents, but those whose digests are in `kept`: somebody has said that they are right."""
+    from bunrui.selection import audit
+
+    job.total = len(documents)
+    found = audit(clf, *_texts_and_labels(documents))
+    job.add(len(documents))
+    known = frozenset(kept)
+    suspects = [suspect for suspect in found.suspects if documents[suspect.row].digest not in known]
+    shown = []
+    for suspect in suspects[:_MOST_SUSPECTS]:
+        job.add(0)
+        document = documents[suspect.row]
+        is_short = isinstance(document.text, str) and len(document.text) <= _LONGEST_EXPLAINED
+        shown.append(
+            {
+                "digest": document.digest,
+                "text": shown_text(document.text),
+                "given": list(suspect.given),
+                "suggested": suspect.suggested,
+                "probability": suspect.probability,
+                "suggested_probability": suspect.suggested_probability,
+                "explanation": _explanation_members(found.explain(suspect)) if is_short else None,
+            }
+        )
+    return {"documents": len(documents), "n_suspects": len(suspects), "suspects": shown}
+
+
+def _explanation_members(explanation: Explanation) -> dict[str, Any]:
+    members = explanation.to_dict()
+    return members | {"contributions": members["contributions"][:_MOST_CONTRIBUTIONS]}
