@@ -85,7 +85,7 @@ class Gate:
         self.app = app
         self._pages = pages
         self._service = service
-        self._direct = direct
+        self.direct = direct
         self._routes = [route.path for route in app.routes if hasattr(route, "path")]
         described = {
             (method, route.path): route.openapi_extra or {}
@@ -151,8 +151,8 @@ class Gate:
             await room.admission.enter()
             try:
                 scope["bunrui.call"] = Call(head, body, is_owner, room)
-                if method == "POST" and path in self._direct:
-                    response = await self._direct[path](Request(scope))
+                if method == "POST" and path in self.direct:
+                    response = await self.direct[path](Request(scope))
                     await response(scope, receive, out)
                 elif path.startswith(_API) or path in self._routes:
                     await self.app(scope, receive, out)
