@@ -12,9 +12,8 @@ import pytest
 
 import bunrui
 from bunrui import TextClassifier
-from bunrui.service import predict as module
 from bunrui.service.errors import Problem
-from bunrui.service.predict import explain_one, predict_all, slices
+from bunrui.service.predict import explain_one, predict_all
 from tests.service.conftest import ARROW, LABELS, TEXTS, Serve, Server, problem, stream
 
 NEW = ["cheap pills", "see you at noon", "無料です", ""]
@@ -68,21 +67,6 @@ def test_explanations_are_bounded_by_what_a_text_becomes() -> None:
     with pytest.raises(Problem, match="20,000 characters") as caught:
         explain_one(rows, '{"a": "' + "b" * 20_000 + '"}', None, None)
     assert caught.value.status == 413
-
-
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
-@pytest.mark.parametrize("start", [0, 3])
-def test_parts_are_small_and_miss_nothing(kind: pa.DataType, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_BYTES", 10)
-    texts = ["", "語", "a" * 9, "b" * 10, "c" * 11, "d" * 30, *"efghij" * 4, "", ""][start:]
-    parts = list(slices(pa.array(["", "", "", *texts], kind)[3:], 2))
-    assert [text for part in parts for text in part.to_pylist()] == texts
-    assert len(parts) > 5
-    for part in parts:
-        assert len(part) == 1 or sum(len(text.encode()) for text in part.to_pylist()) <= 10
-    monkeypatch.setattr(module, "_MOST_SCORES", 6)
-    assert max(len(part) for part in slices(pa.array(texts, kind), 2)) == 3
-    assert [len(part) for part in slices(["a"] * 8, 2)] == [3, 3, 2]
 
 
 # --- the routes

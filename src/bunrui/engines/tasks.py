@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bunrui.counts import Counts
 from bunrui.documents import Reader
-from bunrui.engines.batches import texts_of
+from bunrui.engines.batches import at_once, score, texts_of
 from bunrui.engines.blocks import Block
 from bunrui.engines.labels import check_new, label_sets
 from bunrui.engines.outputs import Folder
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Answers", "Done", "Labels", "add_parts", "blank", "count_block", "count_table", "predict_block"]
-
-_MOST_SCORES = 1 << 22  # of the documents that are scored at once
 
 
 class Done(NamedTuple):
@@ -163,14 +161,13 @@ class Labels:
         """Labels and probabilities, as Arrow arrays in chunks."""
         import pyarrow as pa
 
-        most = max(1, _MOST_SCORES // len(self._classes))
+        most = at_once(len(self._classes))
         classes = pa.array(self._classes, pa.string())
         labels, shares = [], []
         for start in range(0, max(len(texts), 1), most):
-            some = texts[start : start + most]
-            scores = self._classifier.scores(some)
-            labels.append(classes.take(pa.array(scores.argmax(axis=1))))
-            shares.append(pa.array(self._classifier.probabilities_of(scores, some).max(axis=1)))
+            scored = score(self._classifier, texts[start : start + most])
+            labels.append(classes.take(pa.array(scored.best)))
+            shares.append(pa.array(scored.confidence))
         return pa.chunked_array(labels), pa.chunked_array(shares)
 
 

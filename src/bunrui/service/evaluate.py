@@ -10,12 +10,13 @@ from fastapi import FastAPI, Request, Response
 
 from bunrui import stored
 from bunrui.classifier import TextClassifier
+from bunrui.engines.batches import slices
 from bunrui.evaluation import Tally, leave_one_out
 from bunrui.evaluation.loo import kept_documents, own_documents
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job, accepted
-from bunrui.service.predict import slices
+from bunrui.service.predict import MOST_BYTES
 from bunrui.service.processes import study_apart
 from bunrui.service.schemas import describe
 from bunrui.service.service import Service, call_of
@@ -99,7 +100,7 @@ def _predict_all(classifier: TextClassifier, body: schemas.Evaluate, job: Job) -
     known: list[str] = classifier.classes_.tolist()
     tally = Tally(known)
     start = 0
-    for part in slices(body.texts, len(known)):
+    for part in slices(body.texts, len(known), MOST_BYTES):
         labels = (body.labels or [])[start : start + len(part)]
         tally.add(labels, classifier.predict(part))
         start += len(part)

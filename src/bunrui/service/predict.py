@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from itertools import accumulate
 from typing import Any
@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from fastapi import FastAPI, Request, Response
 
-from bunrui.analysis import texts as inputs
 from bunrui.analysis.token import normalise
 from bunrui.classifier import TextClassifier
+from bunrui.engines.batches import score, slices
 from bunrui.explanation.documents import check_pair, hold
 from bunrui.service import schemas
 from bunrui.service.admission import ARROW
@@ -24,7 +24,7 @@ from bunrui.service.requests import is_small, write_stream
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of, version
 
-__all__ = ["Endpoint", "add_predict", "explain_one", "predict_all", "slices"]
+__all__ = ["MOST_BYTES", "Endpoint", "add_predict", "explain_one", "predict_all"]
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -32,10 +32,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 _INLINE = 32 << 10
 _INLINE_SCORES = 10_000  # texts times labels: 8,000 short texts and 200 labels stopped the loop for 1.8 s
 
-# Documents are scored so many at a time that their scores take at most this many numbers, and their texts this many
-# bytes: who waits to write, and all who ask after that, wait for one slice.
-_MOST_SCORES = 1 << 22
-_MOST_BYTES = 4 << 20
+MOST_BYTES = 4 << 20
+"""Bytes of texts that are scored at once: who waits to write, and all who ask after that, wait for one slice."""
 
 _MOST_SHARES = 1_000_000
 """Labels with probabilities in one answer."""
@@ -109,15 +107,13 @@ def predict_all(classifier: TextClassifier, texts: Any, top: int | None) -> sche
         raise Problem("too-large", f"an answer has at most {_MOST_SHARES:,} labels: ask for fewer, or send fewer texts")
     found = schemas.Predicted(labels=[], probabilities=[])
     best_shares: list[list[schemas.Share]] = []
-    for part in slices(texts, n_classes):
-        # With the classes of this moment: another thread may learn a new one at any time.
-        classes, scores = classifier._scores(part)
-        shares = classifier.probabilities_of(scores, part)
-        best = scores.argmax(axis=1)
-        found["labels"] += [classes[k] for k in best.tolist()]
-        found["probabilities"] += shares[np.arange(len(best)), best].tolist()
+    for part in slices(texts, n_classes, MOST_BYTES):
+        scored = score(classifier, part)
+        classes, shares = scored.classes, scored.probabilities
+        found["labels"] += [classes[k] for k in scored.best.tolist()]
+        found["probabilities"] += scored.confidence.tolist()
         if top is not None:
-            ranked = (-scores).argsort(axis=1, kind="stable")[:, :top]
+            ranked = scored.rank(top)
             rows = zip(ranked.tolist(), np.take_along_axis(shares, ranked, axis=1).tolist(), strict=True)
             best_shares += [
                 [{"label": classes[k], "probability": p} for k, p in zip(*row, strict=True)] for row in rows
@@ -150,15 +146,15 @@ def explain_one(classifier: TextClassifier, text: str, label: str | None, agains
         return classifier.explain(text, label=label, against=against).to_dict() | {"left_out": 0, "rest": 0.0}
     if getattr(classifier._analyzer, "reads_rows", False):
         raise Problem("too-large", f"a row is explained up to {_MOST_EXPLAINED:,} characters: leave columns out")
-    classes, scores = classifier._scores([text])
-    check_pair(classes, label, against)
-    duel = hold(classes, scores[0], label, against)
+    scored = score(classifier, [text])
+    check_pair(scored.classes, label, against)
+    duel = hold(scored.classes, scored.scores[0], label, against)
     found = classifier.explain(beginning, label=duel.label, against=duel.against)
-    shares = classifier.probabilities_of(scores, [text])[0].tolist()
-    score_of = dict(zip(classes, scores[0].tolist(), strict=True))
+    score_of = dict(zip(scored.classes, scored.scores[0].tolist(), strict=True))
+    ranked = scored.rank(len(scored.classes))[0].tolist()
     whole = replace(
         found,
-        probabilities={classes[k]: shares[k] for k in np.argsort(-scores[0], kind="stable").tolist()},
+        probabilities={scored.classes[k]: float(scored.probabilities[0, k]) for k in ranked},
         score=score_of[duel.label],
         against_score=None if duel.against is None else score_of[duel.against],
     )
@@ -170,18 +166,3 @@ def _beginning(text: str) -> str:
     """As much of a text as is explained."""
     sizes = accumulate(len(normalise(c)) for c in text[:_MOST_EXPLAINED])
     return text[: sum(size <= _MOST_EXPLAINED for size in sizes)]
-
-
-def slices(texts: Any, n_classes: int) -> Iterator[Any]:
-    """Texts in parts that are scored one after the other."""
-    most = max(1, _MOST_SCORES // max(n_classes, 1))
-    if isinstance(texts, list):
-        yield from (texts[k : k + most] for k in range(0, len(texts), most))
-        return
-    offsets = inputs.buffers(texts).offsets
-    start = 0
-    while start < len(texts):
-        fits = int(np.searchsorted(offsets, offsets[start] + _MOST_BYTES, side="right")) - 1
-        end = min(max(fits, start + 1), start + most, len(texts))
-        yield texts[start:end]
-        start = end
