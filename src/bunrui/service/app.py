@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
 
 from bunrui import __version__
+from bunrui.errors import BunruiError
 from bunrui.service import Settings
 from bunrui.service.admission import ARROW, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
-from bunrui.service.errors import Problem, add_errors, response_of
+from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
 from bunrui.service.info import add_info
 from bunrui.service.jobs import add_jobs
@@ -63,9 +66,28 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
     direct = add_predict(app, service)
     for add in (add_info, add_learn, add_evaluate, add_jobs, add_monitor):
         add(app, service)
-    add_errors(app, service.problem_of)
+    _add_errors(app, service)
     app.openapi = lambda: describe_all(app)  # type: ignore[method-assign]
     return Gate(app, service, pages=StaticFiles(directory=_WEB, html=True), direct=direct)
+
+
+def _add_errors(app: FastAPI, service: Service) -> None:
+    """Have the errors of routes answered as problems."""
+
+    async def of_error(request: Request, error: Exception) -> Response:
+        return told(request, service.problem_of(error))
+
+    async def of_query(request: Request, error: Any) -> Response:
+        first = error.errors()[0]
+        return told(request, Problem("invalid", f"{first['loc'][-1]}: {first['msg']}"))
+
+    def told(request: Request, problem: Problem) -> Response:
+        request.scope["bunrui.problem"] = problem  # for the log
+        return response_of(problem)
+
+    for kind in (Problem, BunruiError, HTTPException, Exception):
+        app.add_exception_handler(kind, of_error)
+    app.add_exception_handler(RequestValidationError, of_query)
 
 
 class Gate:

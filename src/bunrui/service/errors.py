@@ -14,14 +14,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import uuid
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 
 from bunrui.errors import (
     BunruiError,
@@ -36,7 +34,7 @@ from bunrui.errors import (
     UnlearnError,
 )
 
-__all__ = ["KINDS", "MEDIA_TYPE", "Problem", "add_errors", "problem_of", "response_of"]
+__all__ = ["KINDS", "MEDIA_TYPE", "Problem", "problem_of", "response_of"]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -162,22 +160,3 @@ def _store_problem(error: StoreError, detail: str) -> Problem:
 def response_of(problem: Problem) -> Response:
     """The answer."""
     return Response(to_json(problem.to_dict()), problem.status, problem.headers, MEDIA_TYPE)
-
-
-def add_errors(app: FastAPI, problem_of: Callable[[Exception], Problem]) -> None:
-    """Have the errors of routes answered as problems."""
-
-    async def of_error(request: Request, error: Exception) -> Response:
-        return told(request, problem_of(error))
-
-    async def of_query(request: Request, error: Any) -> Response:
-        first = error.errors()[0]
-        return told(request, Problem("invalid", f"{first['loc'][-1]}: {first['msg']}"))
-
-    def told(request: Request, problem: Problem) -> Response:
-        request.scope["bunrui.problem"] = problem  # for the log
-        return response_of(problem)
-
-    for kind in (Problem, BunruiError, HTTPException, Exception):
-        app.add_exception_handler(kind, of_error)
-    app.add_exception_handler(RequestValidationError, of_query)

@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from bunrui import stored
 from bunrui.classifier import TextClassifier
 from bunrui.engines.batches import slices
-from bunrui.evaluation import Tally, leave_one_out
-from bunrui.evaluation.loo import kept_documents, own_documents
+from bunrui.evaluation import Tally
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
-from bunrui.service.jobs import Job, accepted
+from bunrui.service.jobs import Job
 from bunrui.service.predict import MOST_BYTES
 from bunrui.service.processes import study_apart
 from bunrui.service.schemas import describe
 from bunrui.service.service import Service, call_of
-from bunrui.service.studies import compare_all, evaluation_members, find_curve, find_mistakes, find_suspects
+from bunrui.service.studies import leave_out, study
 from bunrui.trained.names import is_trained
 
-__all__ = ["add_evaluate", "leave_out", "study"]
+__all__ = ["add_evaluate"]
 
-_STUDIES: dict[str, Callable[..., dict[str, Any]]] = {
-    "mistakes": find_mistakes,
-    "curve": find_curve,
-    "compare": compare_all,
-    "audit": find_suspects,
-}
 _PRIVATE = ("mistakes", "audit")
 """The studies that show documents."""
 
 
 def add_evaluate(app: FastAPI, service: Service) -> None:
     """Add the routes."""
-    served, jobs = service.served, service.jobs
+    served = service.served
 
     def describe_study(summary: str, *problems: int, **more: Any) -> dict[str, Any]:
         return describe(summary, schemas.Job, 409, *problems, status=202, **more)
@@ -50,8 +40,7 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
             )
         path = classifier.path
         job = Job(kind, None, is_private=kind in _PRIVATE, is_owners=call_of(request).is_owner)
-        jobs.start(job, lambda job: study_apart(job, path, study, kind, *given))
-        return accepted(job)
+        return service.start_job(job, lambda job: study_apart(job, path, study, kind, *given))
 
     @app.post(
         "/v1/evaluate",
@@ -65,13 +54,11 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
             if len(body.texts) != len(body.labels or ()):
                 raise Problem("invalid", f"there are {len(body.texts)} texts and {len(body.labels or ())} labels")
             job = Job("batch", len(body.texts), is_owners=is_owners)
-            jobs.start(job, lambda job: _predict_all(classifier, body, job))
-        else:
-            _check_leaves_out(served.classifier.keep, classifier.model)
-            path = served.classifier.path
-            job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
-            jobs.start(job, lambda job: study_apart(job, path, leave_out, body.model))
-        return accepted(job, "evaluate")
+            return service.start_job(job, lambda job: _predict_all(classifier, body, job), "evaluate")
+        _check_leaves_out(served.classifier.keep, classifier.model)
+        path = served.classifier.path
+        job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
+        return service.start_job(job, lambda job: study_apart(job, path, leave_out, body.model), "evaluate")
 
     @app.post(
         "/v1/mistakes",
@@ -113,26 +100,3 @@ def _check_leaves_out(keep: str, model: str) -> None:
         raise Problem("conflict", f"the file keeps {keep} of its documents: send texts and labels to be predicted")
     if is_trained(model):
         raise Problem("conflict", f"{model} would be trained for each document: send texts and labels to be predicted")
-
-
-# --- in a process of its own
-
-
-def leave_out(path: str, model: str | None, job: Job) -> dict[str, Any]:
-    """What every document of a file is predicted to be by the others."""
-    with closing(stored.open(path, read_only=True)) as opened:
-        texts, labels = own_documents(opened)
-        options = (opened if model is None else opened.with_model(model)).get_params()
-    job.total = len(texts)
-    found = leave_one_out(TextClassifier(**options), texts, labels)
-    job.add(len(texts))
-    return found.metrics.to_dict() | evaluation_members(found)
-
-
-def study(path: str, kind: str, *given: Any) -> dict[str, Any]:
-    """What a study says of the documents of a file; the last that is given is the job."""
-    with closing(stored.open(path, read_only=True)) as opened:
-        documents = kept_documents(opened)
-        empty = TextClassifier(**opened.get_params())
-        empty.set_calibration(opened.calibration)
-    return _STUDIES[kind](empty, documents, *given)

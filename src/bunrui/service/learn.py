@@ -9,7 +9,7 @@ from fastapi import FastAPI, Query, Request, Response
 
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
-from bunrui.service.jobs import Job, accepted
+from bunrui.service.jobs import Job
 from bunrui.service.monitor import event
 from bunrui.service.processes import Died, run_apart
 from bunrui.service.schemas import answer, describe
@@ -116,9 +116,7 @@ def add_learn(app: FastAPI, service: Service) -> None:
             event("change", kind="train", transaction=done["transaction"], documents=done["changed"])
             return dict(done)
 
-        job = Job("train", None, writes=True, is_owners=True)
-        service.jobs.start(job, work)
-        return accepted(job)
+        return service.start_job(Job("train", None, writes=True, is_owners=True), work)
 
 
 def _upload(service: Service, request: Request, name: str, encoding: str, header: bool | None) -> Upload:

@@ -20,7 +20,8 @@ from bunrui.explanation.documents import check_pair, hold
 from bunrui.service import schemas
 from bunrui.service.admission import ARROW
 from bunrui.service.errors import Problem
-from bunrui.service.requests import is_small, write_stream
+from bunrui.service.processes import write_stream
+from bunrui.service.requests import is_small
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of, version
 

@@ -27,9 +27,8 @@ from pydantic_core import to_json
 from bunrui.service.errors import Problem, problem_of
 from bunrui.service.jobs import Job
 from bunrui.service.monitor import event, places
-from bunrui.service.requests import write_stream
 
-__all__ = ["Died", "main", "main_of_study", "run_apart", "study_apart"]
+__all__ = ["Died", "main", "main_of_study", "run_apart", "study_apart", "write_stream"]
 
 Send = Callable[[Any], None]
 
@@ -204,6 +203,14 @@ def _write(out: IO[bytes], kind: bytes, body: bytes) -> None:
     out.write(_TOLD.pack(kind, len(body)))
     out.write(body)
     out.flush()
+
+
+def write_stream(table: pa.Table) -> bytes:
+    """A table as a stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
 def _told(error: Exception, path: str) -> dict[str, Any]:

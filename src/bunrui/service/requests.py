@@ -29,7 +29,7 @@ from bunrui.service.admission import ARROW, SMALL, Body, Head, media_type
 from bunrui.service.errors import Problem
 from bunrui.service.schemas import OPTIONS
 
-__all__ = ["is_small", "options_of", "read", "read_stream", "write_stream"]
+__all__ = ["is_small", "options_of", "read", "read_stream"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -278,11 +278,3 @@ def _field(data: bytes, table: int, number: int) -> int:
         return 0
     offset = int(struct.unpack_from("<H", data, vtable + entry)[0])
     return table + offset if offset else 0
-
-
-def write_stream(table: pa.Table) -> bytes:
-    """A table as a stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())

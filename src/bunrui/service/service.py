@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from fastapi import Request
+from fastapi import Request, Response
 from pydantic import BaseModel
 
 from bunrui import __version__, stored
@@ -290,6 +290,11 @@ class Service:
         if self.served.trouble is not None:
             raise Problem("not-ready", self.served.trouble)
         self.check_warm()
+
+    def start_job(self, job: Job, work: Callable[[Job], dict[str, Any]], place: str = "jobs") -> Response:
+        """Have a job done; the answer says where to ask for it."""
+        self.jobs.start(job, work)
+        return schemas.answer(job.to_dict(), 202, {"Location": f"/v1/{place}/{job.id}"})
 
     def read(self, kind: type[T], request: Request) -> T:
         """The body of a request."""
