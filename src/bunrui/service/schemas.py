@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from pydantic_core import to_json
 from typing_extensions import TypedDict
 
+from bunrui.models import MODELS
 from bunrui.service.admission import ARROW, BYTES, JSON
 from bunrui.service.errors import KINDS, MEDIA_TYPE
 
@@ -31,10 +32,7 @@ Ids = Annotated[
 Names = Annotated[list[str], Field(fail_fast=True, min_length=1)]
 Model = Annotated[
     str | None,
-    Field(
-        description="Read the counts by this model, not by that of the file: multinomial, binary, mixed, bernoulli, "
-        "complement, wcnb or binary-complement."
-    ),
+    Field(description=f"Read the counts by this model, not by that of the file: one of {', '.join(MODELS)}."),
 ]
 
 
