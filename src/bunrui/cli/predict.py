@@ -17,7 +17,7 @@ from bunrui.cli.labelsets import LabelSets
 from bunrui.cli.options import Classifier, Documents, Model, UsageError, check_text
 from bunrui.cli.stdin import Stdin
 from bunrui.cli.tables import reads_tables
-from bunrui.engines.batches import at_once, score, texts_of
+from bunrui.engines.batches import at_once, rank, texts_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -243,11 +243,11 @@ class Question:
         """Predict."""
         if self._thresholds is not None:
             return self._several(texts, self._thresholds)
-        scored = score(self._classifier, texts)
-        ranked = None if self._top is None else scored.rank(self._top)
-        odds = None if self._pair is None else scored.scores[:, self._pair[0]] - scored.scores[:, self._pair[1]]
-        unsure = None if self.doubts is None else self.doubts.of(scored.confidence)
-        return Answer(scored.best, scored.probabilities, ranked, odds, None, unsure)
+        ranking = rank(self._classifier, texts)
+        ranked = None if self._top is None else ranking.top(self._top)
+        odds = None if self._pair is None else ranking.scores[:, self._pair[0]] - ranking.scores[:, self._pair[1]]
+        unsure = None if self.doubts is None else self.doubts.of(ranking.confidence)
+        return Answer(ranking.best, ranking.probabilities, ranked, odds, None, unsure)
 
     def _several(self, texts: Any, thresholds: npt.NDArray[np.float64]) -> Answer:
         import numpy as np

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-__all__ = ["Scored", "at_once", "score", "slices", "texts_of"]
+__all__ = ["Ranking", "at_once", "rank", "slices", "texts_of"]
 
 # Documents are scored so many at a time that their scores take at most this many numbers.
 _MOST_SCORES = 1 << 22
@@ -63,7 +63,7 @@ def slices(texts: Any, n_classes: int, most_bytes: int) -> Iterator[Any]:
         start = end
 
 
-class Scored(NamedTuple):
+class Ranking(NamedTuple):
     """The answer of a classifier to some documents; columns are its classes of that moment."""
 
     classes: list[Any]
@@ -76,23 +76,24 @@ class Scored(NamedTuple):
         """The probability of the best class of each document: (n_docs,)."""
         import numpy as np
 
-        return np.take_along_axis(self.probabilities, self.best[:, None], axis=1)[:, 0]
+        found: npt.NDArray[np.float64] = self.probabilities[np.arange(len(self.best)), self.best]
+        return found
 
-    def rank(self, top: int) -> npt.NDArray[np.int64]:
-        """The best classes of each document, the best first: (n_docs, top)."""
-        ranked: npt.NDArray[np.int64] = (-self.scores).argsort(axis=1, kind="stable")[:, :top]
+    def top(self, n: int) -> npt.NDArray[np.int64]:
+        """The best classes of each document, the best first: (n_docs, n)."""
+        ranked: npt.NDArray[np.int64] = (-self.scores).argsort(axis=1, kind="stable")[:, :n]
         return ranked
 
 
-def score(classifier: Any, texts: Any) -> Scored:
-    """Score documents.
+def rank(classifier: Any, texts: Any) -> Ranking:
+    """Score documents, and find their best classes.
 
     >>> from bunrui import TextClassifier
     >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
-    >>> scored = score(clf, ["pills", "noon"])
-    >>> [scored.classes[k] for k in scored.best], scored.rank(2).tolist()
+    >>> ranking = rank(clf, ["pills", "noon"])
+    >>> [ranking.classes[k] for k in ranking.best], ranking.top(2).tolist()
     (['spam', 'ham'], [[1, 0], [0, 1]])
     """
     # With the classes of this moment: another thread may learn a new one at any time.
     classes, scores = classifier._scores(texts)
-    return Scored(classes, scores, classifier.probabilities_of(scores, texts), scores.argmax(axis=1))
+    return Ranking(classes, scores, classifier.probabilities_of(scores, texts), scores.argmax(axis=1))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bunrui.counts import Counts
 from bunrui.documents import Reader
-from bunrui.engines.batches import at_once, score, texts_of
+from bunrui.engines.batches import at_once, rank, texts_of
 from bunrui.engines.blocks import Block
 from bunrui.engines.labels import check_new, label_sets
 from bunrui.engines.outputs import Folder
@@ -165,9 +165,9 @@ class Labels:
         classes = pa.array(self._classes, pa.string())
         labels, shares = [], []
         for start in range(0, max(len(texts), 1), most):
-            scored = score(self._classifier, texts[start : start + most])
-            labels.append(classes.take(pa.array(scored.best)))
-            shares.append(pa.array(scored.confidence))
+            ranking = rank(self._classifier, texts[start : start + most])
+            labels.append(classes.take(pa.array(ranking.best)))
+            shares.append(pa.array(ranking.confidence))
         return pa.chunked_array(labels), pa.chunked_array(shares)
 
 

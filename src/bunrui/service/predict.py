@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request, Response
 
 from bunrui.analysis.token import normalise
 from bunrui.classifier import TextClassifier
-from bunrui.engines.batches import score, slices
+from bunrui.engines.batches import rank, slices
 from bunrui.explanation.documents import check_pair, hold
 from bunrui.service import schemas
 from bunrui.service.admission import ARROW
@@ -109,12 +109,12 @@ def predict_all(classifier: TextClassifier, texts: Any, top: int | None) -> sche
     found = schemas.Predicted(labels=[], probabilities=[])
     best_shares: list[list[schemas.Share]] = []
     for part in slices(texts, n_classes, MOST_BYTES):
-        scored = score(classifier, part)
-        classes, shares = scored.classes, scored.probabilities
-        found["labels"] += [classes[k] for k in scored.best.tolist()]
-        found["probabilities"] += scored.confidence.tolist()
+        ranking = rank(classifier, part)
+        classes, shares = ranking.classes, ranking.probabilities
+        found["labels"] += [classes[k] for k in ranking.best.tolist()]
+        found["probabilities"] += ranking.confidence.tolist()
         if top is not None:
-            ranked = scored.rank(top)
+            ranked = ranking.top(top)
             rows = zip(ranked.tolist(), np.take_along_axis(shares, ranked, axis=1).tolist(), strict=True)
             best_shares += [
                 [{"label": classes[k], "probability": p} for k, p in zip(*row, strict=True)] for row in rows
@@ -147,15 +147,15 @@ def explain_one(classifier: TextClassifier, text: str, label: str | None, agains
         return classifier.explain(text, label=label, against=against).to_dict() | {"left_out": 0, "rest": 0.0}
     if getattr(classifier._analyzer, "reads_rows", False):
         raise Problem("too-large", f"a row is explained up to {_MOST_EXPLAINED:,} characters: leave columns out")
-    scored = score(classifier, [text])
-    check_pair(scored.classes, label, against)
-    duel = hold(scored.classes, scored.scores[0], label, against)
+    ranking = rank(classifier, [text])
+    check_pair(ranking.classes, label, against)
+    duel = hold(ranking.classes, ranking.scores[0], label, against)
     found = classifier.explain(beginning, label=duel.label, against=duel.against)
-    score_of = dict(zip(scored.classes, scored.scores[0].tolist(), strict=True))
-    ranked = scored.rank(len(scored.classes))[0].tolist()
+    score_of = dict(zip(ranking.classes, ranking.scores[0].tolist(), strict=True))
+    ranked = ranking.top(len(ranking.classes))[0].tolist()
     whole = replace(
         found,
-        probabilities={scored.classes[k]: float(scored.probabilities[0, k]) for k in ranked},
+        probabilities={ranking.classes[k]: float(ranking.probabilities[0, k]) for k in ranked},
         score=score_of[duel.label],
         against_score=None if duel.against is None else score_of[duel.against],
     )
