@@ -10,8 +10,8 @@ DOCS_VENV := .venv-docs
 WHEEL_VENV := .venv-wheel
 RUN := $(VENV)/bin/python
 
-TEST_EXTRAS := '.[ja,zh,ko,serve,ray,dev]'
-BENCH_EXTRAS := '.[ja,zh,ko]'
+TEST_EXTRAS := '.[sklearn,ja,zh,ko,serve,ray,dev]'
+BENCH_EXTRAS := '.[sklearn,ja,zh,ko]'
 
 # Compiled from the kernels when bunrui is installed, and anew when one of them has changed.
 KERNELS := $(wildcard src/bunrui/kernel/*.py)

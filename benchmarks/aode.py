@@ -36,7 +36,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import CategoricalNB
 
 from bunrui.datasets import CORPORA
-from bunrui.datasets.columns import read_arff
+from bunrui.datasets.publishers import read_arff
 from bunrui.estimators.aode import AODE
 
 MODELS = {"NB": sys.float_info.max, "AODE m=30": 30, "AODE m=1": 1}

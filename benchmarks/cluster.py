@@ -57,9 +57,8 @@ def _measure(
     from bunrui import TextClassifier
     from bunrui.documents import read
     from bunrui.engines import ray as engine
-    from bunrui.engines.batches import texts_of
-    from bunrui.engines.blocks import split
-    from bunrui.engines.stream import ahead
+    from bunrui.engines.pieces import split
+    from bunrui.engines.stream import ahead, texts_of
     from bunrui.engines.tasks import Labels
 
     output = folder / "labels"

@@ -24,9 +24,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import LinearSVC
 
 from bunrui import AnalyzerSpec
-from bunrui.estimators import TextVectorizer
-from bunrui.estimators.arow import NBAROW
-from bunrui.estimators.nbsvm import NBSVM
+from bunrui.estimators import NBAROW, NBSVM, TextVectorizer
 
 CORPORA = ("livedoor", "20news", "imdb", "nsmc", "thucnews", "ag_news")
 WORDS: dict[str, Any] = {"token_pattern": r"\w+", "ngram_range": (1, 2)}

@@ -1,9 +1,12 @@
-"""Settings that all tests share: how Hypothesis draws, and where the public corpora are."""
+"""Settings that all tests share: how Hypothesis draws, where the public corpora are, a browser."""
 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -37,3 +40,19 @@ def data_folder() -> Path:
     """The folder of public corpora; a test that asks for it is skipped where there is none."""
     skip_without_corpora()
     return corpora()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, to look at pages."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
+    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if path is None:
+        pytest.skip(
+            "there is no chromium on this machine: install it, as `apt-get install chromium` does, to test the page"
+        )
+    with sync_api.sync_playwright() as playwright:
+        # A sandbox is not to be had for root, nor in most containers.
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bunrui import Counts, TextClassifier
-from bunrui.engines.partitions import PARTITIONS, add_part, added, by_partition, parts_of
+from bunrui.engines.partitions import PARTITIONS, add_part, add_up, by_partition, parts_of
 from bunrui.errors import UnlearnError
 from bunrui.kernel import slices, workspace
 
@@ -84,7 +84,7 @@ def test_any_number_of_parts(n: int) -> None:
         whole.add(other)
     found = Counts(whole.fingerprint)
     for same in zip(*(parts_of(counts, n) for counts in some), strict=True):
-        add_part(found, added(same))
+        add_part(found, add_up(same))
     assert found == whole and contents(found) == contents(whole)
 
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import bunrui
-from bunrui import ComplementNB, MultinomialNB, TextClassifier, prediction
+from bunrui import ComplementNB, MultinomialNB, TextClassifier, classcounts, prediction
 from bunrui.errors import OptionError, UnlearnError
-from bunrui.estimators import counts as matrix_counts
 from bunrui.kernel import best, bycount
 from bunrui.kernel.postings import HOLES, USED
 from bunrui.kernel.workspace import ITEMS
@@ -274,7 +273,7 @@ ROWS = st.lists(
 def test_rows_one_by_one_are_rows_at_once(estimator: Any, few: int, container: Any, rows: list[Any]) -> None:
     X, y = np.array([row for row, _ in rows]), np.array([label for _, label in rows])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matrix_counts, "_FEW", few)
+        patch.setattr(classcounts, "_FEW", few)
         whole, grown = estimator().fit(sparse.csr_array(X), y), estimator()
         for k in range(len(y)):
             grown.partial_fit(container(X[k : k + 1]), y[k : k + 1])
@@ -297,8 +296,8 @@ def test_many_classes_of_a_matrix(estimator: Any, monkeypatch: pytest.MonkeyPatc
     X, y = sparse.csr_array(rng.poisson(0.05, size=(600, 200))), np.arange(600) % 300
     clf = estimator().fit(X, y)
     expected = clf.predict_joint_log_proba(X)
-    monkeypatch.setattr("bunrui.estimators.table.DENSE_CELLS", 0)
-    monkeypatch.setattr("bunrui.estimators.table.MOST_SCORES", 1000)
+    monkeypatch.setattr("bunrui.models.table.DENSE_CELLS", 0)
+    monkeypatch.setattr("bunrui.models.table.MOST_SCORES", 1000)
     monkeypatch.setattr("bunrui.models.base._FEW_CELLS", 0)
     clf.partial_fit(X[:1], y[:1]).unlearn(X[:1], y[:1]).partial_fit(X[:2], y[:2])
     other = estimator().fit(sparse.vstack([X, X[:2]]), np.append(y, y[:2]))

@@ -18,8 +18,9 @@ PACKAGE = REPOSITORY / "src" / "bunrui"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-CORE = {"numpy", "pyarrow", "rich", "scikit-learn", "scipy", "typer"}
+CORE = {"numpy", "pyarrow", "rich", "typer"}
 EXTRAS = {
+    "sklearn": {"scikit-learn", "scipy"},
     "ja": {"fugashi", "unidic-lite"},
     "zh": {"rjieba"},
     "ko": {"kiwipiepy"},
@@ -76,7 +77,7 @@ def loaded_by(code: str) -> set[str]:
 def test_import_is_light() -> None:
     loaded = loaded_by("import bunrui")
     assert "bunrui" in loaded
-    assert loaded.isdisjoint({"numba", "sklearn"})
+    assert loaded.isdisjoint({"numba", "scipy", "sklearn"})
 
 
 @pytest.mark.parametrize("text", ["a good film", "とても楽しい映画だった", "👍🏽 fun ❤️"])

@@ -1,305 +1,313 @@
-"""Metrics and evaluations in the terminal: the text word for word, whatever the labels are, at any width."""
+"""The page says what the evaluation says, shows whatever texts and labels hold, and stays small."""
 
 from __future__ import annotations
 
-import io
+import base64
+import hashlib
+import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rich.cells import cell_len
-from rich.console import Console
-from rich.segment import Segment
 
-from bunrui.evaluation import Evaluation, Metrics, measure
-from bunrui.report import evaluation_tables, metrics_tables
+from bunrui.classifier import TextClassifier
+from bunrui.data import read
+from bunrui.evaluation import Evaluation, cross_validate, folds, learning_curve, leave_one_out
+from bunrui.report import evaluation_page
+from bunrui.views.markup import Markup, element
+from tests.support.pages import Parsed, evaluated
 
-SMALL = measure(
-    ["ham"] * 12 + ["spam"] * 4 + ["[red]ニュース"] * 4,
-    ["ham"] * 11 + ["spam"] + ["spam"] * 3 + ["ham"] + ["[red]ニュース"] * 2 + ["ham"] * 2,
-    labels=["unused"],
+HARM = (
+    "</title></style></script><script>alert(1)</script><img src=x onerror='alert(2)'> \"q\" & {{7*7}} "
+    "\u202egnp.exe\u202c \0\x1b[2J"
 )
+ROWS = [row for row in read("demo") if row["lang"] == "en"]
+TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]
 
 
-def shown(result: Metrics | Evaluation, width: int = 80) -> str:
-    file = io.StringIO()
-    tables = metrics_tables(result) if isinstance(result, Metrics) else evaluation_tables(result)
-    Console(width=width, file=file, color_system=None).print(tables)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+@pytest.fixture(scope="module")
+def news() -> tuple[Evaluation, TextClassifier]:
+    clf = TextClassifier().learn(TEXTS, LABELS)
+    return leave_one_out(clf, TEXTS, LABELS), clf
 
 
-def segments(metrics: Metrics, width: int = 80) -> list[Segment]:
-    console = Console(width=width, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    return list(console.render(metrics_tables(metrics)))
+@pytest.fixture(scope="module")
+def page(news: tuple[Evaluation, TextClassifier]) -> Parsed:
+    evaluation, clf = news
+    curve = learning_curve(TextClassifier(), TEXTS, LABELS)
+    known = {"texts": TEXTS, "places": [f"news.csv, line {k}" for k in range(100)], "curve": curve, "n_duplicates": 7}
+    html = evaluation_page(evaluation, title="News", facts=[("Model", "<b>")], classifier=clf, is_learned=True, **known)
+    return Parsed(html)
 
 
-def many(n_classes: int, n_docs: int, wrong: int) -> Metrics:
-    """Classes of as many documents each, of which some are taken for the next class."""
-    names = [f"{chr(0x4E00 + k)}{k}" for k in range(n_classes)]
-    true = [name for name in names for _ in range(n_docs)]
-    taken = [name for k in range(n_classes) for name in [names[k]] * (n_docs - wrong) + [names[k - 1]] * wrong]
-    return measure(true, taken)
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
-# --- word for word
+# --- what it says
 
 
-def test_small() -> None:
-    assert shown(SMALL) == SMALL_AT_80
-
-
-SMALL_AT_80 = """\
-accuracy 0.800 of 20 documents
-micro F1 0.800 · macro F1 0.754
-labels one against the rest: mean accuracy 0.867
-
-label          precision  recall     F1            accuracy  support
-────────────────────────────────────────────────────────────────────
-[red]ニュース      1.000   0.500  0.667  █████▎       0.900        4
-ham                0.786   0.917  0.846  ██████▊      0.800       12
-spam               0.750   0.750  0.750  ██████       0.900        4
-unused             0.000   0.000  0.000               1.000        0
-────────────────────────────────────────────────────────────────────
-micro              0.800   0.800  0.800  ██████▍                  20
-macro              0.845   0.722  0.754  ██████       0.867       20
-F of means                        0.779  ██████▏
-
-confusion matrix · documents · rows true, columns predicted
-                1  2 3 4
-1 [red]ニュース 2  2 · ·
-2 ham           · 11 1 ·
-3 spam          ·  1 3 ·
-4 unused        ·  · · ·"""
-
-
-def test_small_at_40() -> None:
-    assert shown(SMALL, 40) == SMALL_AT_40
-
-
-SMALL_AT_40 = """\
-accuracy 0.800 of 20 documents
-micro F1 0.800 · macro F1 0.754
-labels one against the rest: mean
-accuracy 0.867
-
-label         prec.  rec.    F1  acc.  n
-────────────────────────────────────────
-[red]ニュース 1.000 0.500 0.667 0.900  4
-ham           0.786 0.917 0.846 0.800 12
-spam          0.750 0.750 0.750 0.900  4
-unused        0.000 0.000 0.000 1.000  0
-────────────────────────────────────────
-micro         0.800 0.800 0.800       20
-macro         0.845 0.722 0.754 0.867 20
-F of means                0.779
-
-confusion matrix · documents · rows
-true, columns predicted
-                1  2 3 4
-1 [red]ニュース 2  2 · ·
-2 ham           · 11 1 ·
-3 spam          ·  1 3 ·
-4 unused        ·  · · ·"""
-
-
-def test_one_document() -> None:
-    assert shown(measure(["a"], ["a"])).splitlines()[0] == "accuracy 1.000 of 1 document"
-
-
-# --- evaluations
-
-SPAM: dict[str, Any] = {
-    "true": ["ham"] * 12 + ["spam"] * 8,
-    "predictions": ["ham"] * 11 + ["spam"] * 9,
-    "probabilities": [[0.9, 0.1]] * 11 + [[0.2, 0.8]] * 9,
-    "classes": ["ham", "spam"],
-}
-
-
-def test_evaluation() -> None:
-    assert shown(Evaluation(**SPAM, positive="spam")) == EVALUATION_AT_80
-    lines = shown(Evaluation(**SPAM)).splitlines()
-    assert lines[:4] == EVALUATION_AT_80.splitlines()[:4]
-    assert lines[4:6] == ["ROC AUC 0.958 · average precision 0.928", ""]
-
-
-EVALUATION_AT_80 = """\
-accuracy 0.950 (95 % interval 0.850–1.000) of 20 documents
-micro F1 0.950 · macro F1 0.949
-labels one against the rest: mean accuracy 0.950
-log loss 0.228 · Brier score 0.107 · calibration error 0.095
-ROC AUC 0.958 · average precision 0.889
-spam: 1 − ROCA 4.1667 % · recall 0.000 at 0.1 % false positives · recall 0.000
-at 1 % false positives
-
-label       precision  recall     F1            accuracy  support
-─────────────────────────────────────────────────────────────────
-ham             1.000   0.917  0.957  ███████▋     0.950       12
-spam            0.889   1.000  0.941  ███████▌     0.950        8
-─────────────────────────────────────────────────────────────────
-micro           0.950   0.950  0.950  ███████▌                 20
-macro           0.944   0.958  0.949  ███████▌     0.950       20
-F of means                     0.951  ███████▌
-
-confusion matrix · documents · rows true, columns predicted
-        1 2
-1 ham  11 1
-2 spam  · 8"""
-
-
-def test_evaluation_of_one_label() -> None:
-    """There is nothing to rank it against."""
-    found = Evaluation(true=["a"], predictions=["a"], probabilities=[[1.0]], classes=["a"], positive="a")
-    assert shown(found).splitlines()[:5] == [
-        "accuracy 1.000 (95 % interval 0.207–1.000) of 1 document",
-        "micro F1 1.000 · macro F1 1.000",
-        "labels one against the rest: mean accuracy 1.000",
-        "log loss 0.000 · Brier score 0.000 · calibration error 0.000",
-        "average precision 1.000",
+def test_the_figures_are_those_of_the_evaluation(news: tuple[Evaluation, TextClassifier], page: Parsed) -> None:
+    evaluation, _ = news
+    interval = evaluation.interval("accuracy")
+    figures = page.all("dl", class_="figures")[0]
+    assert figures == (
+        f"Accuracy{percent(evaluation.metrics.accuracy)}{percent(interval.low)} – {percent(interval.high)}"
+        f"Macro F1{percent(evaluation.metrics.macro.f1)}Log loss{evaluation.log_loss:.3f}"
+        f"Calibration error{percent(evaluation.ece)}ROC AUC{evaluation.roc_auc:.4f}"
+        f"Documents100{int((~evaluation.right).sum())} wrongLabels5"
+    )
+    assert page.all("p", class_="notice") == [
+        "7 documents (7.0 %) are copies, or near copies, of others: what documents say of their copies flatters."
     ]
 
 
-def test_a_hostile_positive_label() -> None:
-    label = "[red]\x1b[2J\n" + "x" * 100
-    names = {"ham": "ham", "spam": label}
-    options = {
-        name: [names.get(one, one) if isinstance(one, str) else one for one in values] for name, values in SPAM.items()
-    }
-    found = Evaluation(**options, positive=label)
-    for width in (40, 80):
-        text = shown(found, width)
-        assert "\x1b" not in text
-        assert "[red]␛[2J␊xx…" in text
-        assert max(map(cell_len, text.split("\n"))) <= width
+def test_each_label_has_its_row(news: tuple[Evaluation, TextClassifier], page: Parsed) -> None:
+    evaluation, _ = news
+    rows = page.all("tr")
+    for one in evaluation.metrics.per_class:
+        wanted = f"{one.label}{percent(one.precision)}{percent(one.recall)}{percent(one.f1)}{one.support}"
+        (row,) = [row for row in rows if row.startswith(wanted)]
+        of_label = Evaluation(
+            true=evaluation.true,
+            predictions=evaluation.predictions,
+            probabilities=evaluation.probabilities,
+            classes=evaluation.classes,
+            positive=one.label,
+        )
+        assert row == f"{wanted}{of_label.roc_auc:.4f}{of_label.average_precision:.4f}"
 
 
-# --- what is taken for what
+def test_the_matrix_is_the_confusion(news: tuple[Evaluation, TextClassifier], page: Parsed) -> None:
+    evaluation, _ = news
+    titles = "\n".join(page.all("title"))
+    for pair in evaluation.metrics.pairs:
+        n_docs = "1 document" if pair.doc_count == 1 else f"{pair.doc_count} documents"
+        assert f"{pair.true}, predicted as {pair.predicted}: {n_docs}" in titles
+    targets = set(page.attributes("id"))
+    links = [link for link in page.attributes("href") if link.startswith("#pair-")]
+    assert links and {link[1:] for link in links} <= targets
 
 
-def matrix(text: str) -> list[str]:
-    lines = text.splitlines()
-    return lines[next(k for k, line in enumerate(lines) if line.startswith("confusion matrix")) :]
+def test_every_mistake_is_behind_its_cell(news: tuple[Evaluation, TextClassifier], page: Parsed) -> None:
+    evaluation, _ = news
+    wrong = [row for row in range(100) if not evaluation.right[row]]
+    groups = page.all("details", class_="screen")
+    for row in wrong:
+        heading = f"{LABELS[row]} → {evaluation.predictions[row]} ("
+        assert any(TEXTS[row] in group for group in groups if group.startswith(heading))
+    least = min(wrong, key=lambda row: evaluation.given_probability[row])
+    first = page.all("article")[0]
+    assert TEXTS[least] in first and f"news.csv, line {least}" in first
 
 
-def test_a_wide_matrix_has_shares() -> None:
-    """Twenty columns of three digits do not fit."""
-    lines = matrix(shown(many(20, 1000, 4)))
-    assert lines[0] == "confusion matrix · % of the row · rows true, columns predicted"
-    assert len(lines) == 22
-    assert lines[2].split() == ["1", "一0", "99", *["·"] * 18, "<1"]
-    assert lines[3].split() == ["2", "丁1", "<1", "99", *["·"] * 18]
-    lines = matrix(shown(measure_rows({"a": [10_000, 0, 0], "b": [10_000, 20_000, 0]}), 17))
-    assert [line.split() for line in lines[-2:]] == [["1", "a", "100", "·"], ["2", "b", "33", "67"]]
-    lines = matrix(shown(many(20, 1000, 4), 120))
-    assert lines[0] == "confusion matrix · documents · rows true, columns predicted"
-    assert lines[2].split() == ["1", "一0", "996", *["·"] * 18, "4"]
+def test_a_mistake_is_explained_by_the_others(news: tuple[Evaluation, TextClassifier], page: Parsed) -> None:
+    evaluation, clf = news
+    wrong = [row for row in range(100) if not evaluation.right[row]]
+    least = min(wrong, key=lambda row: evaluation.given_probability[row])
+    others = [row for row in range(100) if row != least]
+    fresh = TextClassifier().learn([TEXTS[row] for row in others], [LABELS[row] for row in others])
+    found = fresh.explain(TEXTS[least], label=str(evaluation.predictions[least]), against=LABELS[least])
+    said = page.all("p", class_="said")[0]
+    assert f"{found.contributions[0].value:+.2f}".replace("-", "−") in said
+    assert clf.counts == TextClassifier().learn(TEXTS, LABELS).counts  # and all is as it was
 
 
-def test_many_classes_have_a_list() -> None:
-    names = [f"{k:02d}" for k in range(30)]
-    true, taken = names * 50, names * 50
-    for k in range(12):
-        true += [names[k]] * (20 - k)
-        taken += [names[k + 1]] * (20 - k)
-    lines = shown(measure(true, taken)).splitlines()
-    start = lines.index("most frequent confusions")
-    assert "confusion matrix" not in "".join(lines)
-    assert lines[start + 1].split() == ["true", "predicted", "n", "of", "true"]
-    assert [line.split() for line in lines[start + 3 :]] == [
-        *([f"{k:02d}", f"{k + 1:02d}", f"{20 - k}", f"{(20 - k) / (70 - k):.1%}"] for k in range(10)),
-        ["and", "2", "more"],
+def test_words_and_curve(news: tuple[Evaluation, TextClassifier], page: Parsed) -> None:
+    _, clf = news
+    words = page.all("svg", aria_label="Words that speak for sports")[0]
+    assert all(word.text.replace(" ", "␣") in words for word in clf.words("sports", top=8))
+    curve = learning_curve(TextClassifier(), TEXTS, LABELS)
+    for point in curve.points:
+        assert f"{point.documents}{percent(point.accuracy)}{percent(point.low)}{percent(point.high)}" in page.all("tr")
+
+
+def test_rankings_stand_on_the_weakest_label_or_the_one_looked_for() -> None:
+    evaluation = evaluated(["a", "a", "b", "b", "c", "c"], ["a", "a", "b", "c", "c", "b"])
+    chosen = Parsed(evaluation_page(evaluation)).all("option", selected="")
+    assert chosen == [] and len(Parsed(evaluation_page(evaluation)).all("option")) == 3
+    parsed = Parsed(evaluation_page(evaluated(["a", "b", "b"], ["a", "b", "a"], positive="b")))
+    assert [texts for tag, attributes, texts in parsed.found if tag == "option" and "selected" in attributes] == [["b"]]
+    assert len(parsed.all("polyline", class_="chosen")) == 2
+
+
+# --- what is not there
+
+
+def test_a_page_of_predictions_alone() -> None:
+    parsed = Parsed(evaluation_page(evaluated(["x", "x", "y"], ["x", "y", "y"])))
+    assert parsed.all("h2") == ["Summary", "Confusion", "Labels", "Calibration", "Rankings"]
+    assert parsed.all("article") == [] and not any(link.startswith("#pair") for link in parsed.attributes("href"))
+
+
+def test_one_label_and_nothing_wrong() -> None:
+    parsed = Parsed(evaluation_page(evaluated(["x", "x"], ["x", "x"]), texts=["a", "b"]))
+    assert parsed.all("h2") == ["Summary", "Confusion", "Labels", "Calibration"]
+    assert "No confusions: every document has its label." in parsed.all("p")
+
+
+def test_labels_that_were_never_learned_and_several_labels() -> None:
+    clf = TextClassifier().learn(["pills", "noon"], ["spam", "ham"])
+    texts = ["pills", "pills at noon", "noon"]
+    evaluation = Evaluation(
+        true=["news", ["ham", "other"], "spam"],
+        predictions=clf.predict(texts),
+        probabilities=clf.predict_proba(texts),
+        classes=clf.classes_,
+    )
+    groups = Parsed(evaluation_page(evaluation, texts=texts, classifier=clf)).all("summary")
+    assert "news → spam (1)" in groups and "spam → ham (1)" in groups
+
+
+def test_tokens_and_counts_are_shown_too() -> None:
+    clf = TextClassifier().learn([["cheap", "pills"], ["noon"], ["pills"]], ["spam", "ham", "spam"])
+    evaluation = evaluated(["spam", "ham"], ["ham", "spam"])
+    parsed = Parsed(evaluation_page(evaluation, texts=[["noon", "pills"], {"noon": 2}], classifier=clf))
+    texts = parsed.all("p", class_="text")
+    assert "noon pills" in texts and "noon ×2" in texts
+
+
+# --- whatever it holds
+
+
+def test_harm_is_shown_and_nothing_else() -> None:
+    texts = [HARM, f"cheap {HARM}", "noon", "lunch at noon"]
+    label = HARM.replace("\0", "")  # which no label may have
+    labels = [label, label, "ham'\"<b>", "ham'\"<b>"]
+    clf = TextClassifier().learn(texts, labels)
+    evaluation = evaluated(labels, ["ham'\"<b>", label, "ham'\"<b>", label], positive=label)
+    named = {"title": HARM, "facts": [(HARM, HARM)], "places": [HARM] * 4, "texts": texts}
+    html = evaluation_page(evaluation, classifier=clf, is_learned=True, **named)
+    parsed = Parsed(html)
+    assert len(parsed.all("script")) == 1 and parsed.all("img") == [] and len(parsed.all("style")) == 1
+    assert not [
+        key for _, attributes, _ in parsed.found for key in attributes if key.startswith("on") or key == "style"
     ]
+    assert not re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", html)
+    assert "<script>alert(1)</script>" in parsed.all("h1")[0] and "‹U+202E›gnp.exe" in parsed.all("article")[0]
+    html.encode("utf-8")
 
 
-def test_many_classes_without_confusions() -> None:
-    assert shown(many(21, 2, 0)).splitlines()[-1] == "no confusions: every document has its label"
+def test_halves_of_characters_can_be_written() -> None:
+    html = evaluation_page(evaluated(["x", "y"], ["y", "y"]), title="a\ud800b", texts=["\udfff", "noon"])
+    assert "a\ufffdb" in html and html.encode("utf-8")
 
 
-def test_equal_confusions_are_sorted() -> None:
-    names = [f"{k:02d}" for k in range(21)]
-    lines = shown(measure([*names, "05", "05", "03"], [*names, "09", "07", "10"])).splitlines()
-    assert [line.split()[:2] for line in lines[-3:]] == [["03", "10"], ["05", "07"], ["05", "09"]]
+@pytest.mark.parametrize("text", ["<b>", "&amp;", "a\0b", '"', "'", "\ud83d"])
+def test_only_markup_is_markup(text: str) -> None:
+    assert Parsed(element("p", text, title=text)).found[0][0] == "p" and len(Parsed(element("p", text)).found) == 1
+    assert element("p", Markup("<b></b>")) == "<p><b></b></p>"
 
 
-def test_colours() -> None:
-    """Right is green; the larger the share of the row, the redder."""
-    styles: dict[str, Any] = {
-        segment.text.strip(): segment.style for segment in segments(measure_rows({"a": [60, 35, 5], "b": [0, 9, 0]}))
-    }
-    assert styles["60"].color.name == styles["9"].color.name == "green"
-    assert styles["·"].dim and styles["·"].bgcolor is None
-    few, most = (styles[cell].bgcolor.triplet for cell in ("5", "35"))
-    assert few.red - few.green < most.red - most.green
-    assert styles["60"].bgcolor is None
+def test_labels_of_east_asia() -> None:
+    parsed = Parsed(
+        evaluation_page(evaluated(["科学", "스포츠", "体育新闻", "科学"], ["科学", "科学", "体育新闻", "스포츠"]))
+    )
+    for name in ("科学", "스포츠", "体育新闻"):
+        assert any(text.startswith(name) for text in parsed.all("tr")) and name in "".join(parsed.all("text"))
 
 
-def test_labels_that_never_occur_are_dim() -> None:
-    rows = [segment for segment in segments(SMALL) if segment.text.strip() in ("ham", "unused")]
-    assert [(segment.text.strip(), bool(segment.style and segment.style.dim)) for segment in rows[:2]] == [
-        ("ham", False),
-        ("unused", True),
+# --- what it may do
+
+
+def test_the_policy_names_the_style_and_the_script_and_nothing_else(page: Parsed) -> None:
+    (policy,) = [
+        attributes["content"] or ""
+        for tag, attributes, _ in page.found
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
     ]
+    for name in ("style", "script"):
+        digest = base64.b64encode(hashlib.sha256(page.all(name)[0].encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none';") and "unsafe" not in policy
 
 
-def measure_rows(rows: dict[str, list[int]]) -> Metrics:
-    true = [label for label, row in rows.items() for count in row for _ in range(count)]
-    taken = [label for row in rows.values() for label, count in zip("abc", row, strict=True) for _ in range(count)]
-    return measure(true, taken)
+def test_nothing_is_fetched(page: Parsed) -> None:
+    assert all(link.startswith("#") for link in page.attributes("href"))
+    assert page.attributes("src") == [] and page.attributes("srcset") == []
+    own = "".join(page.all("style") + page.all("script"))
+    assert "http" not in own and "url(" not in own and "@import" not in own and "fetch" not in own
 
 
-# --- whatever the labels are
+def test_it_can_be_read_aloud(page: Parsed) -> None:
+    drawings = [attributes for tag, attributes, _ in page.found if tag == "svg"]
+    assert len(drawings) > 5
+    assert all(drawn["role"] in ("img", "group") and drawn["aria-label"] for drawn in drawings)
+    assert len(page.all("table")) == len(page.all("caption"))
+    assert all(attributes.get("scope") in ("row", "col") for tag, attributes, _ in page.found if tag == "th")
+    levels = [int(tag[1]) for tag, _, _ in page.found if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and all(after <= before + 1 for before, after in pairwise(levels))
+    ids = page.attributes("id")
+    assert len(ids) == len(set(ids))
 
 
-def test_markup_is_text() -> None:
-    labels = ["[red]x[/red]", "[/]", "[link=http://x.test]y", ":smile:", "\\[b]"]
-    text = shown(measure(labels, labels))
-    for label in labels:
-        assert text.count(label) == 2
-    styles = [segment.style for segment in segments(measure(labels, labels)) if "x" in segment.text and segment.style]
-    assert all(style.color is None and style.link is None for style in styles)
+# --- how large it is
 
 
-def test_controls_are_pictures() -> None:
-    text = shown(measure(["a\x1b[2J\nb\tc\u2028"], ["a\x1b[2J\nb\tc\u2028"]))
-    assert text.count("a␛[2J␊b␉c‹U+2028›") == 2
-    assert "\x1b" not in text
+def test_many_labels_give_a_small_page_that_says_so() -> None:
+    names = [f"label {k:03d}" for k in range(700)]
+    true = [name for name in names for _ in range(6)]
+    predictions = [names[(k // 6 + (k % 6 == 0)) % 700] if k // 6 % 7 else true[k] for k in range(len(true))]
+    texts = ["a long text about nothing much, " * 100] * len(true)
+    html = evaluation_page(evaluated(true, predictions), texts=texts)
+    parsed = Parsed(html)
+    assert len(html) < 1_500_000
+    assert len(parsed.all("g", class_="cell")) + len(parsed.all("a", class_="cell")) == 625
+    notes = "\n".join(parsed.all("p", class_="muted"))
+    assert "Shown are the 25 of 700 labels with the most mistakes." in notes
+    assert "Shown are the 40 of 700 labels with the most mistakes." in notes
+    assert "the 500 of 700 labels with the lowest F1" in parsed.all("caption")[-2]
+    assert len(parsed.all("article")) <= 240 + 12
 
 
-@pytest.mark.parametrize(
-    ("label", "line"),
-    [
-        ("comp.sys.ibm.pc.hardware", "comp.sys.ibm.pc.hardware"),
-        ("comp.sys.ibm.pc.hardware.2", "comp.sys.ibm….hardware.2"),
-        ("日本語のとても長い分類の名前", "日本語のとて…分類の名前"),
-        ("x" * 100_000 + "end", "x" * 12 + "…" + "x" * 8 + "end"),
-    ],
-)
-def test_long_labels_are_cut_in_the_middle(label: str, line: str) -> None:
-    rows = [row for row in shown(measure([label], [label])).splitlines() if "1.000   1.000" in row]
-    assert rows[0].startswith(f"{line}  ")
+def test_long_texts_are_cut_around_what_weighs_most() -> None:
+    clf = TextClassifier(analyzer="words").learn(["cheap pills", "lunch at noon"], ["spam", "ham"])
+    text = "nothing " * 2000 + "cheap pills" + " nothing" * 2000
+    evaluation = evaluated(["ham", "ham"], ["spam", "ham"])
+    shown = Parsed(evaluation_page(evaluation, texts=[text, ""], classifier=clf)).all("p", class_="text")[0]
+    assert "cheap pills" in shown and shown.startswith("… ") and shown.endswith(" …") and len(shown) < 500
 
 
-labels = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
-drawn = st.lists(labels, min_size=1, max_size=25).flatmap(
-    lambda few: st.lists(st.tuples(st.sampled_from(few), st.sampled_from(few)), min_size=1, max_size=60)
-)
+# --- in a notebook
 
 
-@given(drawn, st.sampled_from([40, 41, 60, 71, 72, 80, 200]))
-def test_fits_the_width(pairs: list[tuple[str, str]], width: int) -> None:
-    metrics = measure([true for true, _ in pairs], [predicted for _, predicted in pairs])
-    lines = shown(metrics, width).split("\n")
-    assert max(map(cell_len, lines)) <= width
-    start = next(k for k, line in enumerate(lines) if line.startswith("label "))
-    rows = lines[start + 2 : start + 2 + len(metrics.labels)]
-    expected: list[Any] = [[f"{c.precision:.3f}", f"{c.accuracy:.3f}", str(c.support)] for c in metrics.per_class]
-    numbers = [[part for part in row.split() if part.strip("▏▎▍▌▋▊▉█")] for row in rows]
-    assert [[row[-5], row[-2], row[-1]] for row in numbers] == expected
-    assert lines[start + 2 + len(rows) + 1].startswith("micro ")
+def test_an_evaluation_shows_itself(news: tuple[Evaluation, TextClassifier]) -> None:
+    evaluation, _ = news
+    parsed = Parsed(evaluation._repr_html_())
+    assert percent(evaluation.metrics.accuracy) in parsed.all("dl")[0] and len(parsed.all("svg")) == 2
+    assert parsed.attributes("href") == [] and parsed.all("script") == [] and parsed.all("button") == []
 
 
-@pytest.mark.parametrize("width", [1, 8, 20, 30])
-@pytest.mark.parametrize("metrics", [SMALL, many(20, 100, 10), many(40, 100, 10)])
-def test_widths_that_are_too_small(metrics: Metrics, width: int) -> None:
-    assert shown(metrics, width).replace("\n", "").startswith("accuracy"[:width])
+def test_a_search_shows_itself() -> None:
+    from bunrui.selection import tune
+
+    found = tune(TEXTS, LABELS, fast=True, folds=2)
+    parsed = Parsed(found._repr_html_())
+    assert found.reason() in parsed.all("p")
+    (chosen,) = parsed.all("tr", class_="bold")
+    assert chosen.startswith(f"{found.settings.describe()}{found.value:.4f}")
+
+
+# --- the learning curve
+
+
+def test_the_end_of_the_curve_is_cross_validation() -> None:
+    curve = learning_curve(TextClassifier(), TEXTS, LABELS)
+    found = cross_validate(TextClassifier(), TEXTS, LABELS, folds(100, LABELS, 5))
+    accuracies = [fold.metrics.accuracy for fold in found.per_fold]
+    last = curve.points[-1]
+    assert (last.documents, curve.n_folds) == (80, 5)
+    assert last.accuracy == pytest.approx(sum(accuracies) / 5, rel=1e-12)
+    assert (last.low, last.high) == (min(accuracies), max(accuracies))
+
+
+def test_the_curve_of_many_documents_predicts_fewer_folds() -> None:
+    told: list[Any] = []
+    curve = learning_curve(
+        TextClassifier(analyzer="words"),
+        ["pills", "noon"] * 5000,
+        ["spam", "ham"] * 5000,
+        watch=lambda done, total: told.append((done, total)),
+    )
+    assert curve.n_folds == 2 and curve.points[-1].documents == 8000
+    assert told[0] == (0, 16_000) and told == sorted(told)

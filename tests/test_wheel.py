@@ -44,7 +44,7 @@ def test_what_is_in_the_wheel(built: Path) -> None:
         names = set(file.namelist())
     tops = {name.split("/")[0] for name in names}
     assert {name for name in tops if not name.endswith(".dist-info")} == {"bunrui"}
-    for name in ("py.typed", "data/demo.jsonl", "kernel/unicode.npz", "service/web/index.html", "drawing/page.css"):
+    for name in ("py.typed", "data/demo.jsonl", "kernel/unicode.npz", "service/web/index.html", "views/web/views.css"):
         assert f"bunrui/{name}" in names
     assert not [name for name in names if name.endswith((".pyc", ".nbc", ".nbi"))]
 

@@ -17,7 +17,7 @@ from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.mutex import Mutex
 from bunrui.learner import Learner, Texts, n_docs_of
 from bunrui.models.base import log_prior
-from bunrui.models.labelprior import log_label_prior
+from bunrui.models.multilabel import log_label_prior
 from bunrui.models.view import select
 from bunrui.prediction import Reader, log_sum_exp
 from bunrui.trained.names import is_trained

@@ -15,7 +15,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.answering import Answering, Best
 from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Label
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
 from bunrui.kernel.mutex import Mutex
 from bunrui.learner import SETTINGS, Labels, Texts
@@ -258,11 +258,11 @@ class TextClassifier(Answering):
 
         Its probabilities differ by rounding only, unless this is calibrated; what is learned later does not reach it.
         """
+        from bunrui.estimators.export import pipeline_of, pipeline_of_trained
+
         if is_trained(self.model):
             with self._trained_model() as model:
-                return model.pipeline(self.analyzer)
-        from bunrui.estimators.export import pipeline_of
-
+                return pipeline_of_trained(model, self.analyzer)
         with self._memory.lock.read():
             return pipeline_of(self._current_reader(), self.analyzer, self.unseen == "smooth")
 

@@ -40,7 +40,7 @@ from bunrui.kernel.workspace import (
     with_slots,
 )
 
-__all__ = ["Counts", "Integers", "Label", "Live", "check_strings", "check_types", "new_postings", "total"]
+__all__ = ["Counts", "Integers", "Label", "Live", "Totals", "check_strings", "check_types", "new_postings", "total"]
 
 Label = Any  # a str, an int or a bool; labels that stand together are all of one of these types
 
@@ -55,6 +55,22 @@ class Live(NamedTuple):
     labels: list[Label]
     ids: Integers
     dtype: str  # of an array of them, with room for the longest
+
+
+class Totals(NamedTuple):
+    """What documents add up to, by class, (n_classes,), and over all distinct documents: see `Counts`."""
+
+    doc_count: Integers
+    term_sum: Integers
+    doc_freq_sum: Integers
+    n_docs: int
+    n_terms: int = 0
+    n_doc_freq: int = 0
+
+    @classmethod
+    def of_docs(cls, doc_count: Integers, n_docs: int) -> Totals:
+        """Documents, of which no feature is counted."""
+        return cls(doc_count, np.zeros_like(doc_count), np.zeros_like(doc_count), n_docs)
 
 
 class Counts:
@@ -77,23 +93,29 @@ class Counts:
     """
 
     def __init__(
-        self, fingerprint: str = "", vocabulary: Vocabulary | None = None, cells: Postings | None = None
+        self,
+        fingerprint: str = "",
+        vocabulary: Vocabulary | None = None,
+        cells: Postings | None = None,
+        *,
+        labels: Sequence[Label] = (),
+        totals: Totals | None = None,
     ) -> None:
         self.fingerprint = fingerprint
-        self.labels: list[Label] = []
-        self.label_ids: dict[Label, int] = {}
-        self.doc_count: Integers = np.zeros(0, np.int64)
-        self.term_sum: Integers = np.zeros(0, np.int64)
-        self.doc_freq_sum: Integers = np.zeros(0, np.int64)
-        self.n_docs = self.n_terms = self.n_doc_freq = 0
+        self.labels: list[Label] = list(labels)
+        self.label_ids: dict[Label, int] = {label: c for c, label in enumerate(self.labels)}
+        totals = totals or Totals.of_docs(np.zeros(len(self.labels), np.int64), 0)
+        self.doc_count, self.term_sum, self.doc_freq_sum, self.n_docs, self.n_terms, self.n_doc_freq = totals
         self.version = 0
         self._live: tuple[npt.NDArray[np.bool_], Live] | None = None
         self.vocabulary: Vocabulary = vocabulary or new_vocabulary(1, 16)
         self.postings: Postings = cells or new_postings(len(self.vocabulary.hashes), 16)
 
     @classmethod
-    def of(cls, fingerprint: str, labels: Sequence[Label], cells: Cells) -> Counts:
-        """Counts with these features, and of no documents; class c is labels[c].
+    def of(
+        cls, fingerprint: str, labels: Sequence[Label], cells: Cells, doc_count: Integers | None = None, n_docs: int = 0
+    ) -> Counts:
+        """Counts with these features, and of so many documents; class c is labels[c].
 
         Raises
         ------
@@ -101,10 +123,9 @@ class Counts:
             If a feature is there twice.
         """
         v = restored(cells.padded_text(), cells.sizes.astype(np.int64, copy=False))
-        out = cls(fingerprint, v, cells.postings(len(v.hashes)))
-        out.add_labels(labels)
-        out._add_sums(cells)
-        return out
+        docs = np.zeros(len(labels), np.int64) if doc_count is None else doc_count
+        sums = (*cells.sums(len(labels)), n_docs, int(cells.term_total.sum()), int(cells.doc_total.sum()))
+        return cls(fingerprint, v, cells.postings(len(v.hashes)), labels=labels, totals=Totals(docs, *sums))
 
     def __repr__(self) -> str:
         return f"Counts({self.n_docs:,} documents, {len(self.live.labels):,} classes, {self.n_features:,} features)"
@@ -221,28 +242,26 @@ class Counts:
     def copy(self) -> Counts:
         """Counts of their own."""
         vocabulary = Vocabulary(*(array.copy() for array in self.vocabulary))
-        out = Counts(self.fingerprint, vocabulary, Postings(*(array.copy() for array in self.postings)))
-        out.labels, out.label_ids = list(self.labels), dict(self.label_ids)
-        for name in ("doc_count", "term_sum", "doc_freq_sum"):
-            setattr(out, name, getattr(self, name).copy())
-        out.n_docs, out.n_terms, out.n_doc_freq = self.n_docs, self.n_terms, self.n_doc_freq
-        return out
+        postings = Postings(*(array.copy() for array in self.postings))
+        return Counts(self.fingerprint, vocabulary, postings, labels=self.labels, totals=self.all_totals())
+
+    def all_totals(self) -> Totals:
+        """A copy of what documents add up to."""
+        by_class = (self.doc_count.copy(), self.term_sum.copy(), self.doc_freq_sum.copy())
+        return Totals(*by_class, self.n_docs, self.n_terms, self.n_doc_freq)
 
     def pruned(self, min_df: int) -> Counts:
         """A copy without the features of fewer documents."""
         ids = np.flatnonzero(self.postings.doc_total[: self.n_ids] >= max(min_df, 1))
-        out = Counts.of(self.fingerprint, self.labels, self.take(ids))
-        out.doc_count, out.n_docs = self.doc_count.copy(), self.n_docs
-        return out
+        return Counts.of(self.fingerprint, self.labels, self.take(ids), self.doc_count.copy(), self.n_docs)
 
     def of_label(self, label: Label) -> Counts:
         """The counts of the documents with one label, where no document has several."""
         if self.n_docs != int(self.doc_count.sum()):
             raise MismatchError("documents with several labels cannot be told apart by their counts")
         c = self.label_ids[label]
-        out = Counts.of(self.fingerprint, [label], self.take(self.live_ids()).of_class(c))
-        out.doc_count, out.n_docs = self.doc_count[c : c + 1].copy(), int(self.doc_count[c])
-        return out
+        cells = self.take(self.live_ids()).of_class(c)
+        return Counts.of(self.fingerprint, [label], cells, self.doc_count[c : c + 1].copy(), int(self.doc_count[c]))
 
     def rename(self, label: Label, name: Label) -> None:
         """Give a label another name, which no other has."""
@@ -259,6 +278,14 @@ class Counts:
         class_map = self.add_labels(other.labels)
         self._absorb(*other._joinable(class_map))
         self.add_totals(other, class_map)
+
+    def add_docs(self, labels: Sequence[Label], doc_count: Integers, n_docs: int) -> Integers:
+        """Add documents without their features; the ids of their labels here."""
+        class_map = self.add_labels(labels)
+        self.doc_count[class_map] += doc_count
+        self.n_docs += n_docs
+        self.version += 1
+        return class_map
 
     def add_cells(self, labels: Sequence[Label], cells: Cells) -> None:
         """Add features with their cells, of no documents; class c is labels[c]."""
@@ -281,6 +308,24 @@ class Counts:
         self.add_totals(other, class_map, sign=-1)
         if self.n_ids > 4096 and self.n_features * 2 < self.n_ids:
             self._compact()
+
+    def plus(self, other: Counts) -> Counts:
+        """The counts of both, as new ones.
+
+        >>> from bunrui import TextClassifier
+        >>> one, two = (TextClassifier("binary").learn(["a"], [label]).counts for label in "xy")
+        >>> one.plus(two), one.plus(two).minus(two) == one
+        (Counts(2 documents, 2 classes, 1 features), True)
+        """
+        out = self.copy()
+        out.add(other)
+        return out
+
+    def minus(self, other: Counts) -> Counts:
+        """The counts without others, as new ones; see `subtract`."""
+        out = self.copy()
+        out.subtract(other)
+        return out
 
     def check_covers(self, other: Counts) -> None:
         """Raise what `subtract` would raise, and change nothing."""
@@ -459,6 +504,14 @@ class Counts:
         self.doc_freq_sum += docs
         self.n_terms += int(cells.term_total.sum())
         self.n_doc_freq += int(cells.doc_total.sum())
+
+    def set_feature_totals(self, n_terms: int, n_doc_freq: int) -> None:
+        """Say what the features of all documents sum up to, where they are kept elsewhere."""
+        self.n_terms, self.n_doc_freq = n_terms, n_doc_freq
+
+    def follow(self, previous: Counts) -> None:
+        """Take the place of other counts: whoever knew their version sees that something has changed."""
+        self.version = previous.version + 1
 
     def add_totals(self, other: Counts, class_map: Integers, sign: int = 1) -> None:
         """Add all but the features; class c there is class_map[c] here."""

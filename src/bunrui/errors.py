@@ -151,6 +151,6 @@ class MissingExtraError(BunruiError, ImportError):
     "the analyzer 'ja' needs fugashi, which is not installed: pip install 'bunrui[ja]'"
     """
 
-    def __init__(self, extra: str, package: str) -> None:
-        install = f"pip install 'bunrui[{extra}]'"
-        super().__init__(f"the analyzer '{extra}' needs {package}, which is not installed: {install}")
+    def __init__(self, extra: str, package: str, what: str | None = None) -> None:
+        what = what or f"the analyzer '{extra}' needs"
+        super().__init__(f"{what} {package}, which is not installed: pip install 'bunrui[{extra}]'")

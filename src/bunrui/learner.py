@@ -12,7 +12,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import check_given
 from bunrui.counts import Counts
 from bunrui.engines.counting import count
-from bunrui.engines.labels import LabelSets, label_sets
+from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import MismatchError, OptionError
 from bunrui.kernel.analyze import Documents, Recipe
@@ -139,8 +139,8 @@ class Learner:
         with self._memory.lock.write():
             is_first = not self.counts.n_docs
             if is_first:
+                delta.follow(self.counts)
                 self._memory.counts = delta
-                delta.version = 1
             else:
                 self.counts.add(delta)
             if self._memory.kept is not None:

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from bunrui import TextClassifier
-from bunrui.analysis.functions import function_fingerprint
+from bunrui.analysis.spec import function_fingerprint
 from bunrui.errors import MismatchError, OptionError
 
 
@@ -50,7 +50,7 @@ def test_what_is_equal_is_equal() -> None:
 
 def test_the_same_in_another_process() -> None:
     code = (
-        "from bunrui.analysis.functions import function_fingerprint as f\n"
+        "from bunrui.analysis.spec import function_fingerprint as f\n"
         "print(f(lambda text: [word for word in text.split() if word != 'x']))"
     )
     runs = {

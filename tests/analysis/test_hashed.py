@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.analysis import analyzer_of
-from bunrui.analysis.hashed import sharing
+from bunrui.analysis.analyzer import sharing
 from bunrui.errors import MismatchError, OptionError
 from bunrui.evaluation.loo import loo_scores
 from bunrui.kernel.reference import bucket

@@ -10,39 +10,45 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bunrui.analysis import stopwords
+from bunrui.analysis.spec import read_stop_words
 from bunrui.errors import DataError, EncodingError
 
 
 def test_a_list() -> None:
-    assert stopwords.read(["The", "the", "Ａ", " です ", "", "Straße", "ﾃﾞｽ"]) == ("a", "strasse", "the", "です", "デス")
+    assert read_stop_words(["The", "the", "Ａ", " です ", "", "Straße", "ﾃﾞｽ"]) == (
+        "a",
+        "strasse",
+        "the",
+        "です",
+        "デス",
+    )
 
 
 def test_any_iterable() -> None:
-    assert stopwords.read(word for word in ("b", "a")) == ("a", "b")
-    assert stopwords.read({"b", "a"}) == ("a", "b")
-    assert stopwords.read([]) == ()
+    assert read_stop_words(word for word in ("b", "a")) == ("a", "b")
+    assert read_stop_words({"b", "a"}) == ("a", "b")
+    assert read_stop_words([]) == ()
 
 
 def test_a_list_has_no_comments() -> None:
-    assert stopwords.read(["#tag", "c#"]) == ("#tag", "c#")
+    assert read_stop_words(["#tag", "c#"]) == ("#tag", "c#")
 
 
 def test_a_file(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_bytes("\ufeff# a comment\r\nThe\r\n\r\n  and # another\nc#\nof course\nの\n#end".encode())
-    assert stopwords.read(path) == stopwords.read(str(path)) == ("and", "c#", "of course", "the", "の")
+    assert read_stop_words(path) == read_stop_words(str(path)) == ("and", "c#", "of course", "the", "の")
 
 
 def test_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
-    assert stopwords.read(tmp_path / "empty") == ()
+    assert read_stop_words(tmp_path / "empty") == ()
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
     path = tmp_path / "none.txt"
     with pytest.raises(DataError) as caught:
-        stopwords.read(path)
+        read_stop_words(path)
     expected = f"cannot read the stop words in {path}: No such file or directory. Give a file with one word a line"
     assert str(caught.value) == expected
 
@@ -50,26 +56,26 @@ def test_a_missing_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["", ".", "a\0b"])
 def test_what_is_no_file(path: str) -> None:
     with pytest.raises(DataError, match="cannot read the stop words in "):
-        stopwords.read(path)
+        read_stop_words(path)
 
 
 def test_invalid_utf8(tmp_path: Path) -> None:
     path = tmp_path / "sjis.txt"
     path.write_bytes(b"the\nand\n" + "です".encode("shift_jis") + b"\nof\n")
     with pytest.raises(EncodingError) as caught:
-        stopwords.read(path)
+        read_stop_words(path)
     assert str(caught.value) == f"{path}, line 3: not valid UTF-8. Save the stop words as UTF-8"
 
 
 def test_words_that_are_no_strings() -> None:
     words: Any = ["a", 3]
     with pytest.raises(DataError, match="stop words should be strings, not 3"):
-        stopwords.read(words)
+        read_stop_words(words)
 
 
 # Characters that are newer than the Python that runs are folded by our tables alone.
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cn"]))))
 def test_sorted_unique_normalised(words: list[str]) -> None:
-    read = stopwords.read(words)
+    read = read_stop_words(words)
     assert list(read) == sorted(set(read))
     assert set(read) == {unicodedata.normalize("NFKC", word).casefold().strip() for word in words} - {""}

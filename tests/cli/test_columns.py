@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import bunrui
-from bunrui import AODE, ColumnsNB
 
 NAMES = ["年齢", "job", "note", "since", "zip", "empty", "income"]
 LEARNED = "learned {} documents of 2 labels into t.bunrui in T\n"
@@ -79,7 +78,8 @@ def frames() -> tuple[Any, Any]:
 def test_answers_are_those_of_the_estimator(run, people: Path) -> None:
     train, test = frames()
     columns = [name for name in NAMES if name != "income"]
-    estimator = ColumnsNB().fit(train[columns], train["income"])
+    pytest.importorskip("sklearn")
+    estimator = bunrui.ColumnsNB().fit(train[columns], train["income"])
     assert sorted(set(estimator.columns_.values())) == ["categorical", "date", "gaussian", "skip", "text"]
     expected, shares = estimator.predict(test[columns]), estimator.predict_proba(test[columns]).max(axis=1)
     lines = [f"{label}\t{share:.4f}\n" for label, share in zip(expected, shares, strict=True)]
@@ -108,7 +108,8 @@ def test_aode_reads_columns(run, people: Path) -> None:
         return frame[columns].assign(since=days).astype(object).to_numpy()
 
     for m in (1, 5):
-        estimator = AODE(m=m, discretise=[0, 3]).fit(array(train), train["income"])
+        pytest.importorskip("sklearn")
+        estimator = bunrui.AODE(m=m, discretise=[0, 3]).fit(array(train), train["income"])
         shares = estimator.predict_proba(array(test)).max(axis=1)
         lines = [f"{a}\t{b:.4f}\n" for a, b in zip(estimator.predict(array(test)), shares, strict=True)]
         found = run("predict", "t.bunrui", "test.csv", "--model", "aode", "--m", str(m))
@@ -122,7 +123,8 @@ def test_aode_reads_columns(run, people: Path) -> None:
 def test_maximum_likelihood(run, people: Path) -> None:
     train, test = frames()
     columns = [name for name in NAMES if name != "income"]
-    estimator = ColumnsNB(smoothing="mle").fit(train[columns], train["income"])
+    pytest.importorskip("sklearn")
+    estimator = bunrui.ColumnsNB(smoothing="mle").fit(train[columns], train["income"])
     found = run("predict", "t.bunrui", "test.csv", "--smoothing", "mle")
     assert [line.partition("\t")[0] for line in found.out.splitlines()] == estimator.predict(test[columns]).tolist()
 
@@ -266,7 +268,8 @@ def test_kinds(run) -> None:
     assert "analyzer      columns, job=text, zip=skip, 年齢=binned\n" in out
     train, test = frames()
     columns = [name for name in NAMES if name != "income"]
-    estimator = ColumnsNB(columns=kinds).fit(train[columns], train["income"])
+    pytest.importorskip("sklearn")
+    estimator = bunrui.ColumnsNB(columns=kinds).fit(train[columns], train["income"])
     found = [line.partition("\t")[0] for line in run("predict", "t.bunrui", "test.csv").out.splitlines()]
     assert found == estimator.predict(test[columns]).tolist()
     more = ["learn", "t.bunrui", "test.csv", "--label", "income", "--columns"]
@@ -442,5 +445,6 @@ def test_adult(run, data_folder: Path) -> None:
     read = {"skipinitialspace": True, "na_values": ["?"]}
     train, test = pd.read_csv("train.csv", **read), pd.read_csv("test.csv", **read)
     y, expected = train.pop("income"), test.pop("income")
-    assert found == ColumnsNB().fit(train, y).predict(test).tolist()
+    pytest.importorskip("sklearn")
+    assert found == bunrui.ColumnsNB().fit(train, y).predict(test).tolist()
     assert np.mean(np.array(found) != expected) == pytest.approx(0.1701, abs=2e-3)

@@ -63,6 +63,7 @@ def test_one_row_that_is_better(run, tmp_path: Path) -> None:
 
 
 def test_the_default_is_the_simplest_and_a_baseline_is_not_taken(run, news: Path) -> None:
+    pytest.importorskip("sklearn")
     options = ["--models", "bernoulli,binary-complement", "--analyzers", "universal,words", "--baselines"]
     code, out, err = run("compare", "news.jsonl", *options)
     n_tied = sum(" tied +" in line for line in out.splitlines())
@@ -89,6 +90,7 @@ def test_leave_one_out_is_that_of_evaluate(run, news: Path) -> None:
 
 
 def test_test_documents(run, news: Path) -> None:
+    pytest.importorskip("sklearn")
     lines = news.read_text().splitlines(keepends=True)
     Path("train.jsonl").write_text("".join(lines[:80]))
     Path("test.jsonl").write_text("".join(lines[80:]))
@@ -153,6 +155,7 @@ def test_a_page(run, news: Path) -> None:
 
 
 def test_what_a_baseline_cannot_learn(run, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
     Path("a.csv").write_text("text,label\na,x\nb,y\na,x\nb,y\n")
     code, out, err = run("compare", "a.csv", *FEW, "--baselines")
     assert code == 0 and "LinearSVC" not in out

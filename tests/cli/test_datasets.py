@@ -229,7 +229,7 @@ def test_an_unknown_corpus(run) -> None:
     assert run("datasets", "fetch", "imbd") == (
         1,
         "",
-        "error: there is no corpus 'imbd': did you mean imdb? 'bunrui datasets list' shows those that there are\n",
+        "error: there is no corpus 'imbd': did you mean imdb? 'bunrui datasets list' shows all of them\n",
     )
 
 

@@ -303,7 +303,7 @@ def test_tokens_and_counts(run) -> None:
     run("learn", "a.bunrui", "a.jsonl", "b.jsonl")
     assert [line.split("\t")[-1] for line in run("log", "a.bunrui", "--documents").out.splitlines()] == [
         "one two␉3",
-        "{'three': 3}",
+        "three ×3",
     ]
 
 

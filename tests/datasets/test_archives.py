@@ -10,7 +10,7 @@ import pytest
 
 from bunrui.datasets import archives
 from bunrui.datasets.archives import members
-from bunrui.documents.reading import Progress
+from bunrui.documents.sources import Progress
 from bunrui.errors import DataError
 
 FILES = {"top/a/one.txt": b"one", "top/b/two.txt": b"two " * 5000, "top/readme": b""}

@@ -19,9 +19,8 @@ import pytest
 from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from bunrui.documents import read
-from bunrui.documents.addresses import FarSource, files_at, find_files
-from bunrui.documents.reading import Options, Progress
-from bunrui.documents.streams import Stream
+from bunrui.documents.sources import Progress, Source, Stream, files_at, find_files
+from bunrui.documents.validation import Options
 from bunrui.errors import DataError
 
 TABLE = pa.table(
@@ -126,9 +125,7 @@ def test_any_file_system(folder: Path, name: str) -> None:
 
     inside = SubTreeFileSystem(str(folder), LocalFileSystem())
     known = read(folder / name).sources[0]
-    source = FarSource(
-        f"x://{name}", f"x://{name}", None, known.format, known.compression, None, known.size, inside, name
-    )
+    source = Source(f"x://{name}", f"x://{name}", None, known.format, known.compression, None, known.size, inside, name)
     (batch,) = Reader([source], Options())
     assert batch["text"].to_pylist() == TABLE["text"].to_pylist()
     with Stream(source, Progress()) as stream:

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bunrui.documents import read
-from bunrui.documents.tables import MISSING, TABLES
+from bunrui.documents.tabular import MISSING, TABLES
 from bunrui.errors import DataError, EncodingError, OptionError
 
 

@@ -107,10 +107,10 @@ def test_quote_that_is_never_closed() -> None:
 
 
 def test_record_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bunrui.documents.blocks.MAX_RECORD", 1 << 20)
+    monkeypatch.setattr("bunrui.documents.lines.MAX_RECORD", 1 << 20)
     data = b'text,label\na,x\n"b,y\n' + b"c,z\n" * 1_000_000
     assert message(data, batch_bytes=1000) == (
-        "stream, line 3: what begins here is longer than 1 MB and has no end: "
+        "stream, line 3: the row that begins here is longer than 1 MB and has no end: "
         "is a quote not closed, or is this another format?"
     )
 
@@ -222,7 +222,7 @@ def test_agrees_with_the_standard_library(text: str) -> None:
         expected = [record for record in csv.reader(io.StringIO(text + "\n", newline=""), strict=True) if record]
     except csv.Error:
         return
-    found = [[field.decode() for field in r.fields] for r in delimited.records(text.encode() + b"\n", b",")]
+    found = [[field.decode() for field in r.fields] for r in delimited.split_records(text.encode() + b"\n", b",")]
     assert [record for record in found if record != [""]] == [record for record in expected if record != [""]]
 
 

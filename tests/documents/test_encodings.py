@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bunrui.data import read as demo
 from bunrui.documents import read
-from bunrui.documents.encodings import detected, encoding_error, guesses, is_utf8
+from bunrui.documents.encodings import detect, encoding_error, guess_all, is_utf8
 from bunrui.errors import EncodingError
 from tests.documents.test_reader import rows
 
@@ -29,16 +29,16 @@ TRADITIONAL = [
     ("lang", "encoding"), [("ja", "cp932"), ("ja", "euc-jp"), ("zh", "gb18030"), ("ko", "cp949")]
 )  # fmt: skip
 def test_guesses_on_sentences(lang: str, encoding: str) -> None:
-    wrong = [text for text in SENTENCES[lang] if guesses(text.encode(encoding, "replace"))[0] != encoding]
+    wrong = [text for text in SENTENCES[lang] if guess_all(text.encode(encoding, "replace"))[0] != encoding]
     assert wrong == []
 
 
 def test_guesses_on_other_sentences() -> None:
     for text in TRADITIONAL:
-        assert guesses(text.encode("big5"))[0] == "big5"
+        assert guess_all(text.encode("big5"))[0] == "big5"
     for text in ("Où est le café près de la forêt ?", "Schöne Grüße aus München", "mañana será otro día"):
-        assert guesses(text.encode("cp1252")) == ["cp1252"]
-    assert guesses("﻿Ärger".encode("utf-16")) == ["utf-16"]
+        assert guess_all(text.encode("cp1252")) == ["cp1252"]
+    assert guess_all("﻿Ärger".encode("utf-16")) == ["utf-16"]
 
 
 # --- auto
@@ -49,21 +49,21 @@ def test_guesses_on_other_sentences() -> None:
 def test_detected(lang: str, encoding: str, ascii: str) -> None:
     for text in SENTENCES[lang]:
         written = text.encode(encoding, "ignore").decode(encoding)
-        assert detected((ascii + written).encode(encoding)) == encoding
-        assert detected((ascii + written).encode()) == "utf-8"
+        assert detect((ascii + written).encode(encoding)) == encoding
+        assert detect((ascii + written).encode()) == "utf-8"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_a_mark_decides(encoding: str) -> None:
-    assert detected("今日".encode(encoding)) == encoding.removesuffix("-sig")
-    assert detected("今日".encode(encoding) + b"\x81\xff") == encoding.removesuffix("-sig")
+    assert detect("今日".encode(encoding)) == encoding.removesuffix("-sig")
+    assert detect("今日".encode(encoding) + b"\x81\xff") == encoding.removesuffix("-sig")
 
 
 def test_a_cut_character_is_no_reason() -> None:
     data = ("x" + "天" * 100).encode()[:-1]
-    assert detected(data, is_cut=True) == "utf-8"
-    assert detected(("x" + "天気" * 100).encode("cp932")[:-1], is_cut=True) == "cp932"
-    assert detected(("x" + "天気" * 100).encode("cp932")[:-1]) == "utf-8"
+    assert detect(data, is_cut=True) == "utf-8"
+    assert detect(("x" + "天気" * 100).encode("cp932")[:-1], is_cut=True) == "cp932"
+    assert detect(("x" + "天気" * 100).encode("cp932")[:-1]) == "utf-8"
 
 
 TEXTS = {
@@ -121,7 +121,7 @@ def test_what_is_found(lang: str, encoding: str, found: str) -> None:
     short, long = TEXTS[lang]
     for text in (short, long, long * 50):
         data = text.encode(encoding, "ignore")
-        assert detected(data) == found
+        assert detect(data) == found
         if found == "utf-8" != encoding:
             assert not is_utf8(data)
 
@@ -129,16 +129,16 @@ def test_what_is_found(lang: str, encoding: str, found: str) -> None:
 @given(st.text(st.characters(exclude_characters="\0\x1b", exclude_categories=["Cs"])), st.integers(0, 3))
 def test_utf8_is_found(text: str, n_cut: int) -> None:
     data = text.encode()
-    assert detected(data) == "utf-8"
-    assert detected(data[: max(0, len(data) - n_cut)], is_cut=True) == "utf-8"
+    assert detect(data) == "utf-8"
+    assert detect(data[: max(0, len(data) - n_cut)], is_cut=True) == "utf-8"
 
 
 def test_no_more_than_a_megabyte_is_looked_at() -> None:
     data = "今日は良い天気です\n".encode("cp932")
-    assert detected(b"plain\n" * 200_000 + data) == "utf-8"
+    assert detect(b"plain\n" * 200_000 + data) == "utf-8"
     for begin in (b"", b"x"):  # with one of them, the megabyte ends inside a character
-        assert detected(begin + data * 60_000 + b"\x81\xff") == "cp932"
-        assert detected((begin + data * 60_000)[: 1 << 20]) == "cp932"
+        assert detect(begin + data * 60_000 + b"\x81\xff") == "cp932"
+        assert detect((begin + data * 60_000)[: 1 << 20]) == "cp932"
 
 
 MIXED = [
@@ -162,15 +162,15 @@ def test_one_bad_row_does_not_decide(good: str, bad: str, encoding: str, at: int
 
 def test_what_is_damaged_is_utf8() -> None:
     text = "今日は良い天気です\n" * 9
-    assert detected(text.encode() + b"\xe3\x81\n" + text.encode()) == "utf-8"
-    assert detected(text.encode("cp932") * 99 + b"\x81\xff\n") == "utf-8"
-    assert detected(text.encode() + "un café\n".encode("latin-1")) == "utf-8"
-    assert detected("grün\n".encode() * 9 + "grün\n".encode("cp1252") * 11) == "utf-8"  # nearly half of it is
-    assert detected(text.encode("iso-2022-jp") + "un café\n".encode("latin-1")) == "iso-2022-jp"
+    assert detect(text.encode() + b"\xe3\x81\n" + text.encode()) == "utf-8"
+    assert detect(text.encode("cp932") * 99 + b"\x81\xff\n") == "utf-8"
+    assert detect(text.encode() + "un café\n".encode("latin-1")) == "utf-8"
+    assert detect("grün\n".encode() * 9 + "grün\n".encode("cp1252") * 11) == "utf-8"  # nearly half of it is
+    assert detect(text.encode("iso-2022-jp") + "un café\n".encode("latin-1")) == "iso-2022-jp"
 
 
 def test_what_is_no_text_is_utf8() -> None:
-    assert detected(b"PK\3\4\0\0\x80\xff") == "utf-8"
+    assert detect(b"PK\3\4\0\0\x80\xff") == "utf-8"
 
 
 FILES = {

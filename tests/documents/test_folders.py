@@ -142,7 +142,7 @@ def test_bad_bytes(corpus: Path) -> None:
 
 
 def test_file_that_is_too_long(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bunrui.documents.streams.MAX_RECORD", 1 << 20)
+    monkeypatch.setattr("bunrui.documents.sources.MAX_RECORD", 1 << 20)
     (corpus / "news" / "4").write_bytes(b"x" * (2 << 20))
     with pytest.raises(DataError) as caught:
         rows(corpus)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bunrui.documents import jsonl, read
+from bunrui.documents import read
 from bunrui.errors import DataError, EncodingError
 from bunrui.labels import unfit
 from tests.documents.test_reader import rows
@@ -243,7 +243,7 @@ def test_both_ways_agree(objects: list[dict[str, Any]], ascii: bool, end: bytes,
 
     quick = everything(batch_bytes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "_quick", lambda *_: None)
+        patch.setattr("bunrui.documents.lines._quick_json", lambda *_: None)
         assert everything(1 << 20) == quick
 
 

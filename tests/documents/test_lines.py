@@ -96,5 +96,5 @@ def test_both_ways_agree(parts: list[str], batch_bytes: int) -> None:
 
     quick = everything(batch_bytes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "_quick", lambda *_: None)
+        patch.setattr(lines, "_quick_fasttext", lambda *_: None)
         assert everything(1 << 20) == quick

@@ -18,9 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bunrui.documents import read
-from bunrui.documents.mail import parse_mail
-from bunrui.documents.markup import html_to_text
-from bunrui.documents.reading import RowError
+from bunrui.documents.mail import html_to_text, parse_mail
+from bunrui.documents.validation import RowError
 from bunrui.errors import DataError
 from tests.documents.test_reader import rows
 

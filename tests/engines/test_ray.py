@@ -23,7 +23,7 @@ import bunrui
 from bunrui import TextClassifier
 from bunrui.cli import main
 from bunrui.documents import read
-from bunrui.engines.blocks import split
+from bunrui.engines.pieces import split
 from bunrui.errors import BunruiError, DataError, OptionError
 
 pytest.importorskip("ray", reason="ray is not installed: pip install 'bunrui[ray]'")
@@ -32,8 +32,8 @@ import ray.data
 from pyarrow.fs import LocalFileSystem
 from ray.cluster_utils import Cluster
 
-from bunrui.engines import outputs
 from bunrui.engines import ray as engine
+from bunrui.engines import tasks
 
 N_FILES = 7
 N_DOCS = 140
@@ -270,7 +270,7 @@ def test_commands(
     assert predicted(tmp_path / "more") == pq.read_table("more.parquet").to_pydict()
 
     far = (LocalFileSystem(), str(tmp_path / "far"))
-    monkeypatch.setattr(outputs, "located", lambda address: far)
+    monkeypatch.setattr(tasks, "locate", lambda address: far)
     capsys.readouterr()
     assert main(["predict", "clf.bunrui", files, "--engine", "ray", "-o", "s3://key:secret@bucket/labels"]) == 0
     assert capsys.readouterr().err.startswith("predicted 140 documents into s3://bucket/labels in ")

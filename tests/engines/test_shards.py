@@ -19,8 +19,8 @@ import bunrui
 from bunrui import TextClassifier
 from bunrui.counts import Counts
 from bunrui.documents import read
-from bunrui.engines.partitions import add_part, added, parts_of
-from bunrui.engines.shards import reading_id, shard_ids
+from bunrui.engines.partitions import add_part, add_up, parts_of
+from bunrui.engines.pieces import reading_id, shard_ids
 from bunrui.errors import DataError, OptionError, StoreError
 from bunrui.stored.merging import merge
 from bunrui.stored.shards import Holding
@@ -95,7 +95,7 @@ def test_parts_by_feature_add_up(documents: list[tuple[str, object]], data: st.D
     counted = [parts_of(learned(block).counts if block else Counts(fingerprint), n_parts) for block in blocks]
     total = Counts(fingerprint)
     for same in data.draw(st.permutations(list(zip(*counted, strict=True)))):
-        add_part(total, added(data.draw(st.permutations(same))))
+        add_part(total, add_up(data.draw(st.permutations(same))))
     assert total == learned(documents).counts
 
 

@@ -17,11 +17,10 @@ from scipy import sparse
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from bunrui.classcounts import encode_labels
 from bunrui.errors import DataError
-from bunrui.estimators import pairs
-from bunrui.estimators.aode import AODE
-from bunrui.estimators.labels import encode
-from bunrui.models.aode import aode
+from bunrui.estimators import AODE
+from bunrui.models.aode import aode, count_value_pairs
 from tests.support.kernels import MODES, kernels
 
 NAN = float("nan")
@@ -134,8 +133,10 @@ def test_by_hand_where_values_are_missing() -> None:
 @settings(max_examples=80)
 def test_what_a_parent_says_of_a_column_is_a_distribution(data: Any) -> None:
     X, y, _ = data
-    learned = pairs.count_values(objects(X), encode(np.array(y)), np.ones(len(y)), (None,) * len(X[0]))
-    n_values, n_classes = len(learned.cells), len(learned.classes)
+    classes, codes = encode_labels(np.array(y))
+    n_classes = len(classes)
+    learned = count_value_pairs(objects(X), codes, np.ones(len(y)), n_classes, (None,) * len(X[0]))
+    n_values = len(learned.cells)
     table = aode(learned.cells, learned.sizes, np.zeros(n_classes))
     shares = np.exp(table.weights.reshape(n_values, n_values + len(learned.sizes), n_classes))
     for start, end in pairwise(learned.offsets.tolist()):
@@ -280,7 +281,7 @@ def test_words_that_are_new_or_always_there() -> None:
 
 
 def test_more_pairs_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "MOST_CELLS", 2 * 5**2)
+    monkeypatch.setattr("bunrui.classcounts.MOST_PAIRS", 2 * 5**2)
     X, y = [["a", "p"], ["b", "q"], ["b", "r"]], ["x", "y", "y"]
     AODE().fit(X, y)
     message = r"2 columns with 6 values in all and 2 classes have 72 pair counts, and at most 50 are kept"

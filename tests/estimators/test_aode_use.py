@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from bunrui.errors import DataError, LabelError, MismatchError, OptionError, UnlearnError
-from bunrui.estimators.aode import AODE
+from bunrui.estimators import AODE
 
 NAMES = np.array(["red", "緑", "blue", "yellow"])
 

@@ -18,9 +18,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bunrui.errors import LabelError, OptionError
-from bunrui.estimators.arow import NBAROW
-from bunrui.estimators.arrange import arrange, cells_of
-from bunrui.estimators.vectorizer import TextVectorizer
+from bunrui.estimators import NBAROW, TextVectorizer
+from bunrui.models.heads import arrange, cells_of
+from bunrui.sparse import Sparse
 from tests.support.kernels import MODES, kernels
 
 FORMS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
@@ -138,7 +138,7 @@ def test_the_slow_twin(options: Any, n_classes: int, mode: str) -> None:
         weights = np.random.default_rng(seed).integers(1, 3, len(y)).astype(float)
         clf = NBAROW(**options).fit(X, y, sample_weight=weights)
         _, codes = np.unique(y, return_inverse=True)
-        order, merged = arrange(cells_of(sparse.csr_array(X), clf.presence), codes.astype(np.int64), weights, 0)
+        order, merged = arrange(cells_of(Sparse.of(X), clf.presence), codes.astype(np.int64), weights, 0)
         twin = Twin(clf, X.shape[1])
         twin.learn(X[order], y[order], merged)
         np.testing.assert_allclose(clf.decision_function(Q), twin.margins(Q), rtol=1e-9, atol=1e-11)
@@ -168,7 +168,7 @@ def test_after_fit_it_goes_on_learning() -> None:
     clf = NBAROW().fit(X[:50], y[:50])
     twin = Twin(clf, X.shape[1])
     _, codes = np.unique(y[:50], return_inverse=True)
-    cells = cells_of(sparse.csr_array(X[:50]), presence=True)
+    cells = cells_of(Sparse.of(X[:50]), presence=True)
     order, merged = arrange(cells, codes.astype(np.int64), np.ones(50), 0)
     twin.learn(X[order], y[order], merged)
     clf.partial_fit(X[50:], y[50:])
@@ -253,7 +253,7 @@ def test_columns_of_one_row_share_their_weights_until_they_part() -> None:
     X = np.eye(20, dtype=np.int64).repeat(5, axis=1)
     y = np.arange(20) % 2
     clf = NBAROW().fit(X, y)
-    assert len(clf._weights) == 20
+    assert len(clf._head.weights) == 20
     one = np.zeros((1, 100), np.int64)
     one[0, 0] = 1
     before = clf.coef_[0].copy()

@@ -12,7 +12,8 @@ from sklearn import naive_bayes as peers
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bunrui.errors import OptionError
-from bunrui.estimators import TWCNB, BernoulliNB, BinaryNB, ComplementNB, MixedNB, MultinomialNB, table
+from bunrui.estimators import TWCNB, BernoulliNB, BinaryNB, ComplementNB, MixedNB, MultinomialNB
+from bunrui.models import table
 
 ALL = [MultinomialNB, BinaryNB, MixedNB, BernoulliNB, ComplementNB, TWCNB]
 RELATIVE = 1e-10
@@ -115,7 +116,7 @@ def test_weights(estimator: Any, weights: str, form: str) -> None:
     theirs, trains, reads = peer_of(estimator)
     ours = estimator().fit(FORMS[form](X), y, sample_weight=w)
     compare(ours, theirs.fit(trains(X), y, sample_weight=w), FORMS[form](Q), reads(Q))
-    assert ours._learned.is_whole == (weights != "fractions")
+    assert ours._learned.part.is_whole == (weights != "fractions")
 
 
 PRIORS: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -303,5 +304,5 @@ def test_whole_numbers_beyond_what_a_float_holds() -> None:
         assert clf.predict([[1, 0], [0, 1]]).tolist() == ["a", "b"]
     half = np.array([[2**52, 1]])
     clf = MultinomialNB().fit(half, ["a"])
-    assert clf._learned.is_whole
-    assert not clf.partial_fit(half, ["a"])._learned.is_whole
+    assert clf._learned.part.is_whole
+    assert not clf.partial_fit(half, ["a"])._learned.part.is_whole

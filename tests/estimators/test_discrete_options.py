@@ -23,8 +23,8 @@ from bunrui.estimators import (
     MixedNB,
     MultilabelNB,
     MultinomialNB,
-    table,
 )
+from bunrui.models import table
 from tests.estimators.test_discrete import data
 from tests.estimators.test_discrete_laws import Rows, bits, fitted, rows
 

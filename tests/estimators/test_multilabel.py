@@ -34,8 +34,8 @@ from bunrui.estimators import (
     MultinomialNB,
     TextVectorizer,
 )
-from bunrui.estimators import labelodds as odds_module
-from bunrui.estimators.thresholds import LEAST_F, best_cut
+from bunrui.estimators import multilabel as odds_module
+from bunrui.models.multilabel import LEAST_F, best_cut
 
 MODELS = [
     MultinomialNB(alpha=0.3),

@@ -23,10 +23,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bunrui.errors import DataError, LabelError, OptionError
-from bunrui.estimators.arow import NBAROW
-from bunrui.estimators.arrange import arrange, cells_of
-from bunrui.estimators.nbsvm import NBSVM
-from bunrui.estimators.vectorizer import TextVectorizer
+from bunrui.estimators import NBAROW, NBSVM, TextVectorizer
+from bunrui.models.heads import arrange, cells_of
+from bunrui.sparse import Sparse
 from tests.support.kernels import MODES, kernels
 
 PLAIN_ROWS: dict[str, Any] = {"presence": False, "idf_power": 0.0, "norm": None}
@@ -107,7 +106,7 @@ def reference_move(loss: str, margin: float, old: float, q: float, upper: float)
 def reference(clf: NBSVM, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
     """(coef_, intercept_) after clf.max_iter epochs."""
     classes, codes = np.unique(y, return_inverse=True)
-    cells = cells_of(sparse.csr_array(X), clf.presence)
+    cells = cells_of(Sparse.of(X), clf.presence)
     order, weights = arrange(cells, codes.astype(np.int64), weights.astype(float), 0)
     X, codes = X[order].astype(float), codes[order]
     counted = (X > 0).astype(float)
@@ -292,7 +291,7 @@ def test_nothing_to_read() -> None:
 def test_columns_of_one_row_share_their_weights() -> None:
     X = np.eye(200, dtype=np.int64).repeat(5, axis=1)
     clf = NBSVM().fit(X, np.arange(200) % 2)
-    assert clf._weights.shape == (200, 1)
+    assert clf._head.weights.shape == (200, 1)
     assert (clf.predict(X) == np.arange(200) % 2).all()
 
 

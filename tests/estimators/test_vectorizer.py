@@ -28,11 +28,11 @@ from sklearn.utils import estimator_checks
 
 from bunrui.analysis import AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
+from bunrui.engines import matrix as matrices
 from bunrui.engines import threads
+from bunrui.engines.matrix import Features
 from bunrui.errors import DataError, EncodingError, OptionError
 from bunrui.estimators import TextVectorizer
-from bunrui.estimators import matrix as matrices
-from bunrui.estimators.features import Features
 from bunrui.kernel import slices, unicode, workspace
 
 REVIEWS = [

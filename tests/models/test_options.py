@@ -30,12 +30,12 @@ from scipy import sparse
 
 from bunrui import TextClassifier
 from bunrui.estimators import BernoulliNB, BinaryNB, MixedNB, MultinomialNB
-from bunrui.estimators.labelcounts import count_labels
-from bunrui.estimators.labelodds import log_odds as pair_odds
-from bunrui.estimators.table import dense_table
+from bunrui.estimators.multilabel import count_labels
+from bunrui.estimators.multilabel import log_odds as pair_odds
 from bunrui.models import MODELS
 from bunrui.models.base import Scorer, Smoothing, log_prior, smoothing_of
-from bunrui.models.labelprior import log_label_prior
+from bunrui.models.multilabel import log_label_prior
+from bunrui.models.table import dense_table
 from bunrui.models.view import View, whole
 
 DOCUMENTS: list[dict[str, int]] = [{"a": 2, "b": 2}, {"a": 1, "c": 4}, {"b": 3, "c": 1}]
@@ -274,8 +274,10 @@ def test_pairs(model: str, options: dict[str, bool], alpha: float, several: bool
     X, Q = rng.poisson(0.3 + 2.0 * (Y @ rng.gamma(0.3, 1.0, (4, 30)))), rng.poisson(0.5, (20, 30))
     X[:, 0] = 1  # a word of all documents, as many as there are
     pair = PAIRS[model](alpha=alpha, **{name: True for name in options if name == "class_norm"})
-    counted = count_labels(pair._training(X), (np.arange(4), sparse.csr_array(Y)), None, pair._counts_presence)
-    expected = pair_odds(pair, counted, pair._query(Q))
+    counted = count_labels(
+        pair.rows_to_count(X), (np.arange(4), sparse.csr_array(Y)), np.ones(len(Y), np.int64), pair.counts_presence
+    )
+    expected = pair_odds(pair, counted, pair.rows_to_predict(Q))
 
     texts = [{f"w{f}": int(n) for f, n in enumerate(row) if n} for row in X]
     clf = learned(texts, [{"pqrs"[k] for k in np.flatnonzero(row)} for row in Y])

@@ -17,7 +17,7 @@ from bunrui.selection import Comparison, compare
 from bunrui.selection.comparing import Progress, _ranked
 from bunrui.selection.comparison import Row
 from bunrui.selection.scripts import analyzers_for, scripts_of
-from bunrui.selection.tables import ComparisonTable
+from bunrui.views.comparison import ComparisonTable
 
 ROWS = [row for row in data.read("demo") if row["lang"] == "en"]
 TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,20 +67,6 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.process.kill()
     server.process.wait()
     server.client.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if path is None:
-        pytest.skip(
-            "there is no chromium on this machine: install it, as `apt-get install chromium` does, to test the page"
-        )
-    with sync_api.sync_playwright() as playwright:
-        # A sandbox is not to be had for root, nor in most containers.
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
 
 
 class Tab:
@@ -573,9 +558,9 @@ def test_evaluate(tab: Tab) -> None:
     wrong.click()
     EXPECTED(tab.view.locator(".mistakes li")).to_have_count(n)
     text = tab.view.locator(".mistakes li .text").first.text_content()
-    EXPECTED(tab.view.locator(".bin").first).to_be_attached()
+    EXPECTED(tab.view.locator("svg.chart .point").first).to_be_attached()
     tab.view.get_by_role("button", name="Draw it").click()
-    EXPECTED(tab.view.locator(".chart .line")).to_be_visible()
+    EXPECTED(tab.view.locator("svg.chart .line")).to_be_visible()
     tab.view.get_by_role("button", name="Why?").first.click()
     EXPECTED(page.locator("#predict-title")).to_be_visible()
     EXPECTED(page.locator("#text")).to_have_value(text)
@@ -597,7 +582,7 @@ def test_audit(tab: Tab) -> None:
     text = tab.view.locator(".card .text").text_content()
     given = tab.view.locator(".legend .chip.for").text_content()
     suggested = tab.view.locator(".legend .chip.against").text_content()
-    assert tab.view.locator(".card .run.against").count() > 0
+    assert tab.view.locator(".card .run:is(.a1, .a2, .a3, .a4, .a5)").count() > 0
     page.keyboard.press("r")
     EXPECTED(tab.view.locator(".card")).to_contain_text("2 of ")
     assert changes(before, counts(tab.server)) == {given: -1, suggested: 1}
@@ -749,7 +734,7 @@ def test_several_labels_are_not_replaced_by_one(browser: Browser, topics: Server
 def test_compare(tab: Tab) -> None:
     tab.open("compare")
     tab.view.get_by_role("button", name="Compare").click()
-    EXPECTED(tab.view.locator("tbody tr.first")).to_have_count(1)
+    EXPECTED(tab.view.locator("tbody tr.bold")).to_have_count(1)
     EXPECTED(tab.page.locator("#status")).to_contain_text("Compared:")
     models = tab.view.locator("tbody th").all_text_contents()
     assert {"multinomial", "binary-complement", "bernoulli"} <= set(models)
@@ -783,6 +768,24 @@ def test_in_japanese(browser: Browser, news: Server) -> None:
     EXPECTED(tab.view.locator(".word caption")).to_have_text("首相")
     page.reload()
     EXPECTED(page.locator("nav a").first).to_have_text("분류")
+    tab.close()
+
+
+def test_drawings_follow_the_language(browser: Browser, news: Server) -> None:
+    tab = Tab(browser, news, locale="ja-JP")
+    page = tab.open("evaluate")
+    tab.view.get_by_role("button", name="評価する").click()
+    EXPECTED(tab.view.locator("svg.matrix text.axis").first).to_have_text("分類結果 →")
+    cell = tab.view.locator(".cell.right").first
+    name = re.fullmatch(r"(\w+) を \1 と分類：(\d+)", cell.get_attribute("aria-label"))
+    assert name and cell.locator("title").text_content() == name[0]
+    EXPECTED(tab.view.locator(".figures dt").first).to_have_text("正解率")
+    page.select_option("#language", "ko")
+    EXPECTED(tab.view.locator("svg.matrix text.axis").first).to_have_text("예측 →")
+    EXPECTED(tab.view.locator(".figures dt").first).to_have_text("정확도")
+    EXPECTED(cell).not_to_have_attribute("aria-label", name[0])
+    page.select_option("#language", "ja")
+    EXPECTED(cell).to_have_attribute("aria-label", name[0])
     tab.close()
 
 
@@ -844,7 +847,7 @@ def test_harmful_labels_are_shown(tab: Tab) -> None:
     EXPECTED(tab.view.locator(".inspected .bars li")).to_have_text("<img src=x onerror=alert(1)>‹U+202E›'\"3")
     tab.view.get_by_role("button", name="Learn 3 documents").click()
     EXPECTED(tab.view.locator(".results")).to_be_visible()
-    tab.view.get_by_role("button", name="<img src=x").first.click()
+    tab.view.get_by_role("link", name="<img src=x").first.click()
     tab.go("words")
     EXPECTED(tab.view.locator(".columns")).to_contain_text("<img src=x")
     tab.go("predict")
@@ -911,7 +914,8 @@ def test_half_characters(tab: Tab) -> None:
 
 
 def test_texts_are_shown_as_in_python(tab: Tab) -> None:
-    from bunrui.rendering import shown, visible
+    from bunrui.phrases import visible
+    from bunrui.views.explanation import spell
 
     page = tab.open()
     texts = [
@@ -930,7 +934,7 @@ def test_texts_are_shown_as_in_python(tab: Tab) -> None:
         const { shown, visible } = await import("/js/show.js");
         return texts.map((text) => [visible(text), shown(text)]);
     }"""
-    assert page.evaluate(script, texts) == [[visible(text), shown(text)] for text in texts]
+    assert page.evaluate(script, texts) == [[visible(text), spell(text)] for text in texts]
 
 
 # --- for everybody

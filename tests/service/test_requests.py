@@ -141,3 +141,9 @@ def test_options_in_the_address_go_with_arrow() -> None:
     with pytest.raises(Problem, match="not in the address"):
         read(schemas.Predict, JSON_HEAD, b'{"texts":["a"]}', b"top=1", Limits())
     assert requests.options_of(schemas.Learn, b"top=3") == {}
+
+
+def test_a_long_text_may_be_drawn() -> None:
+    body = json.dumps({"text": "word " * 19_000, "html": True}).encode()
+    assert len(body) > SMALL
+    assert fields(schemas.Explain, body)["html"] is True

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import bunrui
 from bunrui import AnalyzerSpec, StoredClassifier, TextClassifier
-from bunrui.engines import spill as spilling
+from bunrui.engines import partitions as spilling
 from bunrui.errors import BunruiError, DamagedError, DuplicateError, OptionError, StoreError
 from bunrui.stored import bounded as bounding
 from bunrui.stored.bounded import bounded, bytes_of, creating_bounded, least_memory, open_bounded, slim_bounded
@@ -249,7 +249,7 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 WORK = """
 import sys
-from bunrui.engines import spill
+from bunrui.engines import partitions as spill
 from bunrui.stored import bounded
 
 spill.PIECE, bounded._LEAST_ROOM = 1, 50_000

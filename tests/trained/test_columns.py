@@ -16,7 +16,7 @@ import pytest
 
 import bunrui
 from bunrui import AODE, AnalyzerSpec, ColumnsNB, TextClassifier
-from bunrui.analysis.columns import cells_of
+from bunrui.analysis.tablerows import cells_of
 from bunrui.errors import DataError, LabelError, NotLearnedError, OptionError, TableError, UnlearnError
 from bunrui.trained.cells import shape_of
 
@@ -138,7 +138,7 @@ def test_aode_reads_no_text(weather) -> None:
 
 
 def test_columns_with_too_many_values_for_pairs(weather, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bunrui.estimators.pairs.MOST_CELLS", 1000)
+    monkeypatch.setattr("bunrui.classcounts.MOST_PAIRS", 1000)
     table, y = weather
     with pytest.raises(DataError, match=r"leave out those with many values \(column 'note' has 5\d\)"):
         learned(table, y, model="aode").predict(texts(table))

@@ -15,6 +15,7 @@ import bunrui
 from bunrui import AODE, NBAROW, NBSVM, TWCNB, AnalyzerSpec, TextClassifier, TextVectorizer
 from bunrui.data import read
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError, UnlearnError
+from bunrui.models.heads import Arow
 from bunrui.store import document_digests
 from bunrui.trained import TRAINED
 
@@ -173,16 +174,16 @@ def test_a_pass_that_fails_is_not_gone_on_with(news, monkeypatch):
     clf = TextClassifier("arow").learn(texts[:40], labels[:40])
     clf.predict(["a"])
     clf.learn(texts[40:80], labels[40:80]).learn(texts[80:], labels[80:])
-    learn_more, calls = NBAROW.learn_more, []
+    learn, calls = Arow.learn, []
 
     def interrupted(self, *rows):
         calls.append(rows)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return learn_more(self, *rows)
+        return learn(self, *rows)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(NBAROW, "learn_more", interrupted)
+        patch.setattr(Arow, "learn", interrupted)
         clf.predict(["a"])
     straight = TextClassifier("arow")
     for part in (slice(40), slice(40, 80), slice(80, None)):
@@ -214,11 +215,11 @@ def test_arow_goes_on_and_is_what_it_would_be_had_nobody_asked(news):
         part = slice(start, start + 30)
         asked.learn(texts[part], labels[part]).predict(texts[:1])
         silent.learn(texts[part], labels[part])
-    estimator = asked._trained.form.estimator
+    head = asked._trained.form.head
     assert np.array_equal(asked.scores(texts), silent.scores(texts))
     asked.learn(["a new label altogether"], ["new"])
     assert asked.predict(["a new label altogether"]).tolist() == ["new"]
-    assert asked._trained.form.estimator is estimator
+    assert asked._trained.form.head is head
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -374,15 +375,15 @@ def test_arow_in_a_file_learns_what_is_new_only(news, tmp_path):
     path = tmp_path / "a.bunrui"
     with bunrui.create(path, "arow") as clf, bunrui.open(path) as other:
         clf.learn(texts[:50], labels[:50]).predict(["a"])
-        head = clf._trained.form.estimator
+        head = clf._trained.form.head
         other.learn(texts[50:60], labels[50:60])
         clf.learn(texts[60:], labels[60:])
         found = clf.scores(texts)
-        assert clf._trained.form.estimator is head
+        assert clf._trained.form.head is head
         clf.relabel("moved", texts=texts[:3])
         assert "moved" in clf.classes_
         clf.predict(["a"])
-        assert clf._trained.form.estimator is not head
+        assert clf._trained.form.head is not head
     memory = TextClassifier("arow")
     for part in (slice(50), slice(50, 60), slice(60, None)):
         memory.learn(texts[part], labels[part])

@@ -2,6 +2,6 @@
 
 from bunrui.analysis.analyzer import Analyzer, analyzer_of
 from bunrui.analysis.spec import AnalyzerSpec
-from bunrui.analysis.token import Token
+from bunrui.analysis.texts import Token
 
 __all__ = ["Analyzer", "AnalyzerSpec", "Token", "analyzer_of"]

@@ -9,21 +9,21 @@ written(feature)   how counts write a feature
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.folding import folded
-from bunrui.analysis.functions import function_fingerprint
-from bunrui.analysis.spec import AnalyzerSpec, digest
-from bunrui.analysis.token import Token
+from bunrui.analysis.folding import fold
+from bunrui.analysis.spec import AnalyzerSpec, digest, function_fingerprint
+from bunrui.analysis.texts import Token
 from bunrui.errors import DataError, OptionError
 from bunrui.kernel import reference, unicode
-from bunrui.kernel.analyze import GIVEN, UNIVERSAL, WORDS, Documents, Recipe
+from bunrui.kernel.analyze import BUCKETS, GIVEN, UNIVERSAL, WORDS, Documents, Recipe
 from bunrui.kernel.universal import Characters
 from bunrui.kernel.workspace import new_recipe
 
@@ -33,17 +33,20 @@ if TYPE_CHECKING:
 __all__ = [
     "Analyzer",
     "FunctionAnalyzer",
+    "HashedAnalyzer",
     "KernelAnalyzer",
     "Plain",
+    "Sharing",
     "analyzer_of",
     "check_given",
     "distinct",
     "given_recipe",
+    "sharing",
 ]
 
 
 class Analyzer(Protocol):
-    """What every analyzer can do."""
+    """The protocol of all analyzers."""
 
     @property
     def fingerprint(self) -> str: ...
@@ -97,23 +100,20 @@ class KernelAnalyzer(Plain):
             UNIVERSAL,
             order=spec.words,
             nfkc=unicode.nfkc_table(),
-            characters=_characters()._replace(orders=np.array(orders, np.int64)),
+            characters=_make_characters()._replace(orders=np.array(orders, np.int64)),
             stop=stop,
         )
 
     def documents(self, texts: pa.Array | list[str]) -> Documents:
         if self._rewriter is not None:
-            texts = inputs.strings([self._rewriter.apply(text) for text in _listed(texts)])
+            texts = inputs.strings([self._rewriter.apply(text) for text in inputs.to_list(texts)])
         docs = inputs.buffers(texts)
         if isinstance(texts, list) and all(map(str.isascii, texts)):
             return docs  # ten microseconds saved, of a hundred for a short text
-        return folded(docs, self.recipe)
+        return fold(docs, self.recipe)
 
     def features(self, text: str) -> list[Token]:
-        if self._rewriter is None:
-            return self._features(text)
-        rewritten, starts, ends = self._rewriter.apply_aligned(text)
-        return [Token(t.text, starts[t.start], ends[t.end - 1]) for t in self._features(rewritten)]
+        return _read_rewritten(text, self._rewriter, self._features)
 
     def _features(self, text: str) -> list[Token]:
         spec = self.spec
@@ -128,6 +128,14 @@ class KernelAnalyzer(Plain):
         }
         orders = reference.Orders(spec.words, spec.punctuation, spec.across, scripts)
         return [Token(*feature) for feature in reference.universal(text, orders, stop)]
+
+
+def _read_rewritten(text: str, rewriter: Rewriter | None, read: Callable[[str], list[Token]]) -> list[Token]:
+    """The tokens of a text after it was rewritten, with their places in the original."""
+    if rewriter is None:
+        return read(text)
+    rewritten, starts, ends = rewriter.apply_aligned(text)
+    return [Token(token.text, starts[token.start], ends[token.end - 1]) for token in read(rewritten)]
 
 
 class FunctionAnalyzer(Plain):
@@ -155,16 +163,12 @@ class FunctionAnalyzer(Plain):
         return self._name
 
     def documents(self, texts: pa.Array | list[str]) -> Documents:
-        return inputs.given([[token.text for token in self.features(text)] for text in _listed(texts)])
+        return inputs.given([[token.text for token in self.features(text)] for text in inputs.to_list(texts)])
 
     def features(self, text: str) -> list[Token]:
-        if self._rewriter is None:
-            return list(self._ngrams(self._placed(text)))
-        rewritten, starts, ends = self._rewriter.apply_aligned(text)
-        placed = [Token(t.text, starts[t.start], ends[t.end - 1]) for t in self._placed(rewritten)]
-        return list(self._ngrams(placed))
+        return list(self._ngrams(_read_rewritten(text, self._rewriter, self._place)))
 
-    def _placed(self, text: str) -> list[Token]:
+    def _place(self, text: str) -> list[Token]:
         """Tokens with offsets; a function that gives plain strings has them found from left to right."""
         placed = []
         at = 0
@@ -189,8 +193,36 @@ class FunctionAnalyzer(Plain):
                 yield Token(" ".join(t.text for t in run), run[0].start, last.end)
 
 
-def _listed(texts: pa.Array | list[str]) -> list[str]:
-    return texts if isinstance(texts, list) else texts.to_pylist()
+class HashedAnalyzer:
+    """Another analyzer, whose features go into buckets: a feature is the bucket of its hash, one of 2 ** bits.
+
+    There are never more features than those.  Counts of buckets are integers like others: they add up and are taken
+    back exactly.  What is lost is which of the features of a bucket was meant.
+    """
+
+    def __init__(self, inner: Analyzer, bits: int, fingerprint: str) -> None:
+        self._inner = inner
+        self._bits = bits
+        self.fingerprint = fingerprint
+        self.recipe = self._into_buckets(inner.recipe)
+        self.given = self._into_buckets(given_recipe())
+
+    def _into_buckets(self, recipe: Recipe) -> Recipe:
+        params = recipe.params.copy()
+        params[BUCKETS] = self._bits
+        return recipe._replace(params=params)
+
+    def describe(self) -> str:
+        return f"{self._inner.describe()}, hashed to 2**{self._bits} buckets"
+
+    def documents(self, texts: pa.Array | list[str]) -> Documents:
+        return self._inner.documents(texts)
+
+    def features(self, text: str) -> list[Token]:
+        return self._inner.features(text)
+
+    def written(self, feature: str) -> str:
+        return reference.bucket(feature, self._bits)
 
 
 def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -> Analyzer:
@@ -216,18 +248,18 @@ def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -
 @cache
 def _of_spec(spec: AnalyzerSpec) -> Analyzer:
     if spec.hash_bits:
-        from bunrui.analysis.hashed import HashedAnalyzer
-
         inner = _of_spec(spec.replace(hash_bits=0))
         fingerprint = digest({"spec": spec.fingerprint, "inner": inner.fingerprint})
         return HashedAnalyzer(inner, spec.hash_bits, fingerprint)
     if spec.name in ("universal", "words"):
         return KernelAnalyzer(spec)
     if spec.name == "columns":
-        from bunrui.analysis.columns import ColumnsAnalyzer
+        from bunrui.analysis.tablerows import ColumnsAnalyzer
 
         return ColumnsAnalyzer(spec)
-    dictionary = _dictionary(spec)
+    from bunrui.analysis.dictionary import LANGUAGES
+
+    dictionary = LANGUAGES[spec.name](pos=spec.pos, base_forms=spec.base_forms)
     return FunctionAnalyzer(
         dictionary.tokens,
         name=spec.describe(),
@@ -236,20 +268,6 @@ def _of_spec(spec: AnalyzerSpec) -> Analyzer:
         stop=spec.stop_words,
         rewriter=_rewriter(spec),
     )
-
-
-def _dictionary(spec: AnalyzerSpec) -> Any:
-    if spec.name == "ja":
-        from bunrui.analysis.ja import Japanese
-
-        return Japanese(pos=spec.pos, base_forms=spec.base_forms)
-    if spec.name == "zh":
-        from bunrui.analysis.zh import Chinese
-
-        return Chinese(pos=spec.pos, base_forms=spec.base_forms)
-    from bunrui.analysis.ko import Korean
-
-    return Korean(pos=spec.pos, base_forms=spec.base_forms)
 
 
 def _rewriter(spec: AnalyzerSpec) -> Rewriter | None:
@@ -279,11 +297,11 @@ def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:
         inputs.given(texts)  # for its checks
         words = [[w for w in d if not isinstance(d, Mapping) or d[w]] for d in texts]
     else:
-        words = [[token.text for token in analyzer.features(text)] for text in _listed(inputs.strings(texts))]
-    return [_one_of_each(analyzer, document) for document in words]
+        words = [[token.text for token in analyzer.features(text)] for text in inputs.to_list(inputs.strings(texts))]
+    return [_drop_repeats(analyzer, document) for document in words]
 
 
-def _one_of_each(analyzer: Analyzer, words: list[str]) -> list[str]:
+def _drop_repeats(analyzer: Analyzer, words: list[str]) -> list[str]:
     firsts: dict[str, str] = {}
     for word in words:
         firsts.setdefault(analyzer.written(word), word)
@@ -316,7 +334,7 @@ def _lower_words(signs: bool) -> Any:
 
 
 @cache
-def _characters() -> Characters:
+def _make_characters() -> Characters:
     emoticons = sorted(set(reference.EMOTICONS), key=lambda e: (ord(e[0]), -len(e), e))
     firsts = np.array([ord(e[0]) for e in emoticons])
     return Characters(
@@ -326,3 +344,38 @@ def _characters() -> Characters:
         emoticon_codes=np.array([ord(c) for e in emoticons for c in e], np.uint32),
         orders=np.zeros(9, np.int64),
     )
+
+
+# --- buckets
+
+
+class Sharing(NamedTuple):
+    """How much the buckets mix up, estimated from the number that is in use.
+
+    Attributes
+    ----------
+    n_buckets, n_used : int
+    n_features : int
+        About so many features were hashed; where no bucket is free, at least so many.
+    share : float
+        About this share of them share their bucket with another.
+    """
+
+    n_buckets: int
+    n_used: int
+    n_features: int
+    share: float
+
+
+def sharing(n_used: int, bits: int) -> Sharing:
+    """Estimate from the number of buckets in use how many features share one.
+
+    Of n features in B buckets, a share u = 1 - (1 - 1 / B) ** n of the buckets is expected to be in use, so that n is
+    about -B log(1 - u).  A feature shares its bucket with probability 1 - (1 - 1 / B) ** (n - 1): about u itself.
+
+    >>> sharing(412_200, 20)
+    Sharing(n_buckets=1048576, n_used=412200, n_features=523...
+    """
+    n_buckets = 1 << bits
+    free = max(n_buckets - n_used, 0.5)  # of all in use nothing can be told but that there are many
+    return Sharing(n_buckets, n_used, round(-n_buckets * math.log(free / n_buckets)), n_used / n_buckets)

@@ -13,10 +13,10 @@ from bunrui.kernel.library import run
 from bunrui.kernel.slices import cut, each_slice
 from bunrui.kernel.workspace import MAX_DOCUMENT, scratch_for
 
-__all__ = ["folded"]
+__all__ = ["fold"]
 
 
-def folded(docs: Documents, recipe: Recipe) -> Documents:
+def fold(docs: Documents, recipe: Recipe) -> Documents:
     """The documents, with the hard ones as Python folds them.
 
     One may take seconds (5 to 8 MB/s); other threads run meanwhile.
@@ -35,7 +35,7 @@ def folded(docs: Documents, recipe: Recipe) -> Documents:
     done = int(docs.offsets[0])
     for row in np.flatnonzero(hard).tolist():
         start, end = docs.offsets[row : row + 2].tolist()
-        new = _encoded(docs.data[start:end].tobytes().decode(), form)
+        new = _encode(docs.data[start:end].tobytes().decode(), form)
         pieces += docs.data[done:start], new
         sizes[row] = len(new)
         done = end
@@ -43,5 +43,5 @@ def folded(docs: Documents, recipe: Recipe) -> Documents:
     return docs._replace(data=data, offsets=np.concatenate([[0], np.cumsum(sizes)]), folded=hard)
 
 
-def _encoded(text: str, form: Literal["lower", "nfkc"]) -> Any:
+def _encode(text: str, form: Literal["lower", "nfkc"]) -> Any:
     return np.frombuffer(b"".join([piece.encode() for piece in normal.folded(text, form)]), np.uint8)

@@ -85,9 +85,9 @@ class Rewriter:
     def _steps(self) -> Iterator[Callable[[str], Iterator[Edit]]]:
         yield _unforge
         if self.html:
-            yield _html
+            yield _edit_html
         if self.urls or self.mentions or self.numbers:
-            yield lambda text: _signs(_finder(self.urls, self.mentions, self.numbers), text)
+            yield lambda text: _edit_signs(_make_finder(self.urls, self.mentions, self.numbers), text)
 
 
 _SIGN = re.compile(f"[{''.join(PLACEHOLDERS)}]")
@@ -114,12 +114,12 @@ noscript ol optgroup option p pre search section select summary table tbody td t
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 
 
-def _html(text: str) -> Iterator[Edit]:
+def _edit_html(text: str) -> Iterator[Edit]:
     at, comments = 0, True
     while match := _MARKUP.search(text, at):
         start, at = match.span()
         if text[start] == "&":
-            yield from _entity(match)
+            yield from _edit_entity(match)
         elif match["name"] is None:
             close = text.find("-->", start + 2) if comments else -1
             comments = close >= 0  # one search in vain is enough
@@ -127,7 +127,7 @@ def _html(text: str) -> Iterator[Edit]:
                 at = close + 3
                 yield start, at, ""
         else:
-            at, closed = _tag_end(text, at)
+            at, closed = _find_tag_end(text, at)
             if closed:
                 name = match["name"].lower()
                 if name in _RAW_END and text[start + 1] not in "!?/":
@@ -136,11 +136,11 @@ def _html(text: str) -> Iterator[Edit]:
                 yield start, at, "\n" if name in _BLOCKS else ""
             else:
                 for entity in _ENTITY.finditer(text, start, at):
-                    yield from _entity(entity)
+                    yield from _edit_entity(entity)
 
 
-def _tag_end(text: str, at: int) -> tuple[int, bool]:
-    """Where a tag ends, and whether with `>`; else it was none, and reading goes on at that place.
+def _find_tag_end(text: str, at: int) -> tuple[int, bool]:
+    """The end of a tag, and whether it ends with `>`; else it was none, and reading goes on at that place.
 
     A `>` or `<` in a quoted value is a part of the value; a quote that is never closed is no quote.
     """
@@ -155,7 +155,7 @@ def _tag_end(text: str, at: int) -> tuple[int, bool]:
             at = max(text.find(text[at], at + 1), at) + 1
 
 
-def _entity(match: re.Match[str]) -> Iterator[Edit]:
+def _edit_entity(match: re.Match[str]) -> Iterator[Edit]:
     written = match.group()
     try:
         decoded = entities.unescape(written)
@@ -183,7 +183,7 @@ _NUMBER = r"\d+(?:[.,:．，：٫٬]\d+)*"
 
 
 @cache
-def _finder(urls: bool, mentions: bool, numbers: bool) -> re.Pattern[str]:
+def _make_finder(urls: bool, mentions: bool, numbers: bool) -> re.Pattern[str]:
     wanted = {
         "url": _LINK if urls else "",
         "mention": _MENTION if mentions else "",
@@ -192,7 +192,7 @@ def _finder(urls: bool, mentions: bool, numbers: bool) -> re.Pattern[str]:
     return re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in wanted.items() if pattern))
 
 
-def _signs(finder: re.Pattern[str], text: str) -> Iterator[Edit]:
+def _edit_signs(finder: re.Pattern[str], text: str) -> Iterator[Edit]:
     signs = {"url": URL, "mention": MENTION, "number": NUMBER}
     done, apart = -1, True
     for match in finder.finditer(text):

@@ -1,26 +1,34 @@
-"""What an analyzer does, written down: frozen, comparable, and with a fingerprint that is stored beside the counts.
+"""The description of an analyzer: frozen, comparable, and with a fingerprint that is stored beside the counts.
 
 Two analyzers with the same fingerprint make the same features from every text; counts of others refuse to merge.
+
+A function of the user's has a fingerprint, too: the same in every process, another where it does something else.  Its
+code, its defaults and the values that it closes over decide.  The code is that of the Python that runs: a function that
+is to keep its fingerprint under another one says so with an attribute, `tokens.fingerprint = "mine, 1"`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorType
 from typing import Any
 
-from bunrui.analysis import stopwords
-from bunrui.analysis.token import normalise
-from bunrui.errors import OptionError
+from bunrui.analysis.texts import normalise
+from bunrui.errors import DataError, EncodingError, OptionError
 from bunrui.kernel import normal
 from bunrui.kernel.buckets import MOST_BITS
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reference import EMOTICONS
 from bunrui.kernel.unicode import UNICODE_VERSION
 
-__all__ = ["DICTIONARIES", "KINDS", "AnalyzerSpec"]
+__all__ = ["DICTIONARIES", "KINDS", "AnalyzerSpec", "digest", "function_fingerprint", "read_stop_words"]
 
 # Raised whenever a change of the code changes the features of some text.
 VERSION = 1
@@ -63,8 +71,8 @@ class AnalyzerSpec:
         Where it is not 0, a feature is the bucket of its hash, one of 2 ** hash_bits (8 to 28): there are never more
         than those, and which of the features of a bucket was meant is lost.  Not for `columns`.
     kinds : mapping from column to kind, optional
-        What the model `columns` takes columns for, where its rule is not to decide: "text", "categorical", "numeric",
-        "gaussian", "binned", "date" or "skip" (`columns`).  They change no feature.
+        The kinds of columns, for the model `columns`, where its rule is not to decide: "text", "categorical",
+        "numeric", "gaussian", "binned", "date" or "skip" (`columns`).  They change no feature.
 
     Examples
     --------
@@ -96,7 +104,7 @@ class AnalyzerSpec:
             known = ", ".join(_NAMES)
             raise OptionError(f"there is no analyzer {self.name!r}: choose one of {known}, or give a function")
         fold = normal.lower if self.name == "words" else normalise
-        object.__setattr__(self, "stop_words", stopwords.read(self.stop_words, fold) if self.stop_words else ())
+        object.__setattr__(self, "stop_words", read_stop_words(self.stop_words, fold) if self.stop_words else ())
         if self.words is None:
             object.__setattr__(self, "words", 2 if self.name == "universal" else 1)
         for field in ("kana_han", "hangul", "unspaced"):
@@ -172,5 +180,103 @@ class AnalyzerSpec:
 
 
 def digest(known: dict[str, Any]) -> str:
+    """A fingerprint of values that JSON can hold."""
     text = json.dumps(known, sort_keys=True, ensure_ascii=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+# --- stop words
+
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+
+
+def read_stop_words(source: Iterable[str] | Path | str, fold: Callable[[str], str] = normalise) -> tuple[str, ...]:
+    """Stop words as features are written: folded (NFKC and case folding, if not told otherwise), sorted, each once.
+
+    Parameters
+    ----------
+    source : iterable of str, Path or str
+        The words, or the path of a UTF-8 file (a str is a path).  In a file, `#` at the start of a line or after white
+        space begins a comment, so that `c#` is a word; blank lines are left out.
+    fold : function of str
+        How the analyzer writes its words.
+
+    Raises
+    ------
+    DataError
+        For a file that cannot be read, with its name, and the line that is not UTF-8; for a word that is not a str.
+
+    Examples
+    --------
+    >>> read_stop_words(["The", "Ａ", "the", "です"])
+    ('a', 'the', 'です')
+    """
+    words = _read_lines(Path(source)) if isinstance(source, str | Path) else list(source)
+    for word in words:
+        if not isinstance(word, str):
+            raise DataError(f"stop words should be strings, not {word!r}: give a list of words, or a path")
+    return tuple(sorted({fold(word).strip() for word in words} - {""}))
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        data = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"cannot read the stop words in {path}: {reason}. Give a file with one word a line") from error
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise EncodingError(f"{path}, line {line}: not valid UTF-8. Save the stop words as UTF-8") from error
+    return [_COMMENT.sub("", line) for line in text.splitlines()]
+
+
+# --- functions
+
+_PLAIN = (str, bytes, int, float, bool, type(None))
+
+
+def function_fingerprint(function: Callable[..., Any]) -> str:
+    """A digest of what a function does.
+
+    Raises
+    ------
+    OptionError
+        For a callable object whose doing cannot be seen and that has no attribute `fingerprint`.
+
+    Examples
+    --------
+    >>> function_fingerprint(lambda text: text.split(",")) == function_fingerprint(lambda text: text.split(";"))
+    False
+    """
+    return digest({"function": _describe(function)})
+
+
+def _describe(value: Any) -> Any:
+    """A value as something that JSON can hold, without an address in it."""
+    given = getattr(value, "fingerprint", None)
+    if isinstance(given, str):
+        return ["fingerprint", given]
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    if isinstance(value, (tuple, list)):
+        return [type(value).__name__, *map(_describe, value)]
+    if isinstance(value, (set, frozenset)):
+        return ["set", *sorted(map(repr, map(_describe, value)))]
+    if isinstance(value, dict):
+        return ["dict", *sorted(repr((_describe(k), _describe(v))) for k, v in value.items())]
+    if isinstance(value, CodeType):
+        return [value.co_code.hex(), _describe(value.co_consts), list(value.co_names)]
+    if isinstance(value, FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        inside = map(_describe, (value.__code__, value.__defaults__, cells))
+        return [value.__module__, value.__qualname__, *inside]
+    if isinstance(value, partial):
+        return ["partial", _describe(value.func), _describe(value.args), _describe(value.keywords)]
+    if isinstance(value, (BuiltinFunctionType, MethodDescriptorType, type)):
+        return [getattr(value, "__module__", None), value.__qualname__]
+    raise OptionError(
+        f"an analyzer of type {type(value).__name__} cannot be told from others of its kind: "
+        'give it an attribute fingerprint, a string such as "my tokens, version 1"'
+    )

@@ -2,31 +2,53 @@
 
 Texts come as a list, a NumPy array, a pandas or polars series, an Arrow array, or anything with the Arrow PyCapsule
 interface.  A document may also be a list of tokens, or a mapping from word to count: its features are given then, and
-no analyzer sees it.
+no analyzer sees it.  A token is what an analyzer finds in a text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from bunrui.errors import DataError, EncodingError
 from bunrui.kernel.analyze import Documents
+from bunrui.kernel.normal import nfkc_casefold
 from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.workspace import NO_COUNTS, NONE_FOLDED
 
-__all__ = ["buffers", "given", "is_given", "of_bytes", "pick", "strings"]
+__all__ = ["Token", "buffers", "given", "is_given", "normalise", "of_bytes", "pick", "strings", "to_list"]
 
 MAX_COUNT = (1 << 32) - 1
 _AT_ONCE = 4096  # texts that a thread validates, at least
 FEW = 32  # texts that are not worth an Arrow array
 _SURROGATE = re.compile("[\ud800-\udfff]").search
 _ARRAYS = ("__iter__", "__arrow_c_array__", "__arrow_c_stream__")
+
+
+class Token(NamedTuple):
+    """A feature's text and where it stands in the original string: `original[start:end]`."""
+
+    text: str
+    start: int
+    end: int
+
+
+# Words repeat: without the caches here and in `dictionary._is_word`, Chinese (10,000 headlines of THUCNews) takes 16 %
+# longer.
+@lru_cache(1 << 16)
+def normalise(text: str) -> str:
+    """NFKC, then case folding.
+
+    >>> normalise("Ｗｉ‐Ｆｉ ﾊﾟｿｺﾝ Straße")
+    'wi‐fi パソコン strasse'
+    """
+    return text.lower() if text.isascii() else nfkc_casefold(text)
 
 
 def is_given(texts: Any) -> bool:
@@ -44,7 +66,7 @@ def strings(texts: Any) -> pa.Array | list[str]:
         if not all(isinstance(text, str) and not _SURROGATE(text) for text in texts):
             _explain(texts)
         return texts
-    array = _arrow(texts)
+    array = _to_arrow(texts)
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else pa.chunked_array(array).combine_chunks()
         if isinstance(array, pa.ChunkedArray):
@@ -67,13 +89,13 @@ def strings(texts: Any) -> pa.Array | list[str]:
     return array
 
 
-def _arrow(texts: Any) -> pa.Array | pa.ChunkedArray:
+def _to_arrow(texts: Any) -> pa.Array | pa.ChunkedArray:
     if isinstance(texts, (pa.Array, pa.ChunkedArray)):
-        return validated(texts)
+        return validate(texts)
     if hasattr(texts, "__arrow_c_array__"):
-        return validated(pa.array(texts))
+        return validate(pa.array(texts))
     if hasattr(texts, "__arrow_c_stream__"):
-        return validated(pa.chunked_array(texts))
+        return validate(pa.chunked_array(texts))
     if not isinstance(texts, (list, tuple)):
         texts = texts.tolist() if hasattr(texts, "tolist") else list(texts)
     try:
@@ -87,6 +109,11 @@ def _arrow(texts: Any) -> pa.Array | pa.ChunkedArray:
     except (pa.ArrowException, UnicodeEncodeError) as error:
         _explain(texts)
         raise DataError(f"texts cannot be read as strings: {error}") from error
+
+
+def to_list(texts: pa.Array | list[str]) -> list[str]:
+    """Texts as strings of Python."""
+    return texts if isinstance(texts, list) else texts.to_pylist()
 
 
 def pick(texts: pa.Array | list[str], rows: Any) -> list[str]:
@@ -110,8 +137,11 @@ def _explain(texts: Sequence[Any]) -> None:
             ) from error
 
 
-def validated(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The array, if its strings are valid UTF-8: no kernel may see others."""
+def validate(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The array, if its strings are valid UTF-8: no kernel may see others.
+
+    Every door asks, also where a reader has looked before: it takes 0.1 s for a GB of ASCII, 0.4 s for one of CJK.
+    """
     try:
         each_slice(lambda lo, hi: array.slice(lo, hi - lo).validate(full=True), stretches(len(array), _AT_ONCE))
     except pa.ArrowInvalid as error:
@@ -149,11 +179,11 @@ def given(documents: Iterable[Any]) -> Documents:
         if isinstance(document, Mapping):
             weighted = True
             for word, count in document.items():
-                if _checked(row, word, count):
-                    words.append(_encoded(row, word))
+                if _check_count(row, word, count):
+                    words.append(_encode(row, word))
                     counts.append(int(count))
         elif isinstance(document, (list, tuple)):
-            words += [_encoded(row, word) for word in document]
+            words += [_encode(row, word) for word in document]
             counts += [1] * len(document)
         else:
             raise DataError(
@@ -167,7 +197,7 @@ def given(documents: Iterable[Any]) -> Documents:
     return text._replace(lists=np.array(lists, np.int64), counts=np.array(counts, np.int64) if weighted else NO_COUNTS)
 
 
-def _encoded(row: int, word: Any) -> bytes:
+def _encode(row: int, word: Any) -> bytes:
     if not isinstance(word, str):
         raise DataError(f"document {row} has the token {word!r}, which is not a string")
     try:
@@ -176,7 +206,7 @@ def _encoded(row: int, word: Any) -> bytes:
         raise EncodingError(f"document {row} has the token {word!r} with a lone surrogate") from error
 
 
-def _checked(row: int, word: Any, count: Any) -> bool:
+def _check_count(row: int, word: Any, count: Any) -> bool:
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
         raise DataError(f"document {row} counts {word!r} {count!r} times: counts are whole numbers")
     if count < 0:

@@ -15,9 +15,8 @@ from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
 from bunrui.cli.pages import check_page, write_page
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from bunrui.selection import Audit, Conflict, Suspect
+    from bunrui.views.tables import Table
 
 __all__ = ["audit"]
 
@@ -163,9 +162,9 @@ def _as_dict(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) ->
 
 
 def _suspect_row(result: Audit, suspect: Suspect, places: list[Place]) -> tuple[str, ...]:
-    from bunrui.rendering import shown
+    from bunrui.views.explanation import spell
 
-    words = "  ".join(shown(word.feature) for word in result.words(suspect))
+    words = "  ".join(spell(word.feature) for word in result.words(suspect))
     labels = (", ".join(suspect.given), suspect.suggested)
     return (f"{suspect.probability:.4f}", *labels, str(places[suspect.row]), words, excerpt(result.text(suspect.row)))
 
@@ -185,23 +184,16 @@ def _print(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) -> N
         return
     if rows:
         names = ("P(label)", "label", "suggested", "where", "against the label", "text")
-        show(_table(names, rows, long=names[-2:]))
+        show(_table(names, rows))
     if copies:
         kept = [(row[0], row[1], row[3], row[5]) for row in copies]
-        show(_table(("copies", "labels", "where", "text"), kept, long=("where", "text")))
+        show(_table(("copies", "labels", "where", "text"), kept))
 
 
-def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], *, long: Sequence[str]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Column, Table
-    from rich.text import Text
+def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
+    from bunrui.views.tables import Column, Table
 
     # Where there is little room, the long columns give way, a text in one line; the others never do.
-    columns = (Column(name, no_wrap=name not in long) for name in names)
-    table = Table(*columns, box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), border_style="dim")
-    for row in rows:
-        cells = dict(zip(names, map(plain, row), strict=True))
-        # Folded where the screen is narrow: only the text, which is last, may be cut.
-        texts = {name: Text(cell, overflow="fold") for name, cell in cells.items() if name != "text"}
-        table.add_row(*texts.values(), Text(cells["text"], no_wrap=True, overflow="ellipsis"))
-    return table
+    overflow: dict[str, Any] = {"where": "fold", "against the label": "fold", "text": "cut"}
+    columns = [Column(name, is_number=False, overflow=overflow.get(name, "keep")) for name in names]
+    return Table(columns, [list(map(plain, row)) for row in rows])

@@ -166,8 +166,8 @@ def predict_on_ray(
 ) -> None:
     """Predict the documents of a reader into a folder of Parquet files; `question` are the arguments of `Question`."""
     from bunrui.cli.predict import Question
-    from bunrui.documents.addresses import without_secret
-    from bunrui.engines.blocks import split
+    from bunrui.documents.sources import without_secret
+    from bunrui.engines.pieces import split
     from bunrui.engines.ray import predict_blocks
 
     Question(classifier, **question)  # what is wrong with it is said here, not by a worker

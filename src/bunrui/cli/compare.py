@@ -152,14 +152,14 @@ def _growing(progress: Progress, most: int) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    from bunrui.selection.tables import ComparisonTable
+    from bunrui.views.comparison import ComparisonTable
 
     line = Text(f"{len(progress.done.rows) + 1} of {progress.n_all}: {progress.now}", "dim")
     return Group(ComparisonTable(progress.done, most), line) if progress.done.rows else line
 
 
 def _report(result: Comparison, data: list[str], html: str | None, *, json: bool) -> None:
-    from bunrui.selection.tables import ComparisonTable
+    from bunrui.views.comparison import ComparisonTable
 
     if json:
         print(to_json(result.to_dict()))

@@ -16,6 +16,9 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from bunrui.phrases import counted, visible
+from bunrui.phrases import one_line as plain
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -48,23 +51,8 @@ def say(message: str) -> None:
     except OSError:  # a full disk, say: that is told at the end
         pass
     if not (message.isascii() and message.replace("\n", "").isprintable()):
-        from bunrui.rendering import visible
-
         message = visible(message)
     print(message, file=sys.stderr, flush=True)
-
-
-def plain(text: str) -> str:
-    """Text for one field of a line: no tabs, no line breaks, no control characters.
-
-    >>> plain("a\\tb\\x1b[2J")
-    'a␉b␛[2J'
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    from bunrui.rendering import visible
-
-    return visible(text).replace("\t", "␉").replace("\n", "␊")
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
@@ -96,15 +84,6 @@ def show(renderable: Any) -> None:
             width = _PLAIN_WIDTH
         console = stdout_console(max(width, _PLAIN_WIDTH))
     console.print(renderable)
-
-
-def counted(n: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "label"), counted(5572, "document")
-    ('1 label', '5,572 documents')
-    """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def say_reading(reader: Reader) -> None:

@@ -13,7 +13,7 @@ from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, unint
 from bunrui.cli.memory import Memory
 from bunrui.cli.options import LabelledDocuments, LearnedAnalysis, UsageError
 from bunrui.cli.pages import check_folder
-from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import texts_of
 
 if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
@@ -95,7 +95,7 @@ def _check_usage(shards: list[str], output: str, shard_id: str | None) -> None:
 
 def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
     """What the part says of its shards; an id that was given does not tell how they were read."""
-    from bunrui.engines.shards import reading_id, shard_ids
+    from bunrui.engines.pieces import reading_id, shard_ids
     from bunrui.stored.shards import Holding
 
     if shard_id is None:

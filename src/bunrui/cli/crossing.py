@@ -10,7 +10,7 @@ from bunrui.cli.console import Bar, counted, say, say_reading
 from bunrui.cli.flattery import say_duplicates, say_labels
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
 from bunrui.cli.parts import Parts
-from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import texts_of
 
 if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier

@@ -164,9 +164,7 @@ def _paragraph(text: str) -> Any:
 
 def _table(rows: list[tuple[Corpus, str | None]], width: int) -> Any:
     """Those with ✓ are here."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Column, Table
-    from rich.text import Text
+    from bunrui.views.tables import Column, Table
 
     columns: dict[str, list[str]] = {
         "": ["✓" if here else "" for _, here in rows],
@@ -181,18 +179,11 @@ def _table(rows: list[tuple[Corpus, str | None]], width: int) -> Any:
     left_out = set() if width >= _WIDE else {"labels", "licence"}
     left_out |= {"lang", "documents", "size"} if width < _NARROW else set()
     shown = {name: cells for name, cells in columns.items() if any(cells) and name not in left_out}
-    right = ("labels", "size")
-    table = Table(
-        *(Column(name, justify="right" if name in right else "left", no_wrap=name != "title") for name in shown),
-        box=SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        border_style="dim",
-    )
-    for cells in zip(*shown.values(), strict=True):
-        table.add_row(*map(Text, cells))
-    return table
+    heads = [
+        Column(name, is_number=name in ("labels", "size"), overflow="fold" if name == "title" else "keep")
+        for name in shown
+    ]
+    return Table(heads, list(zip(*shown.values(), strict=True)))
 
 
 def _documents(corpus: Corpus) -> str:
@@ -238,10 +229,10 @@ class _Transfer(Bar):
 
 
 def _fetch(name: str, source: str | None) -> None:
-    from bunrui.datasets import CORPORA, fetch
-    from bunrui.datasets.registry import named
+    from bunrui.datasets import fetch
+    from bunrui.datasets.corpora import find_corpus
 
-    corpus = named(CORPORA, name)
+    corpus = find_corpus(name)
     say(f"{name}: {corpus.title}\nlicence: {corpus.licence}. {corpus.terms}\npage: {corpus.home}")
     here = _folder(corpus)
     if source is None and here is not None:

@@ -18,10 +18,10 @@ from bunrui.cli.serve import check_packages
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from bunrui.evaluation import Metrics
     from bunrui.stored import StoredClassifier
+    from bunrui.views.tables import Table
 
 __all__ = ["demo"]
 
@@ -122,7 +122,7 @@ def _learn(console: Console, classifier: StoredClassifier, corpus: Rows) -> None
 
 
 def _evaluate(console: Console, classifier: StoredClassifier, corpus: Rows) -> None:
-    from bunrui.report import metrics_tables
+    from bunrui.views.evaluation import metrics_tables
 
     _heading(
         console,
@@ -154,16 +154,16 @@ def _predict(console: Console, classifier: StoredClassifier, queries: Rows) -> N
 
 
 def _probability_table(classifier: StoredClassifier, queries: Rows) -> Table:
-    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(
-        Column("text", no_wrap=True, overflow="ellipsis", max_width=34), "true", *map(str, classifier.classes_)
-    )
+    from bunrui.views.tables import Column, Table, numbers, words
+
+    rows = []
     for row, shares in zip(queries, classifier.predict_proba([row["text"] for row in queries]), strict=True):
         cells = [Text(f"{p:.3f}", "bold green" if p == shares.max() else "") for p in shares]
-        table.add_row(Text(row["text"]), row["label"], *cells)
-    return table
+        rows.append([row["text"], row["label"], *cells])
+    text = Column("text", is_number=False, overflow="cut", max_width=34)
+    return Table([text, *words("true"), *numbers(*map(str, classifier.classes_))], rows)
 
 
 def _least_sure(classifier: StoredClassifier, queries: Rows) -> str:

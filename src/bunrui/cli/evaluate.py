@@ -17,7 +17,8 @@ from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError, f
 from bunrui.cli.pages import check_page, page_of_test, page_of_themselves, write_page
 from bunrui.cli.parts import PANEL, Parts
 from bunrui.cli.tables import reads_tables
-from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import texts_of
+from bunrui.phrases import some
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -155,14 +156,14 @@ def _report(found: Any, positive: str | None, *, json: bool) -> Any:
     if json:
         print(to_json(found.to_dict()))
         return found
-    from bunrui import report
+    from bunrui.views import evaluation as views
 
     if isinstance(found, MultilabelMetrics):
-        show(report.multilabel_tables(found))
+        show(views.multilabel_tables(found))
     elif isinstance(found, Metrics):
-        show(report.metrics_tables(found))
+        show(views.metrics_tables(found))
     else:
-        show(report.evaluation_tables(found))
+        show(views.evaluation_tables(found))
     return found
 
 
@@ -262,5 +263,4 @@ def _check_read(reader: Reader, bar: Bar) -> None:
 def _say_unknown(labels: set[str], known: list[str]) -> None:
     unknown = sorted(labels - set(known))
     if unknown:
-        some = ", ".join(plain(name) for name in unknown[:10]) + (" …" if len(unknown) > 10 else "")
-        say(f"warning: never learned, so always mistaken: {some}")
+        say(f"warning: never learned, so always mistaken: {some(map(plain, unknown), 10)}")

@@ -17,11 +17,9 @@ from bunrui.cli.options import Classifier, Model, UsageError, check_text
 from bunrui.cli.pages import check_page, write_page
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from bunrui.classifier import TextClassifier
     from bunrui.explanation import Word
-    from bunrui.rendering import Explanation
+    from bunrui.views.tables import Table
 
 __all__ = ["explain", "words"]
 
@@ -82,36 +80,13 @@ def explain(
     with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
         explanation = model.of(opened).explain(text, label=label, against=against)
     if html is not None:
-        write_page(html, _page(explanation))
+        from bunrui.report import explanation_page
+
+        write_page(html, explanation_page(explanation))
     elif json:
         print(to_json(explanation.to_dict()))
     else:
         show(explanation)
-
-
-_STYLE = (
-    ":root{color-scheme:light dark}body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:1.2rem auto;"
-    "padding:0 1rem;overflow-wrap:anywhere}h1{font-size:1.4rem;margin:0 0 .3rem}p{margin:0 0 1.2rem}"
-)
-
-
-def _page(explanation: Explanation) -> str:
-    """The explanation below what it answers, and what its colours mean."""
-    from bunrui.drawing import Markup, element, isolated, joined
-    from bunrui.rendering import html_legend
-
-    names = [name for name in (explanation.label, explanation.against) if name is not None]
-    head = joined(
-        (
-            element("meta", charset="utf-8"),
-            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            element("title", f"Why {' and not '.join(names)}"),
-            element("style", Markup(_STYLE)),
-        )
-    )
-    heading = element("h1", "Why ", Markup(" and not ".join(map(isolated, names))))
-    legend = element("p", Markup(html_legend(explanation)))
-    return f"<!doctype html>\n<html lang='en'>{head}\n{heading}\n{legend}\n{explanation.to_html()}\n</html>\n"
 
 
 _HEADER = re.compile(rb"[A-Za-z][\w-]*:[ \t]")
@@ -127,7 +102,7 @@ def _standard_input() -> str:
         raise UsageError("the standard input is empty: give TEXT, or text on the standard input.")
     if _HEADER.match(data):  # what may be a mail is read as `predict` reads it; to import that takes time
         from bunrui.documents import read
-        from bunrui.documents.sources import is_mail
+        from bunrui.documents.mail import is_mail
 
         if is_mail(data):
             return str(next(iter(read(io.BytesIO(data), format="eml", labelled=False)))["text"][0].as_py())
@@ -202,17 +177,17 @@ def _all_labels(classifier: TextClassifier, top: int, json: bool) -> None:
     if json:
         print(to_json({name: [_as_dict(word) for word in classifier.words(name, top=top)] for name in classes}))
         return
-    from rich.table import Table
-    from rich.text import Text
-
-    from bunrui.rendering import shown
+    from bunrui.views.explanation import spell
+    from bunrui.views.tables import Column, Table
 
     counts = classifier.counts
     largest = sorted(classes, key=lambda name: (-counts.doc_count[counts.label_ids[name]], name))[:_MOST_LABELS]
-    table = Table("label", "words")
-    for name in sorted(largest):
-        table.add_row(Text(plain(name)), Text("  ".join(shown(word.text) for word in classifier.words(name, top=top))))
-    show(table)
+    rows = [
+        [plain(name), "  ".join(spell(word.text) for word in classifier.words(name, top=top))]
+        for name in sorted(largest)
+    ]
+    columns = [Column(name, is_number=False, overflow="fold") for name in ("label", "words")]
+    show(Table(columns, rows))
     if len(classes) > len(largest):
         say(f"{len(classes) - len(largest):,} labels with fewer documents are left out: name one to see its words")
 
@@ -222,16 +197,14 @@ def _as_dict(word: Word) -> dict[str, Any]:
 
 
 def _table(classifier: TextClassifier, found: list[Word]) -> Table:
-    from rich.table import Column, Table
-    from rich.text import Text
-
-    from bunrui.rendering import shown
+    from bunrui.views.explanation import spell
+    from bunrui.views.tables import Column, Table, numbers
 
     classes: list[str] = classifier.classes_.tolist()
     by_label = len(classes) <= _FEW_LABELS
     names = [plain(name) for name in classes] if by_label else ["in all"]
-    table = Table("word", Column("weight", justify="right"), *(Column(Text(name), justify="right") for name in names))
+    rows = []
     for word in found:
         counts = [word.counts.get(name, 0) for name in classes] if by_label else [sum(word.counts.values())]
-        table.add_row(Text(shown(word.text)), f"{word.weight:+.4f}", *(f"{count:,}" for count in counts))
-    return table
+        rows.append([spell(word.text), f"{word.weight:+.4f}", *(f"{count:,}" for count in counts)])
+    return Table([Column("word", is_number=False, overflow="fold"), *numbers("weight", *names)], rows)

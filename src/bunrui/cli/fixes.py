@@ -21,6 +21,7 @@ from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bunrui import phrases
 from bunrui.cli.console import counted, interrupts, plain, say, uninterrupted
 from bunrui.cli.options import UsageError
 from bunrui.cli.output import finished
@@ -65,7 +66,7 @@ def excerpt(document: Any) -> str:
     """
     text = document[: 10 * _EXCERPT] if isinstance(document, str) else " ".join(list(document)[:_EXCERPT])
     text = " ".join(text.split())
-    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+    return phrases.excerpt(text, _EXCERPT)
 
 
 def check_fixes(path: str | None) -> None:

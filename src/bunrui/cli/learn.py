@@ -27,7 +27,8 @@ from bunrui.cli.options import (
 )
 from bunrui.cli.spelling import say_alike
 from bunrui.cli.tables import Tables, known_columns, reads_tables, warn_of_columns
-from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import texts_of
+from bunrui.phrases import some
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -265,8 +266,7 @@ class _Done:
     @property
     def labels(self) -> str:
         """Their names, or the first of them."""
-        names = sorted(self._labels)
-        return ", ".join(plain(name) for name in names[:5]) + (" …" if len(names) > 5 else "")
+        return some(map(plain, sorted(self._labels)), 5)
 
 
 def _pour(

@@ -11,6 +11,7 @@ from bunrui.cli.console import counted, interrupts, plain, say, say_reading, uni
 from bunrui.cli.options import Chosen, Classifier, Documents, UsageError, written
 from bunrui.cli.spelling import say_new
 from bunrui.cli.tables import reads_tables
+from bunrui.phrases import excerpt
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -141,7 +142,7 @@ class _Texts:
 
     def read(self, reader: Reader) -> None:
         """All documents of a reader."""
-        from bunrui.engines.batches import texts_of
+        from bunrui.engines.stream import texts_of
         from bunrui.errors import DataError
 
         for batch in reader:
@@ -162,8 +163,7 @@ class _Texts:
         row = next(row for row, digest in enumerate(digests) if digest not in known)
         (source, line), text = self._places[row], str(self.texts[row])
         place = source if line is None else f"{source}, line {line}"
-        excerpt = text if len(text) <= _LONGEST_EXCERPT else text[:_LONGEST_EXCERPT] + "…"
-        return UnlearnError(f"{place}: this was never learned: {excerpt!r}")
+        return UnlearnError(f"{place}: this was never learned: {excerpt(text, _LONGEST_EXCERPT)!r}")
 
 
 def forget(

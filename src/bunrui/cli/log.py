@@ -12,12 +12,12 @@ import typer
 
 from bunrui.cli.console import plain, say, show, stdout_console, to_json
 from bunrui.cli.options import Classifier, UsageError, written
+from bunrui.phrases import excerpt, readable, some
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from bunrui.store import Entry
     from bunrui.stored.documents import Document
+    from bunrui.views.tables import Table
 
 __all__ = ["check", "log"]
 
@@ -104,11 +104,6 @@ def _list(
 # --- changes
 
 
-def _listed(values: list[Any]) -> str:
-    more = f" and {len(values) - _MOST_NAMES} more" if len(values) > _MOST_NAMES else ""
-    return ", ".join(map(str, values[:_MOST_NAMES])) + more
-
-
 def _note(entry: Entry) -> str:
     """
     >>> from bunrui.store import Entry
@@ -122,7 +117,9 @@ def _note(entry: Entry) -> str:
     if entry.kind == "set":
         changed = {name: value for name, value in entry.note.items() if name != "before"}
         return "; ".join(f"{name.replace('_', '-')} {written(name, value)}" for name, value in changed.items())
-    values = {name: _listed(value) if isinstance(value, list) else value for name, value in entry.note.items()}
+    values = {
+        name: some(value, _MOST_NAMES) if isinstance(value, list) else value for name, value in entry.note.items()
+    }
     return "; ".join(f"{name} {value}" for name, value in values.items() if value is not None)
 
 
@@ -144,27 +141,22 @@ def _change_line(entry: Entry) -> str:
 
 
 def _change_table(entries: list[Entry], width: int) -> Table:
-    from rich.table import Column
     from rich.text import Text
 
-    table = _table(
-        Column("", justify="right", no_wrap=True),
-        Column("time", no_wrap=True),
-        Column("what", no_wrap=True),
-        Column("documents", justify="right", no_wrap=True),
-        Column("note", overflow="fold"),
-    )
-    for entry in entries:
+    from bunrui.views.tables import Column, Table, words
+
+    rows, styles = [], {}
+    for k, entry in enumerate(entries):
         times = {name: _local(time) for name, time in entry.note.items() if name == "before" and isinstance(time, str)}
         note = plain(_note(entry._replace(note=entry.note | times)))
         if entry.undone:
             note = f"undone {_local(entry.undone)}" + (f": {note}" if note else "")
+            styles[k] = "dim"
         # The lines of undone changes are struck through; where a terminal cannot do that, the note says it.
         cells = (str(entry.number), _local(entry.time), plain(entry.kind), f"{entry.n_docs:,}")
-        table.add_row(*(Text(cell, style="strike" if entry.undone else "") for cell in cells), Text(note))
-        if entry.undone:
-            table.rows[-1].style = "dim"
-    return table
+        rows.append([*(Text(cell, style="strike" if entry.undone else "") for cell in cells), note])
+    columns = [Column(""), *words("time", "what"), Column("documents")]
+    return Table([*columns, Column("note", is_number=False, overflow="fold")], rows, styles=styles)
 
 
 def _local(time: str) -> str:
@@ -183,8 +175,7 @@ def _local(time: str) -> str:
 def _excerpt(document: Document) -> str:
     if document.text is None:
         return ""
-    text = " ".join(document.text) if isinstance(document.text, list) else str(document.text)
-    return text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…"
+    return excerpt(readable(document.text), _EXCERPT)
 
 
 def _document_line(document: Document) -> str:
@@ -195,8 +186,7 @@ def _document_line(document: Document) -> str:
 
 def _document_table(documents: list[Document], width: int) -> Table:
     """One line a document: what does not fit is cut.  Columns that would be empty are left out."""
-    from rich.table import Column
-    from rich.text import Text
+    from bunrui.views.tables import Column, Table
 
     columns: dict[str, list[str]] = {
         "digest": [document.digest[:_DIGITS] for document in documents],
@@ -208,30 +198,16 @@ def _document_table(documents: list[Document], width: int) -> Table:
     }
     columns = {name: cells for name, cells in columns.items() if any(cells)}
     share = (width - _DIGITS) // 5
-    table = _table(
-        *(
-            Column(
-                name,
-                no_wrap=True,
-                overflow="ellipsis",
-                max_width=share if name in ("labels", "id", "source") else None,
-                ratio=1 if name == "text" else None,
-            )
-            for name in columns
-        ),
-        expand="text" in columns,
-    )
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*(Text(plain(cell)) for cell in row))
-    return table
-
-
-def _table(*columns: Any, expand: bool = False) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    look: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "border_style": "dim"}
-    return Table(*columns, padding=(0, 1, 0, 0), expand=expand, **look)
+    heads = [
+        Column(
+            name,
+            is_number=False,
+            overflow="grow" if name == "text" else "cut" if name in ("labels", "id", "source") else "keep",
+            max_width=share if name in ("labels", "id", "source") else None,
+        )
+        for name in columns
+    ]
+    return Table(heads, [list(map(plain, row)) for row in zip(*columns.values(), strict=True)])
 
 
 # --- check

@@ -17,7 +17,8 @@ from bunrui.cli.labelsets import LabelSets
 from bunrui.cli.options import Classifier, Documents, Model, UsageError, check_text
 from bunrui.cli.stdin import Stdin
 from bunrui.cli.tables import reads_tables
-from bunrui.engines.batches import at_once, rank, texts_of
+from bunrui.engines.ranking import at_once, rank
+from bunrui.engines.stream import texts_of
 
 if TYPE_CHECKING:
     import numpy as np

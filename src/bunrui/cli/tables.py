@@ -10,6 +10,7 @@ import typer
 
 from bunrui.cli.console import plain, say
 from bunrui.cli.options import Analysis, Documents, UsageError
+from bunrui.phrases import some
 
 if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
@@ -78,8 +79,8 @@ class Tables:
 
         for column in self.given().get("kinds", {}):
             if column not in reader.columns:
-                some = ", ".join(map(repr, reader.columns[:20])) + (" …" if len(reader.columns) > 20 else "")
-                raise OptionError(f"--kind names the column {column!r}, and there are only {some}: nothing was learned")
+                only = some(map(repr, reader.columns))
+                raise OptionError(f"--kind names the column {column!r}, and there are only {only}: nothing was learned")
 
 
 def reads_tables(classifier: TextClassifier) -> bool:
@@ -100,9 +101,9 @@ def warn_of_columns(known: list[str], reader: Reader) -> None:
     if not gone:
         return
     new = [name for name in reader.columns if name not in known]
-    more = f" and have {_listed(new)}, which was not there" if new else ""
-    say(f"warning: these rows lack {_listed(gone)}{more}; 'bunrui undo' takes them back")
+    more = f" and have {some(map(_quote, new), 5)}, which was not there" if new else ""
+    say(f"warning: these rows lack {some(map(_quote, gone), 5)}{more}; 'bunrui undo' takes them back")
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"'{plain(name)}'" for name in names[:5]) + (" …" if len(names) > 5 else "")
+def _quote(name: str) -> str:
+    return f"'{plain(name)}'"

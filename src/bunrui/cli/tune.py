@@ -127,7 +127,7 @@ def _growing(search: Search, settings: Settings, most: int) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    from bunrui.selection.tables import trial_table
+    from bunrui.views.comparison import trial_table
 
     line = Text(f"{len(search.trials) + 1}: {settings.describe()}", "dim")
     return Group(trial_table(search, most), line) if search.trials else line

@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bunrui.documents.reading import Progress, Source
-from bunrui.documents.streams import Stream
+from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.errors import DataError
 
 __all__ = ["Member", "members"]
@@ -37,7 +36,7 @@ class Member(NamedTuple):
     Attributes
     ----------
     source : str
-        What it was found in, for messages.
+        The archive or folder that has it, for messages.
     parts : tuple of str
         The folders on its path, the outermost first, and its name.
     read : callable
@@ -76,7 +75,7 @@ def members(path: Path, progress: Progress | None = None) -> Iterator[Member]:
     """
     progress = progress or Progress()
     if path.is_dir():
-        yield from _of_folder(path, progress)
+        yield from _read_folder(path, progress)
         return
     try:
         file = open(path, "rb")  # noqa: SIM115
@@ -84,17 +83,17 @@ def members(path: Path, progress: Progress | None = None) -> Iterator[Member]:
         raise DataError(f"{path} cannot be opened: {error.strerror}") from error
     with file:
         if file.read(len(_ZIP)) == _ZIP:
-            yield from _guarded(_of_zip(path, file, progress), path)
+            yield from _guard(_read_zip(path, file, progress), path)
             return
         file.seek(0)
         with Stream(Source(str(path), None, file), progress) as stream:
             if _is_tar(path, stream):
-                yield from _guarded(_of_tar(path, stream), path)
+                yield from _guard(_read_tar(path, stream), path)
             else:
-                yield Member(str(path), (path.name,), lambda: _limited(stream.read(MAX_MEMBER + 1), path))
+                yield Member(str(path), (path.name,), lambda: _limit(stream.read(MAX_MEMBER + 1), path))
 
 
-def _of_folder(path: Path, progress: Progress) -> Iterator[Member]:
+def _read_folder(path: Path, progress: Progress) -> Iterator[Member]:
     top = path.absolute()
     for folder, folders, names in os.walk(path):
         folders.sort()
@@ -104,17 +103,17 @@ def _of_folder(path: Path, progress: Progress) -> Iterator[Member]:
                 continue
             progress.bytes_read += file.stat().st_size
             # With the name of the folder itself, which may be that of a split: train, enron1.
-            yield Member(str(path), file.absolute().relative_to(top.parent).parts, partial(_whole, file))
+            yield Member(str(path), file.absolute().relative_to(top.parent).parts, partial(_read_file, file))
 
 
-def _whole(file: Path) -> bytes:
+def _read_file(file: Path) -> bytes:
     with open(file, "rb") as stream:
-        return _limited(stream.read(MAX_MEMBER + 1), file)
+        return _limit(stream.read(MAX_MEMBER + 1), file)
 
 
-def _limited(data: bytes, path: Path) -> bytes:
+def _limit(data: bytes, path: Path) -> bytes:
     if len(data) > MAX_MEMBER:
-        raise _too_large(path)
+        raise _size_error(path)
     return data
 
 
@@ -137,11 +136,11 @@ class _Counted:
         data = self._stream.read(n_bytes)
         self._left -= len(data)
         if self._left < 0:
-            raise _too_large(self._path)
+            raise _size_error(self._path)
         return data
 
 
-def _of_tar(path: Path, stream: Stream) -> Iterator[Member]:
+def _read_tar(path: Path, stream: Stream) -> Iterator[Member]:
     unpacked = _Counted(stream, path)
     # Decompressed by us: tarfile's own reader of streams does not look at the checksum of gzip.
     with tarfile.open(fileobj=unpacked, mode="r|", errors="surrogateescape") as archive:  # type: ignore[call-overload]
@@ -150,15 +149,15 @@ def _of_tar(path: Path, stream: Stream) -> Iterator[Member]:
             archive.members = []  # or all headers stay in memory
             left -= member.size if member.isfile() else 0
             if count >= MAX_MEMBERS or member.size > MAX_MEMBER or left < 0:
-                raise _too_large(path)
-            parts = _inside(member.name, path)
+                raise _size_error(path)
+            parts = _split_name(member.name, path)
             if member.isfile() and parts:
-                yield Member(str(path), parts, partial(_of, archive, member))
+                yield Member(str(path), parts, partial(_read_member, archive, member))
         while unpacked.read(1 << 20):  # to the end: the checksum is there
             pass
 
 
-def _of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     file = archive.extractfile(member)
     return b"" if file is None else file.read()
 
@@ -166,26 +165,26 @@ def _of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 # --- zip
 
 
-def _of_zip(path: Path, file: Any, progress: Progress) -> Iterator[Member]:
+def _read_zip(path: Path, file: Any, progress: Progress) -> Iterator[Member]:
     with zipfile.ZipFile(file) as archive:
         infos = archive.infolist()
         if len(infos) > MAX_MEMBERS or sum(info.file_size for info in infos) > MAX_UNPACKED:
-            raise _too_large(path)
+            raise _size_error(path)
         for info in infos:
             progress.bytes_read += info.compress_size
-            parts = _inside(info.filename, path)
+            parts = _split_name(info.filename, path)
             if info.file_size > MAX_MEMBER:
-                raise _too_large(path)
+                raise _size_error(path)
             if info.flag_bits & 1:
                 raise DataError(f"{path} is encrypted: unpack it, and give the folder")
             if parts and not info.is_dir():
-                yield Member(str(path), parts, partial(_unzipped, archive, info, path))
+                yield Member(str(path), parts, partial(_unzip, archive, info, path))
 
 
-def _unzipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
+def _unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
     try:
         with archive.open(info) as file:
-            return _limited(file.read(MAX_MEMBER + 1), path)
+            return _limit(file.read(MAX_MEMBER + 1), path)
     except NotImplementedError as error:
         raise DataError(f"{path} cannot be unpacked ({error}): unpack it, and give the folder") from error
 
@@ -193,7 +192,7 @@ def _unzipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> by
 # --- trouble
 
 
-def _inside(name: str, path: Path) -> tuple[str, ...]:
+def _split_name(name: str, path: Path) -> tuple[str, ...]:
     """The parts of a member's path; one that leads out of the archive is no mistake, but an attack."""
     name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\\", "/")
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
@@ -202,14 +201,14 @@ def _inside(name: str, path: Path) -> tuple[str, ...]:
     return parts
 
 
-def _too_large(path: Path) -> DataError:
+def _size_error(path: Path) -> DataError:
     return DataError(
         f"{path} unpacks to more than a corpus can have ({MAX_UNPACKED >> 30} GB, {MAX_MEMBER >> 20} MB for a file, "
         f"{MAX_MEMBERS:,} files): this is not the official file"
     )
 
 
-def _guarded(found: Iterator[Member], path: Path) -> Iterator[Member]:
+def _guard(found: Iterator[Member], path: Path) -> Iterator[Member]:
     """The same members, with errors that name the archive."""
 
     def call(read: Callable[[], Any]) -> Any:

@@ -8,23 +8,27 @@ A server without ranges, or with a newer version, sends the whole file, and the 
 
 from __future__ import annotations
 
+import errno
 import http.client
 import re
 import urllib.error
 import urllib.request
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bunrui.datasets.cache import writing
 from bunrui.errors import DataError
 
-__all__ = ["Report", "UnreachableError", "download", "forget"]
+__all__ = ["VARIABLE", "Report", "UnreachableError", "discard", "download", "writing"]
+
+VARIABLE = "BUNRUI_DATASETS"
+"""The environment variable that names another folder for corpora."""
 
 Report = Callable[[str, int, "int | None"], None]
 """Called with what is being done, and how many bytes of how many are done."""
 
+_NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _BLOCK = 1 << 18
 _TIMEOUT = 60.0
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
@@ -62,7 +66,7 @@ def download(url: str, target: Path, *, limit: int, report: Report | None = None
     Raises
     ------
     DataError
-        What has come so far stays, and the next call goes on from there.
+        The bytes that have come stay, and the next call goes on from there.
     """
     part, tag = _beside(target, ".part"), _beside(target, ".part.tag")
     validator = tag.read_text(encoding="utf-8") if tag.is_file() else ""
@@ -88,10 +92,23 @@ def download(url: str, target: Path, *, limit: int, report: Report | None = None
 _AGAIN = "What has come is kept: run it again, and it goes on from there"
 
 
-def forget(target: Path) -> None:
+def discard(target: Path) -> None:
     """Remove what is left of a download, before or after its end."""
     for suffix in (".part", ".part.tag"):
         _beside(target, suffix).unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(where: Path) -> Iterator[None]:
+    """Say what to do where a folder cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            what = f"there is no room left in {where}: free some"
+        else:
+            what = f"{where} cannot be written ({error.strerror or error})"
+        raise DataError(f"{what}, or name another folder with {VARIABLE}") from error
 
 
 def _beside(target: Path, suffix: str) -> Path:
@@ -152,7 +169,7 @@ def _ask(url: str, have: int, validator: str) -> _Answer | None:
 
 
 def _validator(stream: Any) -> str:
-    """What names this version of a file to the server, and may stand in `If-Range`: no weak ETag."""
+    """The name of this version of a file, as the server takes it in `If-Range`: no weak ETag."""
     tag = str(stream.headers.get("ETag", ""))
     return tag if tag.startswith('"') else str(stream.headers.get("Last-Modified", ""))
 

@@ -1,7 +1,7 @@
 """Files and streams → Arrow record batches of documents with their labels.
 
-    sources ──► bytes ──► UTF-8 ──► blocks of whole rows ──► rows ──► record batches
-               streams   encodings        blocks       jsonl · delimited · lines
+    files ──► sources ──► bytes ──► UTF-8 ──► blocks of whole rows ──► rows ──► record batches
+         formats     sources   encodings     lines          lines · delimited    validation
 
     label   string, or list<string> where a row of the batch has several; absent with `labelled=False`
     text    string, list<string> (tokens) or map<string, int64> (counts of words); with `columns=True` a JSON object
@@ -27,7 +27,7 @@ No file is ever held as a whole, except those that are one document.
 
 from __future__ import annotations
 
+from bunrui.documents.formats import FORMATS
 from bunrui.documents.reader import Reader, read
-from bunrui.documents.sources import FORMATS
 
 __all__ = ["FORMATS", "Reader", "read"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,29 +10,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bunrui.documents.addresses import FarSource
-from bunrui.documents.reading import Reading, RowError
-from bunrui.documents.rows import COUNTS, STRING, TOKENS, Object, Rows, tidy
-from bunrui.documents.streams import Stream
-from bunrui.documents.tables import cell_column, joined, row_text, take_columns
+from bunrui.documents.sources import Stream
+from bunrui.documents.tabular import add_row, take_columns, tidy_columns, to_cells
+from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows
 from bunrui.errors import DataError, EncodingError
 
-__all__ = ["ERRORS", "check_columns", "read_arrow", "read_batches", "read_parquet"]
+__all__ = ["ERRORS", "read_arrow", "read_batches", "read_parquet"]
 
 _BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 _MOST_ROWS = 1 << 20
 _FEWER = 64  # how many times as many rows are a batch without the other columns: the first rows may be short
 _ROW_BYTES = 16  # of a row, whatever it holds: millions of nulls have no bytes of their own
 ERRORS = (pa.ArrowException, OSError, UnicodeDecodeError)
-"""What pyarrow raises about files; the last one where the name of a column is no text."""
+"""Errors of pyarrow about files; the last one where the name of a column is no text."""
 
 
 def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Batches of a Parquet file."""
     try:
         # Reading ahead keeps all of it until the file is closed: worth it only where every request takes its time.
-        file = pq.ParquetFile(stream.seekable(), pre_buffer=isinstance(stream.source, FarSource))
-        check_columns(file.schema_arrow.names, reading)
+        file = pq.ParquetFile(stream.seekable(), pre_buffer=stream.source.is_far)
+        take_columns(reading, file.schema_arrow.names)
         n_rows = file.metadata.num_rows
         batches = file.iter_batches(_n_rows(file, reading), columns=reading.columns, use_threads=False)
         yield from read_batches(batches, reading, n_rows)
@@ -60,20 +57,18 @@ def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     try:
         if stream.peek().startswith(b"ARROW1"):
             file = pa.ipc.open_file(stream.seekable())
-            names = file.schema.names
             batches = (file.get_batch(at) for at in range(file.num_record_batches))
         else:
             file = pa.ipc.open_stream(pa.PythonFile(_Readable(stream), "r"))
-            names = file.schema.names
             batches = iter(file)
-        check_columns(names, reading)
+        take_columns(reading, file.schema.names)
         yield from read_batches((batch.select(reading.columns) for batch in batches), reading, None)
     except ERRORS as error:
         raise DataError(f"{reading.source.name} cannot be read as Arrow IPC: {error}") from error
 
 
 class _Readable:
-    """What `pa.PythonFile` needs to read from a stream."""
+    """A stream as `pa.PythonFile` wants it."""
 
     def __init__(self, stream: Stream) -> None:
         self.read = stream.read
@@ -81,15 +76,6 @@ class _Readable:
 
     def close(self) -> None:
         """The stream is closed by its owner."""
-
-
-def check_columns(names: list[str], reading: Reading) -> None:
-    """Refuse a file whose columns, by name, lack one that is wanted, or have it twice."""
-    if reading.options.columns:
-        take_columns(reading, names)
-    if lacks := reading.lacks(names):
-        raise DataError(f"{reading.source.name}: {lacks}")
-    reading.check_once(names)
 
 
 def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -> Iterator[pa.RecordBatch]:
@@ -101,9 +87,9 @@ def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -
             _check_places(batch, at, reading)
         reading.progress.unpacked(batch.nbytes + _ROW_BYTES * batch.num_rows)
         whole = pa.record_batch(
-            {name: _normal(batch.column(name), name, reading, is_text=name in texts) for name in reading.columns}
+            {name: _normalise(batch.column(name), name, reading, is_text=name in texts) for name in reading.columns}
         )
-        for part in _parts(whole, options.batch_bytes):
+        for part in _halve(whole, options.batch_bytes):
             narrow = {name: _narrow(part.column(name)) for name in part.schema.names}
             out = _quick(narrow, reading, done)
             if out is None:
@@ -148,81 +134,61 @@ def _as_bytes(kind: pa.DataType) -> pa.DataType:
     return _BYTES.get(kind, kind)
 
 
-def _parts(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
+def _halve(batch: pa.RecordBatch, n_bytes: int) -> Iterator[pa.RecordBatch]:
     """A batch in halves of halves, until each is small enough or one row."""
     if batch.num_rows > 1 and batch.nbytes > 2 * n_bytes:
         half = batch.num_rows // 2
-        yield from _parts(batch.slice(0, half), n_bytes)
-        yield from _parts(batch.slice(half), n_bytes)
+        yield from _halve(batch.slice(0, half), n_bytes)
+        yield from _halve(batch.slice(half), n_bytes)
     elif batch.num_rows:
         yield batch
 
 
 def _quick(columns: dict[str, pa.Array], reading: Reading, done: int) -> pa.RecordBatch | None:
-    options = reading.options
     try:
         for column in columns.values():
             column.validate(full=True)
     except pa.ArrowInvalid:
         return None
-    label = columns[options.label] if reading.wants_label else None
-    id = columns[options.id] if options.id else None
-    texts = [columns[name] for name in options.text]
-    if options.columns:
-        text = joined(options.text, texts, lambda value: value)
-        if text is None:
-            return None
-        texts = [text]
-    return tidy(reading, texts, label, id, np.arange(len(texts[0])) + done + 1)
+    n_rows = len(next(iter(columns.values())))
+    return tidy_columns(reading, columns, np.arange(n_rows) + done + 1)
 
 
 def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int) -> pa.RecordBatch | None:
-    rows, options = Rows(reading), reading.options
+    rows = Rows(reading)
     for at in range(n_rows):
         line = done + at + 1
         try:
-            values = {name: _value(column[at]) for name, column in columns.items()}
+            values = {name: _read_value(column[at]) for name, column in columns.items()}
         except UnicodeDecodeError as error:
             shown = error.object[error.start : error.start + 4].hex(" ")
             what = f"the bytes {shown} are not valid utf-8: decode the text before it is written"
             reading.fail(EncodingError(f"{reading.where(line)}: {what}"))
-            continue
         except (ValueError, OverflowError) as error:  # a date beyond the calendar
-            reading.bad(f"a cell cannot be read: {error}", line)
-            continue
-        label = values[options.label] if reading.wants_label else None
-        parts = [values[name] for name in options.text]
-        try:
-            parts = [row_text(dict(zip(options.text, parts, strict=True)))] if options.columns else parts
-        except RowError as bad:
-            reading.bad(str(bad), line)
-            continue
-        rows.add(parts, label, values[options.id] if options.id else None, line=line)
+            reading.refuse(f"a cell cannot be read: {error}", line)
+        else:
+            add_row(rows, values, line)
     return rows.batch()
 
 
-def _value(scalar: Any) -> Any:
+def _read_value(scalar: Any) -> Any:
     value = scalar.as_py()
-    if value is None or scalar.type != COUNTS:
-        return value
-    counts = Object(value)
-    if len(counts) < len(value):
-        counts.repeated = frozenset(word for word, times in Counter(word for word, _ in value).items() if times > 1)
-    return counts
+    return value if value is None or scalar.type != COUNTS else Object(value)
 
 
 # --- types
 
 
-def _normal(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -> pa.Array:
+def _normalise(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -> pa.Array:
     """A column as large strings, lists of strings or maps from string to int64."""
     if is_text and reading.options.columns:
-        return cell_column(array, name, reading.source.name)
+        return to_cells(array, name, reading.source.name)
     kind = array.type
     try:
         if pa.types.is_dictionary(kind):
             # Not dictionary_decode: it knows no string_view.
-            return _normal(array.dictionary.cast(pa.large_string()).take(array.indices), name, reading, is_text=is_text)
+            array = array.dictionary.cast(pa.large_string()).take(array.indices)
+            return _normalise(array, name, reading, is_text=is_text)
         if _is_string(kind) or pa.types.is_null(kind):
             return array.cast(pa.large_string())
         if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):

@@ -21,19 +21,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
-from bunrui.documents.blocks import Block, blocks, last_line, undecodable
-from bunrui.documents.reading import Reading, listing
-from bunrui.documents.rows import STRING, Rows, tidy
-from bunrui.documents.streams import Stream
-from bunrui.documents.tables import joined, read_cell, row_text, take_columns, trimmed
+from bunrui.documents.lines import Block, cut_blocks, find_last_line, join_chunks, parse_in_parts, row_error
+from bunrui.documents.sources import Stream
+from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_columns, trim
+from bunrui.documents.validation import STRING, Reading, Rows, listing
 from bunrui.errors import DataError
 
-__all__ = ["Record", "read_delimited", "records"]
+__all__ = ["Record", "read_delimited", "split_records"]
 
 Integers = npt.NDArray[np.int64]
 
 _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')
-_PART = 1 << 20
 _LONGEST_NAME = 200  # bytes of the name of a column
 _COMPARED = 100
 _UNCLOSED = 'a field begins with a quote that is never closed: close it, or write quotes inside text twice ("")'
@@ -54,21 +52,20 @@ def read_delimited(
 ) -> Iterator[pa.RecordBatch]:
     """Batches of a stream of records with a header."""
     table: _Table | None = None
-    known: Integers | None = (
-        None  # where the quotes of the next block are: looking for them twice takes an eighth longer
-    )
+    # Where the quotes of the next block are: looking for them twice takes an eighth longer.
+    known: Integers | None = None
 
     def cut(data: bytes) -> int:
         nonlocal known
-        known = _quote_places(data)
-        end = _last_record(data, delimiter, known)
+        known = _find_quotes(data)
+        end = _find_last_record(data, delimiter, known)
         known = known[: np.searchsorted(known, end)] if end else None
         return end
 
-    for block in blocks(stream, reading, cut if quotes else last_line):
+    for block in cut_blocks(stream, reading, cut if quotes else find_last_line):
         places, known = known, None  # the last block is not cut
         if table is None:
-            table, block = _header(block, reading, delimiter, quotes)
+            table, block = _read_header(block, reading, delimiter, quotes)
             places = None
         if table is None or not block.data:
             continue
@@ -81,9 +78,9 @@ def read_delimited(
         raise DataError(f"{reading.source.name} has empty lines only: a header and rows were expected")
 
 
-def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table | None, Block]:
+def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table | None, Block]:
     """How to read what is below the header, and the block without it."""
-    first = next((record for record in records(block.data, delimiter, quotes) if record.fields != [b""]), None)
+    first = next((record for record in split_records(block.data, delimiter, quotes) if record.fields != [b""]), None)
     if first is None:
         return None, block
     if first.problem:
@@ -93,14 +90,11 @@ def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> t
     is_row = False
     if not reading.options.header:
         names, end = [str(number) for number in range(1, len(names) + 1)], first.start
-    elif is_row := _is_row(first.fields, records(block.data[end:], delimiter, quotes)):
+    elif is_row := _is_row(first.fields, split_records(block.data[end:], delimiter, quotes)):
         reading.progress.doubtful_headers.append(reading.source.name)
     if reading.options.columns:
         names = [name.strip() for name in names]
-        take_columns(reading, names)
-    if lacks := reading.lacks(names):
-        raise DataError(f"{reading.source.name}: {lacks}{_hint(names, delimiter, is_row)}")
-    reading.check_once(names)
+    take_columns(reading, names, _hint(names, delimiter, is_row))
     line = block.line + block.data.count(b"\n", 0, end)
     return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
 
@@ -108,9 +102,9 @@ def _header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> t
 def _is_row(names: list[bytes], below: Iterator[Record]) -> bool:
     """Whether what should be names looks like a row: a text, or a value that comes again below, such as a label.
 
-    >>> _is_row([b"lunch?", b"ham"], records(b"win money,spam\\nnoon?,ham\\n", b","))
+    >>> _is_row([b"lunch?", b"ham"], split_records(b"win money,spam\\nnoon?,ham\\n", b","))
     True
-    >>> _is_row([b"text", b"label"], records(b"lunch?,ham\\n", b","))
+    >>> _is_row([b"text", b"label"], split_records(b"lunch?,ham\\n", b","))
     False
     """
     if {b"text", b"label"} & {name.strip().lower() for name in names}:
@@ -153,64 +147,51 @@ class _Table:
     def quick(self, block: Block, places: Integers | None) -> pa.RecordBatch | None:
         """A block by Arrow, or None; `places` of its quotes, where they are known."""
         if places is None:
-            places = _quote_places(block.data) if self._quotes else np.empty(0, np.int64)
-        lines = _record_lines(block.data, self._delimiter, places)
+            places = _find_quotes(block.data) if self._quotes else np.empty(0, np.int64)
+        lines = _find_record_lines(block.data, self._delimiter, places)
         if lines is None or not len(lines):
             return None
-        table = self._parsed(block.data)
+        table = self._parse_block(block.data)
         if table is None or table.num_rows != len(lines):
             return None
-        options = self._reading.options
-        columns = {name: _joined(table.column(at)) for at, name in enumerate(self._reading.columns)}
-        label = columns[options.label] if self._reading.wants_label else None
-        id = columns[options.id] if options.id else None
-        texts = [columns[name] for name in options.text]
-        if options.columns:
-            text = joined(options.text, texts, read_cell)
-            if text is None:
-                return None
-            texts, label, id = [text], trimmed(label), trimmed(id)
-        return tidy(self._reading, texts, label, id, lines + block.line)
+        columns = dict(zip(self._reading.columns, map(join_chunks, table.columns), strict=True))
+        if self._reading.options.columns:
+            texts = frozenset(self._reading.options.text)
+            columns = {name: column if name in texts else trim(column) for name, column in columns.items()}
+        return tidy_columns(self._reading, columns, lines + block.line, read_cell)
 
-    def _parsed(self, data: bytes) -> pa.Table | None:
-        for size in (_PART, len(data) + 1):
+    def _parse_block(self, data: bytes) -> pa.Table | None:
+        def parse(size: int) -> pa.Table:
             options = pa.csv.ReadOptions(use_threads=False, block_size=size, column_names=self._keys)
-            try:
-                return pa.csv.read_csv(pa.BufferReader(data), options, self._parse, self._convert)
-            except (pa.ArrowException, UnicodeDecodeError):
-                if size >= len(data):
-                    return None
-        return None
+            return pa.csv.read_csv(pa.BufferReader(data), options, self._parse, self._convert)
+
+        return parse_in_parts(parse, len(data))
 
     def slow(self, block: Block) -> pa.RecordBatch | None:
         """A block record by record."""
-        reading, options = self._reading, self._reading.options
+        reading = self._reading
         rows, line, seen = Rows(reading), block.line, 0
-        for record in records(block.data, self._delimiter, self._quotes):
+        for record in split_records(block.data, self._delimiter, self._quotes):
             line += block.data.count(b"\n", seen, record.start)
             seen = record.start
             if record.fields == [b""] and not record.problem and block.data[record.start] != ord('"'):
                 continue
             if record.problem:
-                reading.bad(record.problem, line)
+                reading.refuse(record.problem, line)
             elif len(record.fields) != len(self._names):
-                reading.bad(self._miscounted(len(record.fields)), line)
+                reading.refuse(self._describe_miscount(len(record.fields)), line)
             else:
                 try:
                     values = {name: record.fields[index].decode() for name, index in self._at.items()}
                 except UnicodeDecodeError as error:
-                    reading.fail(undecodable(reading, line, error.object, error.start))
+                    reading.fail(row_error(reading, line, error.object, error.start))
                     continue
-                label = values[options.label] if reading.wants_label else None
-                id = values[options.id] if options.id else None
-                parts = [values[name] for name in options.text]
-                if options.columns:
-                    parts = [row_text({name: read_cell(values[name]) for name in options.text})]
-                    label, id = (value if value is None else value.strip() for value in (label, id))
-                rows.add(parts, label, id, line=line)
+                if reading.options.columns:
+                    values = {name: value.strip() for name, value in values.items()}
+                add_row(rows, values, line, read_cell)
         return rows.batch()
 
-    def _miscounted(self, n_fields: int) -> str:
+    def _describe_miscount(self, n_fields: int) -> str:
         n_names = len(self._names)
         columns = f"{n_names} column{'s' if n_names > 1 else ''}"
         expected = f"{columns} expected ({listing(self._names)}), {n_fields} found"
@@ -220,20 +201,15 @@ class _Table:
         return f"{expected}: put quotes around text with {what} or line breaks in it"
 
 
-def _joined(column: pa.ChunkedArray) -> pa.Array:
-    array = column.combine_chunks()
-    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
-
-
 # --- where records end
 
 
-def records(data: bytes, delimiter: bytes, quotes: bool = True) -> Iterator[Record]:
+def split_records(data: bytes, delimiter: bytes, quotes: bool = True) -> Iterator[Record]:
     """The records of some bytes that end with a line feed.
 
-    >>> [record.fields for record in records(b'a,"b ""x"",\\nc"\\r\\n5" disk,\\n', b",")]
+    >>> [record.fields for record in split_records(b'a,"b ""x"",\\nc"\\r\\n5" disk,\\n', b",")]
     [[b'a', b'b "x",\\nc'], [b'5" disk', b'']]
-    >>> [record.problem for record in records(b'"a"b,c\\n', b",")]
+    >>> [record.problem for record in split_records(b'"a"b,c\\n', b",")]
     ['a field goes on after its closing quote: write quotes inside it twice ("")']
     """
     plain = re.compile(rb"[^" + re.escape(delimiter) + rb"\n]*+")
@@ -271,7 +247,7 @@ def records(data: bytes, delimiter: bytes, quotes: bool = True) -> Iterator[Reco
         fields = []
 
 
-def _quote_places(data: bytes) -> Integers:
+def _find_quotes(data: bytes) -> Integers:
     return np.flatnonzero(np.frombuffer(data, np.uint8) == ord('"'))
 
 
@@ -285,7 +261,7 @@ def _are_paired(places: Integers, chars: npt.NDArray[np.uint8], delimiter: int) 
     return bool(opens.all() and closes.all())
 
 
-def _record_lines(data: bytes, delimiter: bytes, places: Integers) -> Integers | None:
+def _find_record_lines(data: bytes, delimiter: bytes, places: Integers) -> Integers | None:
     """On which line of a block each record begins, if that can be seen from the places of its quotes."""
     chars = np.frombuffer(data, np.uint8)
     if b"\r" in data and not (chars[np.flatnonzero(chars == ord("\r")) + 1] == ord("\n")).all():
@@ -303,9 +279,9 @@ def _record_lines(data: bytes, delimiter: bytes, places: Integers) -> Integers |
     return np.asarray(begins[length > 0], np.int64)
 
 
-def _last_record(data: bytes, delimiter: bytes, places: Integers) -> int:
-    """Where the last whole record ends, 0 if there is none; `places` are those of the quotes."""
-    end = last_line(data)
+def _find_last_record(data: bytes, delimiter: bytes, places: Integers) -> int:
+    """Find the end of the last whole record, 0 if there is none; `places` are those of the quotes."""
+    end = find_last_line(data)
     if not len(places):
         return end
     chars = np.frombuffer(data, np.uint8)
@@ -315,7 +291,7 @@ def _last_record(data: bytes, delimiter: bytes, places: Integers) -> int:
             outside = feeds[np.searchsorted(places, feeds) % 2 == 0]
             end = int(outside[-1]) + 1 if len(outside) else 0
         return end
-    for record in records(data[:end], delimiter):
+    for record in split_records(data[:end], delimiter):
         if record.problem == _UNCLOSED:
             return record.start
         end = record.end

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from bunrui.errors import EncodingError
 
-__all__ = ["AUTO", "FIRST", "MARK", "detected", "encoding_error", "guesses", "is_utf8", "transcoder"]
+__all__ = ["AUTO", "FIRST", "MARK", "detect", "encoding_error", "guess_all", "is_utf8", "transcoder"]
 
 AUTO = "auto"
 """The name of the encoding that is found out for each file."""
@@ -77,16 +77,16 @@ _MARKS = {
 }
 
 
-def detected(data: bytes, *, is_cut: bool = False) -> str:
+def detect(data: bytes, *, is_cut: bool = False) -> str:
     """The encoding of a file, of which these are all bytes, or the first ones if it is cut.
 
     No more than the first megabyte is looked at.  Where no encoding decodes all of that and fits clearly, and where
     most characters beyond ASCII are valid UTF-8, it is UTF-8: reading the file says where it is not.
 
     >>> text = "今日は良い天気です。"
-    >>> [detected(text.encode(name)) for name in ("utf-8", "utf-8-sig", "utf-16", "cp932", "euc-jp", "iso-2022-jp")]
+    >>> [detect(text.encode(name)) for name in ("utf-8", "utf-8-sig", "utf-16", "cp932", "euc-jp", "iso-2022-jp")]
     ['utf-8', 'utf-8', 'utf-16', 'cp932', 'euc-jp', 'iso-2022-jp']
-    >>> detected(text.encode()[:-1]), detected(b"It\\x92s a caf\\xe9"), detected("Привет, мир".encode("cp1251"))
+    >>> detect(text.encode()[:-1]), detect(b"It\\x92s a caf\\xe9"), detect("Привет, мир".encode("cp1251"))
     ('utf-8', 'cp1252', 'utf-8')
     """
     if len(data) >= FIRST:
@@ -94,7 +94,7 @@ def detected(data: bytes, *, is_cut: bool = False) -> str:
     for mark, name in _MARKS.items():
         if data.startswith(mark):
             return name
-    if wide := _wide(data):
+    if wide := _detect_wide(data):
         return wide
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data, final=not is_cut)
@@ -105,10 +105,10 @@ def detected(data: bytes, *, is_cut: bool = False) -> str:
         return "iso-2022-jp" if _JIS in data and data.isascii() else "utf-8"
     if _JIS in data:
         return "iso-2022-jp"
-    return next(iter(_fitting(data, _CLEAR, _SOME, final=not is_cut)), "utf-8")
+    return next(iter(_rank_fitting(data, _CLEAR, _SOME, final=not is_cut)), "utf-8")
 
 
-def _wide(data: bytes) -> str:
+def _detect_wide(data: bytes) -> str:
     """UTF-16 of mostly ASCII, without a mark: at the beginning about every other byte is NUL."""
     head = data[:1024]
     even, odd = head[::2].count(0), head[1::2].count(0)
@@ -127,46 +127,46 @@ def encoding_error(where: str, data: bytes, start: int, encoding: str, *, severa
     """
     shown = data[start : start + 4].split(b"\n")[0].hex(" ") or data[start : start + 1].hex()
     say = f"{where}: the bytes {shown} are not valid {encoding}."
-    begin, near = _around(data, start)
+    begin, near = _find_line(data, start)
     if codecs.lookup(encoding).name == "utf-8" and _good_to_broken(data[max(0, start - _NEAR) : start + _NEAR]) > 4:
         return EncodingError(f"{say} The text around them is: repair these bytes, or leave the row out")
-    found = [name for name in guesses(near) if codecs.lookup(name).name != codecs.lookup(encoding).name]
+    found = [name for name in guess_all(near) if codecs.lookup(name).name != codecs.lookup(encoding).name]
     if not found:
         return EncodingError(f"{say} No usual encoding fits: name it with encoding= if this is text")
     best, *others = found
     before = len(codecs.getincrementaldecoder(best)("replace").decode(data[begin:start]))
-    sample = _decoded(best, near)[max(0, before - 5) :].lstrip("\ufeff").split("\n")[0][:20].strip()
+    sample = _decode(best, near)[max(0, before - 5) :].lstrip("\ufeff").split("\n")[0][:20].strip()
     also = f", or {', '.join(others)}" if others else ""
     each = f". Where files have different encodings: encoding={AUTO!r}" if several else ""
     return EncodingError(f"{say} Try encoding={best!r}, which reads them as {sample!r}{also}{each}")
 
 
-def _around(data: bytes, start: int) -> tuple[int, bytes]:
-    """Where the line of a place begins, if that is not far, and the bytes from there on."""
+def _find_line(data: bytes, start: int) -> tuple[int, bytes]:
+    """The start of the line of a place, if that is not far, and the bytes from there on."""
     begin = data.rfind(b"\n", 0, start) + 1
     begin = begin if start - begin <= _NEAR else start
     return begin, data[begin : start + _NEAR]
 
 
-def guesses(data: bytes) -> list[str]:
+def guess_all(data: bytes) -> list[str]:
     """Encodings that decode some bytes, of which the last may be cut, the best first.
 
-    >>> guesses("오늘은 날씨가 좋다".encode("cp949"))[0], guesses("今天天气很好".encode("gb18030"))[0]
+    >>> guess_all("오늘은 날씨가 좋다".encode("cp949"))[0], guess_all("今天天气很好".encode("gb18030"))[0]
     ('cp949', 'gb18030')
-    >>> guesses("今天天氣很好".encode("big5"))[0], guesses("un café".encode("cp1252"))[0]
+    >>> guess_all("今天天氣很好".encode("big5"))[0], guess_all("un café".encode("cp1252"))[0]
     ('big5', 'cp1252')
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return ["utf-16"] if _decoded("utf-16", data) else []
-    if data.isascii() or not (_decoded("utf-8", data) or "a").isascii():
+        return ["utf-16"] if _decode("utf-16", data) else []
+    if data.isascii() or not (_decode("utf-8", data) or "a").isascii():
         return ["utf-8"]
-    return _fitting(data, _GOOD, 0)
+    return _rank_fitting(data, _GOOD, 0)
 
 
-def _fitting(data: bytes, common: float, frequent: float, *, final: bool = False) -> list[str]:
+def _rank_fitting(data: bytes, common: float, frequent: float, *, final: bool = False) -> list[str]:
     """Encodings with at least such shares, the best first."""
-    texts = {name: _decoded(name, data, final=final) for name in (*_COMMON, "cp1252")}
-    shares = {name: _shares(name, text) for name, text in texts.items() if text}
+    texts = {name: _decode(name, data, final=final) for name in (*_COMMON, "cp1252")}
+    shares = {name: _measure_shares(name, text) for name, text in texts.items() if text}
     found = [name for name, (one, other) in shares.items() if one >= common and other >= frequent]
     return sorted(found, key=lambda name: -sum(shares[name]))
 
@@ -182,7 +182,7 @@ def _n_beyond(text: str) -> int:
     return len(text) - len(text.encode("ascii", "ignore"))
 
 
-def _decoded(encoding: str, data: bytes, *, final: bool = False) -> str:
+def _decode(encoding: str, data: bytes, *, final: bool = False) -> str:
     """Text; nothing if the bytes are no text in this encoding."""
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(data, final)
@@ -207,10 +207,10 @@ _COMMON = {
 }
 
 
-def _shares(encoding: str, text: str) -> tuple[float, float]:
-    """Of the characters beyond ASCII but wide signs, those that are common, and those that are frequent."""
+def _measure_shares(encoding: str, text: str) -> tuple[float, float]:
+    """The shares of common and of frequent characters among those beyond ASCII, without wide signs."""
     if encoding == "cp1252":
-        return (_western(text),) * 2
+        return (_share_western(text),) * 2
     letters = _n_beyond(text) - len(_WIDE_SIGN.findall(text))
     table, low, high, most = _COMMON[encoding]
     common, frequent = 0, 0
@@ -231,11 +231,11 @@ _SIGN = re.compile(
 _WORD = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
 
 
-def _western(text: str) -> float:
+def _share_western(text: str) -> float:
     """The share of the characters beyond ASCII that are letters of one group in Latin words, or signs in their places.
 
-    >>> _western("Où est le café ? Là-bas."), _western("Ïðèâåò, ìèð"), _western("It’s “fine” – 5 €")
-    (1.0, 0.0, 1.0)
+    >>> [_share_western(text) for text in ("Où est le café ? Là-bas.", "Ïðèâåò, ìèð", "It’s “fine” – 5 €")]
+    [1.0, 0.0, 1.0]
     """
     signs, found = len(_SIGN.findall(text)), Counter[str]()
     for word, n in Counter(_WORD.findall(text)).items():

@@ -10,10 +10,9 @@ from pathlib import PurePath
 import pyarrow as pa
 
 from bunrui.documents.encodings import AUTO, encoding_error, transcoder
-from bunrui.documents.mailboxes import add_mail
-from bunrui.documents.reading import Options, Reading, Source
-from bunrui.documents.rows import Rows, shown
-from bunrui.documents.streams import COMPRESSIONS, Stream
+from bunrui.documents.mail import add_mail
+from bunrui.documents.sources import COMPRESSIONS, Source, Stream
+from bunrui.documents.validation import Options, Reading, Rows, decode_name
 from bunrui.errors import DataError
 
 __all__ = ["folder_files", "read_folder"]
@@ -54,7 +53,7 @@ def read_folder(reading: Reading) -> Iterator[pa.RecordBatch]:
         label = None
         if reading.wants_label:
             if os.path.dirname(path) == "":
-                raise _no_class(root, path, reading.options)
+                raise _class_error(root, path, reading.options)
             label = PurePath(path).parts[0]
         _add(rows, reading, path, label)
         if rows.is_full and (batch := rows.batch()):
@@ -66,7 +65,7 @@ def read_folder(reading: Reading) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _no_class(root: str, path: str, options: Options) -> DataError:
+def _class_error(root: str, path: str, options: Options) -> DataError:
     """An error about a file that is in no folder of a class: it is out of place, or the folder is one of a class."""
     if any(os.path.dirname(other) for other in folder_files(root, options)):
         return DataError(
@@ -93,14 +92,14 @@ def _add(rows: Rows, reading: Reading, path: str, label: str | None) -> None:
         return
     encoding = reading.encoding_of(data)
     try:
-        text = _decoded(data, encoding)
+        text = _decode(data, encoding)
     except UnicodeDecodeError as error:
         line = 1 + bytes(error.object[: error.start]).count(b"\n")
         where = reading.where(line, name)
         reading.fail(encoding_error(where, data, error.start, encoding, several=reading.several))
     else:
-        rows.add([text], label, shown(path.replace(os.sep, "/")), source=name)
+        rows.add([text], label, decode_name(path.replace(os.sep, "/")), source=name)
 
 
-def _decoded(data: bytes, encoding: str) -> str:
+def _decode(data: bytes, encoding: str) -> str:
     return data.decode("utf-8-sig" if transcoder(encoding, "strict") is None else encoding)

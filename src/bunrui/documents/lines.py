@@ -1,24 +1,202 @@
-"""Plain lines, one document each; and lines with labels in front, as fastText writes them."""
+"""One document a line: plain lines, lines with labels in front as fastText writes them, and JSON lines.
+
+Bytes are cut into blocks of whole lines, or of whole records, in valid UTF-8.  Each block is read the quick way, or the
+slow way where the quick one will not do.  The quick way of JSON lines is Arrow's reader.  It also takes objects that
+share a line or span lines; a block in which every line begins with { and ends with }, and that has as many rows as
+lines, has none of these.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.json
 
-from bunrui.documents.blocks import Block, batches, blocks, undecodable
-from bunrui.documents.reading import Reading
-from bunrui.documents.rows import STRING, Rows, tidy
-from bunrui.documents.streams import Stream
-from bunrui.errors import DataError
+from bunrui.documents.encodings import MARK, encoding_error, is_utf8, transcoder
+from bunrui.documents.sources import MAX_RECORD, Stream
+from bunrui.documents.tabular import row_text
+from bunrui.documents.validation import LABELS, STRING, TOKENS, Object, Reading, RowError, Rows, Written, tidy
+from bunrui.errors import DataError, EncodingError
 
-__all__ = ["read_fasttext", "read_lines"]
+__all__ = [
+    "Block",
+    "cut_blocks",
+    "find_last_line",
+    "join_chunks",
+    "parse_in_parts",
+    "read_fasttext",
+    "read_jsonl",
+    "read_lines",
+    "row_error",
+]
 
+Integers = npt.NDArray[np.int64]
+
+_BOM = b"\xef\xbb\xbf"
 _SPACE = " \t\v\f\r\0"  # what fastText splits at: ASCII only
 _LABELLED = re.compile(rf"^__label__([^{_SPACE}\n]+)[{_SPACE}]+(.*)$", re.MULTILINE)
 _LABEL = re.compile(rf"(?:(?<=[{_SPACE}])|^)__label__([^{_SPACE}]*)[{_SPACE}]*")
+
+
+class Block(NamedTuple):
+    """Whole rows: `data` ends with a line feed; `line` is the number of its first line.
+
+    `valid` is False where bad rows are skipped and some bytes are not valid UTF-8.
+    """
+
+    data: bytes
+    line: int
+    valid: bool
+
+
+def find_last_line(data: bytes) -> int:
+    """Find the end of the last whole line."""
+    return data.rfind(b"\n") + 1
+
+
+def cut_blocks(
+    stream: Stream, reading: Reading, cut: Callable[[bytes], int] = find_last_line, *, raw: bool = False
+) -> Iterator[Block]:
+    """Cut a stream into blocks.
+
+    Parameters
+    ----------
+    stream : Stream
+    reading : Reading
+    cut : callable
+        Finds the end of the last whole row in some bytes; 0 if there is none.
+    raw : bool
+        Leave the bytes as they are, whatever their encoding.
+    """
+    size = reading.options.batch_bytes
+    line, carry = 1, b""
+    read = stream.read if raw else _Utf8(stream, reading).read
+    # As much again as is left over, so that a line of any length is read in linear time.
+    while chunk := read(max(size - len(carry), len(carry))):
+        data, carry = _cut(carry, chunk, cut)
+        if not data:
+            if len(carry) > MAX_RECORD:
+                raise DataError(
+                    f"{reading.where(line)}: the row that begins here is longer than {MAX_RECORD >> 20} MB and has no "
+                    "end: is a quote not closed, or is this another format?"
+                )
+            continue
+        yield _check_block(data, line, reading, raw)
+        line += _n_lines(data)
+    if carry:
+        yield _check_block(carry if carry.endswith(b"\n") else carry + b"\n", line, reading, raw)
+
+
+def _cut(carry: bytes, chunk: bytes, cut: Callable[[bytes], int]) -> tuple[bytes, bytes]:
+    """Whole rows, and the rest."""
+    if cut is find_last_line:
+        end = find_last_line(chunk)
+        if end:
+            return b"".join([carry, memoryview(chunk)[:end]]), chunk[end:]  # copied once, not twice
+    data = carry + chunk
+    end = cut(data)
+    return (data, b"") if end == len(data) else (data[:end], data[end:])
+
+
+def _n_lines(data: bytes) -> int:
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))  # a third of the time of data.count
+
+
+def _check_block(data: bytes, line: int, reading: Reading, raw: bool) -> Block:
+    valid = raw or is_utf8(data)
+    if not valid and not reading.options.skip_bad:
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            where = reading.where(line + data.count(b"\n", 0, error.start))
+            raise encoding_error(where, data, error.start, "utf-8", several=reading.several) from None
+    return Block(data, line, valid)
+
+
+def row_error(reading: Reading, line: int | None, data: bytes, start: int) -> EncodingError:
+    """An error about bytes of a row that are not valid UTF-8."""
+    encoding = reading.options.encoding
+    if transcoder(encoding, "strict") is None:
+        return encoding_error(reading.where(line), data, start, "utf-8", several=reading.several)
+    return EncodingError(f"{reading.where(line)}: some bytes are not valid {encoding}")  # what they were is gone
+
+
+class _Utf8:
+    """A stream in UTF-8, without a byte order mark."""
+
+    def __init__(self, stream: Stream, reading: Reading) -> None:
+        self._stream, self._reading = stream, reading
+        self._decoder = transcoder(reading.options.encoding, MARK if reading.options.skip_bad else "strict")
+        self._line, self._at_start = 1, True
+
+    def read(self, n_bytes: int) -> bytes:
+        """The UTF-8 of so many bytes of the source; nothing only at the end."""
+        while True:
+            data = self._stream.read(max(n_bytes, len(_BOM)))
+            out = self._decode(data) if self._decoder else data
+            if self._at_start and out:
+                out, self._at_start = out.removeprefix(_BOM), False
+            if out or not data:
+                return out
+
+    def _decode(self, data: bytes) -> bytes:
+        assert self._decoder is not None
+        try:
+            text = self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            reading, encoding = self._reading, self._reading.options.encoding
+            line = self._line + error.object[: error.start].decode(encoding, "replace").count("\n")
+            found = bytes(error.object), error.start, encoding
+            raise encoding_error(reading.where(line), *found, several=reading.several) from None
+        except UnicodeError as error:  # no byte order mark, say
+            name = self._reading.options.encoding
+            raise EncodingError(f"{self._reading.where(self._line)}: this is not {name}: {error}") from error
+        self._line += text.count("\n")
+        return text.encode("utf-8", "surrogatepass")
+
+
+def _batches(
+    found: Iterator[Block],
+    reading: Reading,
+    quick: Callable[[Block, Reading], pa.RecordBatch | None],
+    slow: Callable[[Block, Reading], pa.RecordBatch | None],
+) -> Iterator[pa.RecordBatch]:
+    """A batch for each block, the quick way where it will do: it gives None where it will not."""
+    for block in found:
+        batch = quick(block, reading) if block.valid else None
+        if batch is None:
+            batch = slow(block, reading)
+        if batch is not None and batch.num_rows:
+            yield batch
+
+
+_PART = 1 << 20  # Arrow's arrays grow with a block: twice as fast in parts that fit a cache, joined afterwards
+
+
+def parse_in_parts(parse: Callable[[int], pa.Table], n_bytes: int) -> pa.Table | None:
+    """A table that is parsed in parts, or, where a row is longer than a part, as a whole; None if neither can be."""
+    for size in (_PART, n_bytes + 1):
+        try:
+            return parse(size)
+        except (pa.ArrowException, UnicodeDecodeError):
+            if size >= n_bytes:
+                return None
+    return None
+
+
+def join_chunks(column: pa.ChunkedArray) -> pa.Array:
+    """The parts of a column as one array."""
+    array = column.combine_chunks()
+    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array  # as an older Arrow has it
+
+
+# --- lines of text
 
 
 def read_lines(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -29,19 +207,21 @@ def read_lines(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
             f"{reading.source.name} has lines without labels: begin each with __label__ and its label, "
             "give one label for the file as {label: file}, or read it with labelled=False"
         )
-    for block in blocks(stream, reading):
-        if block.valid:
-            texts = block.data[:-1].decode().split("\n")
-            if b"\r" in block.data:
-                texts = [text.removesuffix("\r") for text in texts]
-            numbers = np.arange(len(texts)) + block.line
-            yield tidy(reading, [pa.array(texts, STRING)], None, None, numbers)
-        else:
-            rows = Rows(reading)
-            for line, text in _decoded(block, reading):
-                rows.add([text], None, None, line=line)
-            if batch := rows.batch():
-                yield batch
+    yield from _batches(cut_blocks(stream, reading), reading, _quick_lines, _slow_lines)
+
+
+def _quick_lines(block: Block, reading: Reading) -> pa.RecordBatch | None:
+    texts = block.data[:-1].decode().split("\n")
+    if b"\r" in block.data:
+        texts = [text.removesuffix("\r") for text in texts]
+    return tidy(reading, [pa.array(texts, STRING)], None, None, np.arange(len(texts)) + block.line)
+
+
+def _slow_lines(block: Block, reading: Reading) -> pa.RecordBatch | None:
+    rows = Rows(reading)
+    for line, text in _decode_lines(block, reading):
+        rows.add([text], None, None, line=line)
+    return rows.batch()
 
 
 def read_fasttext(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
@@ -50,10 +230,10 @@ def read_fasttext(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     As in fastText, a label may stand anywhere in its line.
     """
     _refuse_ids(reading)
-    yield from batches(blocks(stream, reading), reading, _quick, _slow)
+    yield from _batches(cut_blocks(stream, reading), reading, _quick_fasttext, _slow_fasttext)
 
 
-def _quick(block: Block, reading: Reading) -> pa.RecordBatch | None:
+def _quick_fasttext(block: Block, reading: Reading) -> pa.RecordBatch | None:
     """A block in which each line has one label and some text."""
     n_lines = block.data.count(b"\n")
     if b"\r" in block.data or block.data.count(b"__label__") != n_lines:
@@ -66,28 +246,173 @@ def _quick(block: Block, reading: Reading) -> pa.RecordBatch | None:
     return tidy(reading, [pa.array(texts, STRING)], label, None, np.arange(n_lines) + block.line)
 
 
-def _slow(block: Block, reading: Reading) -> pa.RecordBatch | None:
+def _slow_fasttext(block: Block, reading: Reading) -> pa.RecordBatch | None:
     rows = Rows(reading)
-    for line, text in _decoded(block, reading):
+    for line, text in _decode_lines(block, reading):
         if not text.strip(_SPACE):
             continue
         labels = _LABEL.findall(text)
         if reading.wants_label and not labels:
-            reading.bad("there is no label: begin the line with __label__ and its label", line)
+            reading.refuse("there is no label: begin the line with __label__ and its label", line)
             continue
         text = _LABEL.sub("", text)
         rows.add([text], (labels if len(labels) > 1 else labels[0]) if reading.wants_label else None, None, line=line)
     return rows.batch()
 
 
-def _decoded(block: Block, reading: Reading) -> Iterator[tuple[int, str]]:
+def _decode_lines(block: Block, reading: Reading) -> Iterator[tuple[int, str]]:
     for line, data in enumerate(block.data[:-1].split(b"\n"), block.line):
         try:
             yield line, data.removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:
-            reading.fail(undecodable(reading, line, data, error.start))
+            reading.fail(row_error(reading, line, data, error.start))
 
 
 def _refuse_ids(reading: Reading) -> None:
     if reading.options.id:
         raise DataError(f"{reading.source.name} has lines, and lines have no ids: read it without id=")
+
+
+# --- JSON lines
+
+
+def read_jsonl(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Batches of a stream of JSON lines."""
+    if stream.peek().removeprefix(_BOM).lstrip()[:1] == b"[":
+        raise DataError(f"{reading.source.name} is a JSON array: write one object a line, as jq -c '.[]' does")
+    yield from _batches(cut_blocks(stream, reading), reading, _quick_json, _slow_json)
+
+
+def _drop_constant(name: str) -> None:
+    """NaN is nobody's label."""
+
+
+def _quick_json(block: Block, reading: Reading) -> pa.RecordBatch | None:
+    if reading.options.columns:
+        return None
+    places = _find_objects(block.data)
+    if places is None or not len(places):
+        return None
+    schema = _find_schema(block.data, reading)
+    if schema is None:
+        return None
+    table = _parse_block(block.data, schema)
+    if table is None or table.num_rows != len(places):
+        return None
+    columns = {name: _to_strings(join_chunks(table[name])) for name in table.column_names}
+    return tidy(reading, *reading.pick(columns), places + block.line)
+
+
+def _find_objects(data: bytes) -> Integers | None:
+    """Which lines of a block hold something, if each of these begins with { and ends with }."""
+    chars = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(chars == ord("\n"))
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    ends = ends - (chars[np.maximum(ends - 1, 0)] == ord("\r"))
+    full = np.flatnonzero(ends > starts)
+    if (chars[starts[full]] == ord("{")).all() and (chars[ends[full] - 1] == ord("}")).all():
+        return full
+    return None
+
+
+def _find_schema(data: bytes, reading: Reading) -> pa.Schema | None:
+    """The types of the columns, as the first line has them."""
+    start = len(data) - len(data.lstrip())
+    try:
+        row = _parse_object(data[start : data.index(b"\n", start)])
+    except RowError:
+        return None
+    types = {}
+    for name in reading.columns:
+        kind = _find_type(row.get(name))
+        is_text, is_list = name in reading.options.text, kind is not None and pa.types.is_list(kind)
+        if kind is None or (is_text and kind not in (STRING, TOKENS)) or (is_list and name == reading.options.id):
+            return None
+        types[name] = kind
+    return pa.schema(list(types.items()))
+
+
+def _find_type(value: Any) -> pa.DataType | None:
+    match value:
+        case Written() | None:
+            return None
+        case str():
+            return STRING
+        case bool():
+            return pa.bool_()
+        case int():
+            return pa.int64()
+        case [first, *_] if not isinstance(first, list):
+            inner = _find_type(first)
+            return None if inner is None else pa.list_(inner)
+        case []:
+            return TOKENS
+        case _:
+            return None
+
+
+def _parse_block(data: bytes, schema: pa.Schema) -> pa.Table | None:
+    options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+
+    def parse(size: int) -> pa.Table:
+        return pa.json.read_json(pa.BufferReader(data), pa.json.ReadOptions(False, size), options)
+
+    return parse_in_parts(parse, len(data))
+
+
+def _to_strings(array: pa.Array) -> pa.Array:
+    """A column as strings or lists of strings."""
+    return array.cast(LABELS if pa.types.is_list(array.type) else STRING)
+
+
+def _slow_json(block: Block, reading: Reading) -> pa.RecordBatch | None:
+    rows, columns = Rows(reading), reading.columns
+    for line, data in enumerate(block.data[:-1].split(b"\n"), block.line):
+        if not data.strip():
+            continue
+        try:
+            row = _parse_object(data, Written if reading.options.columns else _drop_constant)
+            if any(name not in row for name in columns):
+                raise RowError(reading.lacks(list(row)))
+            for name in columns:
+                if name in row.repeated:
+                    raise RowError(f"the object has {name!r} twice: keep one")
+            texts, label, id = reading.pick(row)
+            texts = [_write_row(row, reading)] if reading.options.columns else texts
+        except RowError as bad:
+            reading.refuse(str(bad), line)
+        except UnicodeDecodeError as error:
+            reading.fail(row_error(reading, line, data, error.start))
+        else:
+            rows.add(texts, label, id, line=line)
+    return rows.batch()
+
+
+def _write_row(row: Object, reading: Reading) -> str:
+    """The row of a table, which has columns of its own, as a document."""
+    options = reading.options
+    pairs = ((name, cell) for name, cell in row.items() if name not in (options.label, options.id))
+    cells = Object(pairs, row.repeated)
+    text = row_text(cells)
+    reading.progress.columns.update(dict.fromkeys(cells))
+    return text
+
+
+def _parse_object(line: bytes, constant: Callable[[str], Any] = _drop_constant) -> Object:
+    """An object; `constant` is what Infinity and NaN are."""
+    try:
+        row = json.loads(line.decode(), object_pairs_hook=Object, parse_float=Written, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise RowError(f"this is not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}") from None
+    except RecursionError:
+        raise RowError("this JSON is nested too deeply: give text, label and id at the top of the object") from None
+    except UnicodeDecodeError:
+        raise
+    except ValueError as error:  # a number with thousands of digits
+        raise RowError(f"this JSON cannot be read: {error}") from None
+    if not isinstance(row, Object):
+        raise RowError(f"a JSON object was expected, as in {_EXAMPLE}")
+    return row
+
+
+_EXAMPLE = '{"label": "spam", "text": "..."}'

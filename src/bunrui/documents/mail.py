@@ -1,24 +1,155 @@
-"""A mail → its text: subject, sender and recipient, then the plain parts, or the HTML parts where there are none.
+"""Mail: files with one mail, mbox files and Maildir folders; a mail → its text.
 
-Mail is full of mistakes that mail programs forgive: unknown charsets, bytes that are not of the charset named, broken
-encoded words.  They are forgiven here too: what cannot be decoded becomes U+FFFD.
+The text is subject, sender and recipient, then the plain parts, or the HTML parts where there are none.  Mail has many
+mistakes that mail programs forgive: unknown charsets, bytes that are not of the charset named, broken encoded words.
+They are forgiven here, too: bytes that cannot be decoded become U+FFFD.
+
+Where the caller gives no label, the name of the folder is it: the folder that holds an `.eml` file, the Maildir, the
+name of an mbox without its suffix.
 """
 
 from __future__ import annotations
 
+import html
+import os
 import re
 from collections.abc import Iterator
 from email import message_from_bytes
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from bunrui.documents.encodings import AUTO, detected
-from bunrui.documents.markup import html_to_text
-from bunrui.documents.reading import RowError
+import pyarrow as pa
 
-__all__ = ["Mail", "parse_mail"]
+from bunrui.documents.encodings import AUTO, detect
+from bunrui.documents.lines import cut_blocks
+from bunrui.documents.sources import Source, Stream
+from bunrui.documents.validation import Reading, RowError, Rows
+from bunrui.errors import DataError
+
+__all__ = [
+    "Mail",
+    "add_mail",
+    "html_to_text",
+    "is_mail",
+    "is_maildir",
+    "maildir_files",
+    "parse_mail",
+    "read_eml",
+    "read_maildir",
+    "read_mbox",
+]
+
+# A line that begins with "From " and has a time in it, at the start or below an empty line.
+_FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]*\d\d?:\d\d[^\n]*\n")
+_LAST_LINE = re.compile(rb"(?<=\n)\r?\n\Z")  # the empty line that belongs to the next mail
+_QUOTED_FROM = re.compile(rb"^>(?=>*From )", re.MULTILINE)
+_HEADERS = re.compile(rb"(?:[A-Za-z][\w-]*:[ \t][^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)+(?=\r?\n)")
+_MAIL = (b"from", b"to", b"subject", b"date", b"received", b"message-id", b"mime-version", b"return-path")
+
+
+def read_eml(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """The batch of a file that holds one mail."""
+    rows = Rows(reading)
+    data = stream.whole()
+    add_mail(rows, reading, data, label=_find_label(reading, parent=True))
+    if batch := rows.batch():
+        yield batch
+
+
+def read_mbox(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Batches of an mbox."""
+    if not _FROM.match(stream.peek()):
+        raise DataError(
+            f"{reading.source.name} is not an mbox: its first line should begin with 'From ' and have a time"
+        )
+    label = _find_label(reading, parent=False)
+    for block in cut_blocks(stream, reading, _find_last_mail, raw=True):
+        rows = Rows(reading)
+        found = [match.span() for match in _FROM.finditer(block.data)]
+        ends = [start for start, _ in found[1:]] + [len(block.data)]
+        line, seen = block.line, 0
+        for (start, begin), end in zip(found, ends, strict=True):
+            line += block.data.count(b"\n", seen, start)
+            seen = start
+            data = _LAST_LINE.sub(b"", _QUOTED_FROM.sub(b"", block.data[begin:end]))
+            add_mail(rows, reading, data, line=line, label=label)
+        if batch := rows.batch():
+            yield batch
+
+
+def _find_last_mail(data: bytes) -> int:
+    """Find the start of the last mail: it may go on."""
+    last = 0
+    for match in _FROM.finditer(data):
+        last = match.start()
+    return last
+
+
+def is_maildir(path: str) -> bool:
+    """Whether a folder is a Maildir."""
+    return all(os.path.isdir(os.path.join(path, name)) for name in ("cur", "new"))
+
+
+def maildir_files(path: str) -> Iterator[tuple[str, str]]:
+    """The mails of a Maildir and of the folders in it, each with the name of its folder, in a fixed order."""
+    name = Path(path).resolve().name
+    folders = [(path, name)]
+    with os.scandir(path) as entries:
+        inner = sorted(entry.name for entry in entries if entry.name.startswith(".") and entry.is_dir())
+    folders += [(os.path.join(path, folder), folder[1:]) for folder in inner if is_maildir(os.path.join(path, folder))]
+    for folder, label in folders:
+        for part in ("cur", "new"):
+            for file in sorted(os.listdir(os.path.join(folder, part))):
+                if not file.startswith("."):
+                    yield os.path.join(folder, part, file), label
+
+
+def read_maildir(reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Batches of a Maildir."""
+    assert reading.source.path is not None
+    rows = Rows(reading)
+    for path, folder in maildir_files(reading.source.path):
+        with Stream(Source(path, path), reading.progress) as stream:
+            data = stream.whole()
+        add_mail(rows, reading, data, label=folder if reading.wants_label else None, source=path)
+        if rows.is_full and (batch := rows.batch()):
+            yield batch
+    if batch := rows.batch():
+        yield batch
+
+
+def add_mail(
+    rows: Rows, reading: Reading, data: bytes, *, label: str | None, line: int | None = None, source: str | None = None
+) -> None:
+    """Add one mail to the rows."""
+    try:
+        mail = parse_mail(data, reading.options.encoding)
+    except RowError as bad:
+        reading.refuse(str(bad), line, source)
+    else:
+        rows.add([mail.text], label, mail.id, line=line, source=source)
+
+
+def _find_label(reading: Reading, *, parent: bool) -> str | None:
+    if not reading.wants_label:
+        return None
+    if reading.source.path is None:
+        raise DataError(f"{reading.source.name} has mail without labels: give one as {{label: source}}")
+    path = Path(reading.source.path).resolve()
+    return path.parent.name if parent else path.name.split(".")[0]
+
+
+def is_mail(head: bytes) -> bool:
+    """Whether bytes begin with the headers of a mail, such as `Subject: …`: three usual ones, then an empty line."""
+    block = _HEADERS.match(head)
+    names = re.findall(rb"^([A-Za-z][\w-]*):", block[0].lower(), flags=re.MULTILINE) if block else []
+    return len({name for name in names if name in _MAIL}) >= 3
+
+
+# --- one mail
 
 # What is sent under a name is often written with the vendor's larger set.
 _WIDER = {
@@ -38,7 +169,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 class Mail(NamedTuple):
-    """What a classifier wants of a mail."""
+    """The parts of a mail that a classifier reads."""
 
     text: str
     id: str | None
@@ -51,8 +182,8 @@ def parse_mail(data: bytes, encoding: str = "utf-8") -> Mail:
     ----------
     data : bytes
     encoding : str
-        What bytes are where no charset is named, or a wrong one, if they are not UTF-8; `"auto"` is found out for each
-        part and header.
+        The encoding of parts and headers that name no charset, or a wrong one, and are not UTF-8; `"auto"` finds it
+        out for each.
 
     Examples
     --------
@@ -61,13 +192,13 @@ def parse_mail(data: bytes, encoding: str = "utf-8") -> Mail:
     """
     try:
         message = message_from_bytes(data)
-        heads = [_header(message, name, encoding) for name in ("Subject", "From", "To")]
-        parts = list(_parts(message))
-        plain = [_content(part, encoding) for part in parts if part.get_content_type() == "text/plain"]
+        heads = [_read_header(message, name, encoding) for name in ("Subject", "From", "To")]
+        parts = list(_list_parts(message))
+        plain = [_read_content(part, encoding) for part in parts if part.get_content_type() == "text/plain"]
         if not any(text.strip() for text in plain):
             pages = [part for part in parts if part.get_content_type() == "text/html"]
-            plain = [html_to_text(_content(page, encoding)) for page in pages] or plain
-        name = _header(message, "Message-ID", encoding)
+            plain = [html_to_text(_read_content(page, encoding)) for page in pages] or plain
+        name = _read_header(message, "Message-ID", encoding)
     except RecursionError:
         raise RowError("the mail has parts nested too deeply: leave it out") from None
     except Exception as error:  # the parser raises anything but its own errors when headers are malformed enough
@@ -76,23 +207,23 @@ def parse_mail(data: bytes, encoding: str = "utf-8") -> Mail:
     return Mail(_LONE.sub("\ufffd", text), _LONE.sub("\ufffd", name) or None)
 
 
-def _parts(message: Message[Any, Any]) -> Iterator[Message[Any, Any]]:
+def _list_parts(message: Message[Any, Any]) -> Iterator[Message[Any, Any]]:
     """The parts that are shown, attachments left out."""
     if message.get_content_disposition() == "attachment" or message.get_filename():
         return
     if message.is_multipart():
         for part in message.get_payload():
-            yield from _parts(part)  # type: ignore[arg-type]
+            yield from _list_parts(part)  # type: ignore[arg-type]
     else:
         yield message
 
 
-def _content(part: Message[Any, Any], encoding: str) -> str:
+def _read_content(part: Message[Any, Any], encoding: str) -> str:
     data = part.get_payload(decode=True)
-    return _decoded(data, part.get_content_charset(), encoding) if isinstance(data, bytes) else ""
+    return _decode(data, part.get_content_charset(), encoding) if isinstance(data, bytes) else ""
 
 
-def _header(message: Message[Any, Any], name: str, encoding: str) -> str:
+def _read_header(message: Message[Any, Any], name: str, encoding: str) -> str:
     # Not message[name]: for bytes beyond ASCII it gives U+FFFD.
     written = next((str(value) for key, value in message.raw_items() if key.lower() == name.lower()), "")
     try:
@@ -104,12 +235,12 @@ def _header(message: Message[Any, Any], name: str, encoding: str) -> str:
         if isinstance(word, bytes) and charset is None:  # beside encoded words, plain ones come like this
             word = word.decode("raw-unicode-escape")
         data = word.encode("utf-8", "surrogateescape") if isinstance(word, str) else word
-        text += _decoded(data, charset, encoding)
+        text += _decode(data, charset, encoding)
     return " ".join(text.split())
 
 
-def _decoded(data: bytes, charset: str | None, encoding: str) -> str:
-    others = [detected(data)] if encoding == AUTO else ["utf-8", encoding]
+def _decode(data: bytes, charset: str | None, encoding: str) -> str:
+    others = [detect(data)] if encoding == AUTO else ["utf-8", encoding]
     for name in (_WIDER.get(charset.lower(), charset) if charset else None, *others):
         if name:
             try:
@@ -120,3 +251,40 @@ def _decoded(data: bytes, charset: str | None, encoding: str) -> str:
         return data.decode(_WIDER.get(charset.lower(), charset) if charset else "utf-8", "replace")
     except (LookupError, ValueError):
         return data.decode("utf-8", "replace")
+
+
+# --- HTML
+
+_TAG = re.compile(r"<(?:!--|[!?/]?([a-zA-Z][^\s/<>]*))")
+_RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in ("script", "style")}
+_BLOCK_NAMES = """
+blockquote br center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre table td th title tr ul
+"""
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+_LONG_NUMBER = re.compile(r"&#[0-9]{9,};?")  # no character; Python may refuse to read it as a number
+
+
+def html_to_text(markup: str) -> str:
+    """Text without tags, comments, scripts and style sheets; one pass, linear in any case.
+
+    >>> html_to_text("<style>p {}</style><p>R&amp;D <b>costs</b><br>3 &lt; 4<!-- no -->")
+    '\\nR&D costs\\n3 < 4'
+    """
+    parts: list[str] = []
+    at = 0
+    while match := _TAG.search(markup, at):
+        start, end = match.span()
+        parts.append(markup[at:start])
+        name = (match[1] or "").lower()
+        close = markup.find(">" if name else "-->", end)
+        if close < 0:
+            at = start  # never closed, nor is any tag after it: text
+            break
+        at = close + (1 if name else 3)
+        if name in _RAW_END and match[0][1] != "/":
+            over = _RAW_END[name].search(markup, at)
+            at = over.start() if over else len(markup)
+        if name in _BLOCKS:
+            parts.append("\n")
+    parts.append(markup[at:])
+    return html.unescape(_LONG_NUMBER.sub("\ufffd", "".join(parts)))

@@ -15,17 +15,15 @@ import pyarrow as pa
 from bunrui.documents.delimited import read_delimited
 from bunrui.documents.encodings import AUTO, FIRST
 from bunrui.documents.folders import folder_files, read_folder
-from bunrui.documents.jsonl import read_jsonl
-from bunrui.documents.labelsets import with_label_sets
-from bunrui.documents.lines import read_fasttext, read_lines
-from bunrui.documents.mailboxes import maildir_files, read_eml, read_maildir, read_mbox
-from bunrui.documents.reading import Options, Progress, Reading, Source
-from bunrui.documents.sources import find_sources, guess
-from bunrui.documents.streams import Stream
-from bunrui.documents.tables import check_format
+from bunrui.documents.formats import find_sources, guess_format
+from bunrui.documents.lines import read_fasttext, read_jsonl, read_lines
+from bunrui.documents.mail import maildir_files, read_eml, read_maildir, read_mbox
+from bunrui.documents.sources import Progress, Source, Stream
+from bunrui.documents.tabular import check_format
+from bunrui.documents.validation import Options, Reading, split_labels
 from bunrui.errors import DataError, OptionError
 
-__all__ = ["Reader", "read"]
+__all__ = ["Reader", "Tracked", "read"]
 
 
 def read(
@@ -50,7 +48,7 @@ def read(
     Parameters
     ----------
     sources : path, "-", binary stream, an iterable of these, or a mapping from label to any of these
-        What to read, one after the other; "-" is the standard input.  All documents of a source in a mapping have its
+        They are read one after the other; "-" is the standard input.  All documents of a source in a mapping have its
         label, whatever the source holds.
     text : str or iterable of str
         The column with the text; several are joined by line breaks.
@@ -62,8 +60,8 @@ def read(
         One of `FORMATS`; by default the suffix of a file tells, and the first bytes of a stream, of a `.txt`
         file, and of one without a suffix.
     encoding : str
-        Of text; Parquet and Arrow know their own, as does mail where it names it.  `"auto"` is that of each file by
-        itself, judged by its first megabyte: UTF-8, UTF-16 or UTF-32 with a byte order mark, UTF-16 of mostly ASCII
+        The encoding of text; Parquet and Arrow know their own, as does mail that names it.  `"auto"` finds that of each
+        file by itself, from its first megabyte: UTF-8, UTF-16 or UTF-32 with a byte order mark, UTF-16 of mostly ASCII
         without one, ISO-2022-JP, cp932, EUC-JP, GB18030, Big5, cp949 or cp1252.  Where none fits clearly it is UTF-8,
         and rows that are not are bad.  `Reader.encodings` says which files were found to be in which.
     skip_bad : bool
@@ -75,7 +73,7 @@ def read(
     include, exclude : str or iterable of str, optional
         Patterns such as `"*.txt"`, of the files in a folder to be read and to be left out.
     separator : str, optional
-        What stands between the labels of a document that has several: with `";"`, the label `a;b` is two labels.
+        The sign between the labels of a document that has several: with `";"`, the label `a;b` is two labels.
     columns : bool
         Read tables: the text of a document is the JSON object of all columns of a row but the label and the id.  Cells
         of CSV and TSV are numbers, strings, or null (nothing, `?`, `NA`, `N/A`, `null`, `None`, `NaN`).
@@ -131,20 +129,9 @@ def read(
         for source in found:
             check_format(source.name, source.format)
         names, batch_bytes = (), max(1, batch_bytes // _GROWTH)
-    options = Options(
-        names,
-        label,
-        id,
-        encoding,
-        skip_bad,
-        labelled,
-        batch_bytes,
-        _names(include or ()),
-        _names(exclude or ()),
-        separator,
-        columns,
-        header,
-    )
+    wanted, unwanted = _names(include or ()), _names(exclude or ())
+    how = (encoding, skip_bad, labelled, batch_bytes, wanted, unwanted, separator, columns, header)
+    options = Options(names, label, id, *how)
     return Reader(found, options)
 
 
@@ -156,7 +143,39 @@ def _names(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-class Reader:
+class Tracked:
+    """A pass over sources that can be asked how far it is, while it reads."""
+
+    def __init__(self) -> None:
+        self._progress = Progress()
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far in this pass, before decompression."""
+        return self._progress.bytes_read
+
+    @property
+    def n_skipped(self) -> int:
+        """Bad rows left out so far in this pass."""
+        return self._progress.n_skipped
+
+    @property
+    def skipped(self) -> list[str]:
+        """Messages about the first 20 of them."""
+        return list(self._progress.skipped)
+
+    @property
+    def doubtful_headers(self) -> list[str]:
+        """Files whose first line was taken for the names of the columns so far in this pass, but looks like a row."""
+        return list(self._progress.doubtful_headers)
+
+    @property
+    def encodings(self) -> dict[str, int]:
+        """How many files were not read as UTF-8 so far in this pass, by encoding; of `encoding="auto"` alone."""
+        return dict(self._progress.encodings)
+
+
+class Reader(Tracked):
     """The batches of some sources; made by `read`.
 
     Each pass over it reads the sources from the start, which streams allow once.  Files are closed at the end of a
@@ -178,8 +197,8 @@ class Reader:
     """
 
     def __init__(self, sources: list[Source], options: Options) -> None:
+        super().__init__()
         self.sources, self.options = sources, options
-        self._progress = Progress()
         self._pass: Callable[[], Generator[pa.RecordBatch] | None] = lambda: None
         self._used: set[int] = set()  # streams that were read
         self._may_be_empty: tuple[str, ...] = ()
@@ -188,11 +207,6 @@ class Reader:
         """The same reader, for which files without a byte have no documents, if their format needs no header."""
         self._may_be_empty = ("jsonl", "fasttext", "lines", "mbox")
         return self
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read so far in this pass, before decompression."""
-        return self._progress.bytes_read
 
     @cached_property
     def bytes_total(self) -> int | None:
@@ -216,26 +230,6 @@ class Reader:
         """The columns of tables that were met so far in this pass, but the label and the id."""
         return list(self._progress.columns)
 
-    @property
-    def n_skipped(self) -> int:
-        """Bad rows left out so far in this pass."""
-        return self._progress.n_skipped
-
-    @property
-    def skipped(self) -> list[str]:
-        """What was wrong with the first 20 of them."""
-        return list(self._progress.skipped)
-
-    @property
-    def doubtful_headers(self) -> list[str]:
-        """Files whose first line was taken for the names of the columns so far in this pass, but looks like a row."""
-        return list(self._progress.doubtful_headers)
-
-    @property
-    def encodings(self) -> dict[str, int]:
-        """How many files were not read as UTF-8 so far in this pass, by encoding; of `encoding="auto"` alone."""
-        return dict(self._progress.encodings)
-
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         self.close()
         self._progress = Progress()
@@ -254,7 +248,7 @@ class Reader:
             several = len(self.sources) > 1 and self.options.encoding != AUTO
             reading = Reading(source, self.options, progress, before, several=several)
             for batch in _read(reading, self._may_be_empty):
-                yield with_label_sets(batch, reading) if self.options.labelled else batch
+                yield split_labels(batch, reading) if self.options.labelled else batch
             if source.size is not None:
                 progress.bytes_read = before + source.size
 
@@ -284,7 +278,7 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
                 if source.format in may_be_empty:
                     return
                 raise DataError(f"{source.name} is empty")
-            format = source.format or guess(head, reading)
+            format = source.format or guess_format(head, reading)
             if reading.options.columns:
                 check_format(source.name, format)
             if reading.options.encoding == AUTO and format in _TEXTS:
@@ -292,16 +286,11 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
             yield from _FILES[format](stream, reading)
 
 
-def _parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
-    from bunrui.documents.columnar import read_parquet  # only here: pyarrow.parquet takes time to import
+def _columnar(stream: Stream, reading: Reading, reader: str) -> Iterator[pa.RecordBatch]:
+    from bunrui.documents import columnar  # only here: pyarrow.parquet takes time to import
 
-    return read_parquet(stream, reading)
-
-
-def _arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
-    from bunrui.documents.columnar import read_arrow
-
-    return read_arrow(stream, reading)
+    found: Iterator[pa.RecordBatch] = getattr(columnar, reader)(stream, reading)
+    return found
 
 
 _FILES: dict[str, Callable[[Stream, Reading], Iterator[pa.RecordBatch]]] = {
@@ -309,8 +298,8 @@ _FILES: dict[str, Callable[[Stream, Reading], Iterator[pa.RecordBatch]]] = {
     "tsv": partial(read_delimited, delimiter=b"\t"),
     "tab": partial(read_delimited, delimiter=b"\t", quotes=False),
     "jsonl": read_jsonl,
-    "parquet": _parquet,
-    "arrow": _arrow,
+    "parquet": partial(_columnar, reader="read_parquet"),
+    "arrow": partial(_columnar, reader="read_arrow"),
     "fasttext": read_fasttext,
     "lines": read_lines,
     "eml": read_eml,

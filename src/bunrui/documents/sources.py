@@ -1,187 +1,411 @@
-"""What the caller gives → sources with a format each."""
+"""Where documents come from: a file, a pipe or an address, and its bytes: counted, decompressed, and peeked at.
+
+Addresses such as `s3://bucket/key.parquet` name files on every file system that pyarrow knows.
+"""
 
 from __future__ import annotations
 
-import glob
-import os
+import bz2
+import gzip
+import io
+import lzma
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import PurePath
+import sys
+import tempfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial
+from types import TracebackType
 from typing import Any
 
-from bunrui.documents.addresses import FarSource, find_files, is_address
-from bunrui.documents.delimited import records
-from bunrui.documents.encodings import AUTO, detected
-from bunrui.documents.mailboxes import is_maildir
-from bunrui.documents.reading import Reading, Source
-from bunrui.documents.streams import COMPRESSIONS
-from bunrui.errors import DataError, LabelError, OptionError
+import pyarrow as pa
 
-__all__ = ["FORMATS", "find_sources", "guess", "is_mail", "kind_of"]
+from bunrui.errors import DataError
 
-FORMATS = (
-    "csv",
-    "tsv",
-    "tab",
-    "jsonl",
-    "parquet",
-    "arrow",
-    "fasttext",
-    "lines",
-    "eml",
-    "mbox",
-    "maildir",
-    "folder",
-)
-"""The names of all formats."""
+__all__ = [
+    "COMPRESSIONS",
+    "MAX_RECORD",
+    "Progress",
+    "Source",
+    "Stream",
+    "files_at",
+    "find_files",
+    "is_address",
+    "locate",
+    "without_secret",
+]
 
-_FOLDERS = ("eml", "maildir", "folder")
-_SUFFIXES = {
-    "csv": "csv",
-    "tsv": "tsv",
-    "jsonl": "jsonl",
-    "ndjson": "jsonl",
-    "json": "jsonl",
-    "parquet": "parquet",
-    "pq": "parquet",
-    "arrow": "arrow",
-    "arrows": "arrow",
-    "ipc": "arrow",
-    "feather": "arrow",
-    "eml": "eml",
-    "mbox": "mbox",
-    "txt": "",
-}
-_SPREADSHEETS = ("xlsx", "xlsm", "xls", "ods")
+MAX_RECORD = 1 << 30
+"""Bytes of the longest document: more is taken for a mistake, such as a quote that is never closed."""
+
+COMPRESSIONS = ("gz", "bz2", "xz", "zst")
+_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, pa.ArrowException)
+_PEEK = 1 << 16
+_FAR = 8 << 20  # bytes of one request, where decompressors would ask for a few at a time
+_MOST = 16 << 20
 
 
-def find_sources(sources: Any, format: str | None) -> list[Source]:
-    """All sources in the order given, those of a mapping with their label.
+@dataclass(frozen=True)
+class Source:
+    """One file, folder or stream.
 
-    Parameters
+    Attributes
     ----------
-    sources : path, address, "-", binary stream, an iterable of these, or a mapping from label to any of these
-    format : str or None
-        One of `FORMATS`; None to go by the suffix.
+    name : str
+        How messages and the column `source` call it.
+    path : str or None
+        None for a stream.
+    stream : binary file or None
+        None for a path.
+    format : str
+        One of `FORMATS`, or an empty string: guess from the first bytes.
+    compression : str
+        A suffix without its dot, or an empty string.
+    label : str or None
+        The label of all its documents, where the caller gives one.
+    size : int or None
+        Bytes to be read; None for a pipe.
+    filesystem : pyarrow.fs.FileSystem or None
+        Where a file is that has an address in the place of a path.
+    key : str
+        Its path there.
     """
-    if format is not None and format not in FORMATS:
-        raise OptionError(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
-    found = list(_find(sources, format, None))
-    if not found:
-        raise DataError("there is nothing to read: give at least one file")
-    if sum(source.path is None and source.stream is None for source in found) > 1:
-        raise DataError("the standard input (-) can be read only once: give it once")
-    return found
+
+    name: str
+    path: str | None
+    stream: Any = None
+    format: str = ""
+    compression: str = ""
+    label: str | None = None
+    size: int | None = None
+    filesystem: Any = None
+    key: str = ""
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it has an address."""
+        return self.filesystem is not None
+
+    def open(self, *, seekable: bool = False) -> Any:
+        """Its bytes as they are; `seekable`: as an Arrow file, which is read in any order."""
+        if self.is_far:
+            try:
+                if seekable:
+                    return self.filesystem.open_input_file(self.key)
+                return self.filesystem.open_input_stream(self.key, compression=None)
+            except OSError as error:
+                raise _reach_error(self.name, error) from error
+        if self.path is None:
+            return sys.stdin.buffer if self.stream is None else self.stream
+        if seekable:
+            return pa.OSFile(self.path)
+        try:
+            return open(self.path, "rb", buffering=0)
+        except OSError as error:
+            raise DataError(f"{self.name} cannot be opened: {error.strerror}") from error
 
 
-def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Source]:
-    if isinstance(sources, Mapping):
-        for name, inner in sources.items():
-            if not isinstance(name, str) or not name:
-                raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty")
-            yield from _find(inner, format, name)
-    elif isinstance(sources, (str, os.PathLike)):
-        path = os.fsdecode(os.fspath(sources))
-        if is_address(path):
-            for found in find_files(path):
-                known, compression = kind_of(found.name, found.key, format)
-                yield FarSource(
-                    found.name, found.name, None, known, compression, label, found.size, found.filesystem, found.key
-                )
+@dataclass
+class Progress:
+    """Counters of one pass over the sources."""
+
+    bytes_read: int = 0
+    n_skipped: int = 0
+    skipped: list[str] = field(default_factory=list)
+    columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
+    encodings: Counter[str] = field(default_factory=Counter)  # files that were found not to be UTF-8
+    doubtful_headers: list[str] = field(default_factory=list)  # files whose names of columns look like a row
+
+    def unpacked(self, n_bytes: int) -> None:
+        """Columns of Parquet or Arrow have so many more bytes in memory; whoever keeps the progress may refuse them."""
+
+
+# --- bytes
+
+
+class _Counted(io.RawIOBase):
+    """A file that counts what is read from it."""
+
+    def __init__(self, file: Any, progress: Progress, source: Source) -> None:
+        self._file, self._progress, self._source = file, progress, source
+        self._owned = source.path is not None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._owned:
+            try:
+                n_bytes = int(self._file.readinto(buffer))
+            except OSError as error:
+                if self._source.is_far:
+                    raise _reach_error(self._source.name, error) from error
+                raise
         else:
-            for match in _matching(path):
-                yield _of_path(match, format, label)
-    elif hasattr(sources, "read"):
-        name = str(getattr(sources, "name", "") or "stream")
-        yield Source(name, None, sources, format or "", label=label)
-    elif isinstance(sources, Iterable) and not isinstance(sources, (bytes, bytearray)):
-        for inner in sources:
-            yield from _find(inner, format, label)
-    else:
-        raise DataError(f"a source is a path, '-' or a binary stream, not {type(sources).__name__}")
+            data = self._file.read(len(buffer))
+            if not isinstance(data, bytes):
+                raise DataError(f"a stream gives {type(data).__name__}, not bytes: open it in binary mode")
+            n_bytes = len(data)
+            buffer[:n_bytes] = data
+        self._progress.bytes_read += n_bytes
+        return n_bytes
+
+    def close(self) -> None:
+        if self._owned and not self.closed:
+            self._file.close()
+        super().close()
 
 
-def _matching(path: str) -> list[str]:
-    """The path, or what it matches where it is a pattern that no shell has replaced by the names of files."""
-    if os.path.lexists(path) or not glob.has_magic(path):
-        return [path]
-    found = sorted(glob.glob(path))
-    if not found:
-        raise DataError(f"no file matches {path!r}: check the pattern")
-    return found
+class Stream:
+    """The bytes of a source, decompressed.
 
+    Files that it opened are closed with it; the standard input and streams that the caller gave stay open.
 
-def _of_path(path: str, format: str | None, label: str | None) -> Source:
-    if path == "-":
-        return Source("<stdin>", None, None, format or "", label=label)
-    if os.path.isdir(path):
-        if format is not None and format not in _FOLDERS:
-            raise DataError(f"{path} is a folder, and {format} is read from files: give the files in it")
-        if (format or "maildir") == "maildir" and is_maildir(path):
-            return Source(path, path, None, "maildir", label=label)
-        if format == "maildir":
-            raise DataError(f"{path} is no Maildir: it has no folders cur and new")
-        return Source(path, path, None, format or "folder", label=label)
-    if not os.path.exists(path):
-        raise DataError(f"there is no file {path!r}: check the path")
-    known, compression = kind_of(path, path, format)
-    size = os.path.getsize(path) if os.path.isfile(path) else None
-    return Source(path, path, None, known, compression, label, size)
-
-
-def kind_of(name: str, path: str, format: str | None) -> tuple[str, str]:
-    """The format and the compression of a file."""
-    if format in ("maildir", "folder"):
-        raise DataError(f"{name} is a file, and format {format!r} is read from a folder: give the folder")
-    suffixes = [suffix[1:].lower() for suffix in PurePath(path).suffixes]
-    compression = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSIONS else ""
-    if format is None:
-        format = _SUFFIXES.get(suffixes[-1]) if suffixes else ""  # mailboxes have no suffix
-    if format is None and suffixes[-1] in _SPREADSHEETS:
-        raise DataError(f"the spreadsheet {name!r} cannot be read: save it as CSV (UTF-8) first")
-    if format is None:
-        raise DataError(f"the name {name!r} does not tell the format: give format=, one of {', '.join(FORMATS[:-2])}")
-    return format, compression
-
-
-_HEADERS = re.compile(rb"(?:[A-Za-z][\w-]*:[ \t][^\r\n]*\r?\n(?:[ \t][^\r\n]*\r?\n)*)+(?=\r?\n)")
-_MAIL = (b"from", b"to", b"subject", b"date", b"received", b"message-id", b"mime-version", b"return-path")
-
-
-def is_mail(head: bytes) -> bool:
-    """Whether bytes begin with the headers of a mail, such as `Subject: …`: three usual ones, then an empty line."""
-    block = _HEADERS.match(head)
-    names = re.findall(rb"^([A-Za-z][\w-]*):", block[0].lower(), flags=re.MULTILINE) if block else []
-    return len({name for name in names if name in _MAIL}) >= 3
-
-
-def guess(head: bytes, reading: Reading) -> str:
-    """The format of a stream, from its first bytes.
-
-    Parquet, Arrow and mbox by their marks; a mail by its headers; JSON lines by a {; `__label__`; CSV and TSV by a
-    header with the columns that are wanted; all else is lines.  Where a table is wanted, it is CSV or TSV.
+    >>> with Stream(Source("x", None, io.BytesIO(gzip.compress(b"abc"))), Progress()) as stream:
+    ...     stream.peek(), stream.read(2), stream.read(2), stream.read(2)
+    (b'abc', b'ab', b'c', b'')
     """
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
-        return "arrow"
-    if re.match(rb"From \S+[^\n]*\d\d?:\d\d[^\n]*\n", head):
-        return "mbox"
-    if is_mail(head):
-        return "eml"
-    encoding = reading.options.encoding
-    if encoding == AUTO:
-        encoding = detected(head, is_cut=True)
-    text = head.decode(encoding, "replace").lstrip("\ufeff").lstrip()
-    if text.startswith("__label__"):
-        return "fasttext"
-    if re.match(r'\{\s*(?:"|\})', text):
-        return "jsonl"
-    header = text.split("\n", 1)[0].rstrip("\r")[:10_000]
-    if reading.options.columns:
-        return "tsv" if header.count("\t") > header.count(",") else "csv"
-    wanted, row = {name.encode() for name in reading.columns}, header.encode(errors="replace") + b"\n"
-    for name, delimiter in (("csv", b","), ("tsv", b"\t")):
-        if wanted <= set(next(records(row, delimiter)).fields):
-            return name
-    return "lines"
+
+    def __init__(self, source: Source, progress: Progress) -> None:
+        self.source = source
+        self._closing: list[Any] = []
+        self._head = b""
+        try:
+            self._open(source, progress)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, source: Source, progress: Progress) -> None:
+        counted = _Counted(source.open(), progress, source)
+        self._closing.append(counted)
+        raw: Any = io.BufferedReader(counted, _FAR if source.is_far and source.compression else _PEEK)
+        self._file = raw
+        compression = source.compression
+        if not compression and source.path is None:
+            start = self._guard(partial(raw.peek, 8))
+            compression = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "")
+        if compression:
+            self._file = _decompress(raw, compression)
+            self._closing.append(self._file)
+
+    def peek(self, n_bytes: int = _PEEK) -> bytes:
+        """At least so many of the first bytes, if there are, without taking them."""
+        if len(self._head) < n_bytes:
+            self._head += self._fill(n_bytes - len(self._head))
+        return self._head
+
+    def read(self, n_bytes: int) -> bytes:
+        """Take so many bytes; fewer only at the end."""
+        taken, self._head = self._head[:n_bytes], self._head[n_bytes:]
+        if len(taken) == n_bytes:
+            return taken
+        rest = self._fill(n_bytes - len(taken))
+        return taken + rest if taken else rest
+
+    def whole(self) -> bytes:
+        """All bytes of a file that is one document."""
+        data = self.read(MAX_RECORD + 1)
+        if len(data) > MAX_RECORD:
+            raise DataError(f"{self.source.name} is one document of more than {MAX_RECORD >> 20} MB: give its format")
+        return data
+
+    def _fill(self, n_bytes: int) -> bytes:
+        parts: list[bytes] = []
+        while n_bytes > 0:
+            most = min(n_bytes, _MOST)  # Python makes room for all that is asked for before it reads
+            part = self._guard(partial(self._file.read, most))
+            if not part:
+                break
+            parts.append(part)
+            n_bytes -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _guard(self, read: Callable[[], bytes]) -> bytes:
+        try:
+            return bytes(read())
+        except _DAMAGED as error:
+            raise self._damage_error(error) from error
+        except OSError as error:
+            if error.errno is None:  # of gzip, bz2 or Arrow, not of the system
+                raise self._damage_error(error) from error
+            raise DataError(f"{self.source.name} cannot be read: {error.strerror}") from error
+
+    def _damage_error(self, error: Exception) -> DataError:
+        return DataError(f"{self.source.name} is damaged or cut short and cannot be decompressed: {error}")
+
+    def seekable(self) -> Any:
+        """The same bytes as an Arrow file, to be read in any order; those of a pipe go through a temporary file."""
+        source = self.source
+        if not source.compression and (source.is_far or (source.path is not None and source.size is not None)):
+            file = source.open(seekable=True)
+        else:
+            copy = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
+            self._closing.append(copy)
+            while part := self.read(1 << 20):
+                copy.write(part)
+            copy.seek(0)
+            file = pa.PythonFile(copy, "r")
+        self._closing.append(file)
+        return file
+
+    def close(self) -> None:
+        """Close what was opened."""
+        while self._closing:
+            self._closing.pop().close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _decompress(raw: Any, compression: str) -> Any:
+    match compression:
+        case "gz":
+            return gzip.GzipFile(fileobj=raw)
+        case "bz2":
+            return bz2.BZ2File(raw)
+        case "xz":
+            return lzma.LZMAFile(raw)
+        case _:
+            return pa.CompressedInputStream(pa.PythonFile(raw, "r"), "zstd")
+
+
+# --- addresses
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+# A slash in a secret should be %2F, but an address that is refused for it is shown, too; host:8020/ is a port.
+_SECRET = re.compile(r"(?<=://)[^/@:]*:(?!\d*[/?])[^@\s]*@|(?<=[?&])(?:client_secret|sig)=[^&\s']*&?")
+_CREDENTIALS = {
+    "s3": "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; ?region= behind the address",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "abfs": "AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_CLIENT_SECRET",
+}
+
+
+def is_address(path: str) -> bool:
+    """Whether a path is an address.
+
+    >>> is_address("s3://bucket/*.parquet"), is_address("mail.csv"), is_address("C:\\\\mail.csv")
+    (True, False, False)
+    """
+    return _SCHEME.match(path) is not None
+
+
+def find_files(address: str) -> list[Source]:
+    """The file at an address; where that has a star, all files that match, in the order of their names.
+
+    A star stands for characters of one name, not for slashes.
+
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> [(folder / name).write_text("text") for name in ("b.csv", "a.csv", "c.txt")]
+    [4, 4, 4]
+    >>> [(found.name.removeprefix(f"file://{folder}"), found.size) for found in find_files(f"file://{folder}/*.csv")]
+    [('/a.csv', 4), ('/b.csv', 4)]
+    >>> find_files("http://example.org/a.csv")
+    Traceback (most recent call last):
+    bunrui.errors.DataError: http://example.org/a.csv: files are not read by http: give file, s3, gs, abfs or hdfs, ...
+    """
+    return files_at(without_secret(address), *locate(address))
+
+
+def files_at(address: str, filesystem: Any, key: str) -> list[Source]:
+    """The same for a path in a file system."""
+    from pyarrow.fs import FileType
+
+    try:
+        if "*" in address:
+            found = list(_match_names(address, filesystem, key))
+            if not found:
+                raise DataError(f"no file matches {address}: check the pattern; * stands for no slash")
+            return found
+        info = filesystem.get_file_info(key)
+    except OSError as error:
+        raise _reach_error(address, error) from error
+    if info.type == FileType.NotFound:
+        raise DataError(f"there is no file {address}: check the address")
+    if info.type == FileType.Directory:
+        raise DataError(f"{address} is a folder: give the files in it, such as {address.rstrip('/')}/*.parquet")
+    return [Source(address, address, size=info.size, filesystem=filesystem, key=key)]
+
+
+def locate(address: str) -> tuple[Any, str]:
+    """The file system of an address, and the path in it."""
+    from pyarrow.fs import FileSystem
+
+    try:
+        return FileSystem.from_uri(address)  # type: ignore[no-any-return]
+    except pa.ArrowInvalid as error:
+        address, scheme = without_secret(address), _scheme(address)
+        if "Unrecognized filesystem" in str(error):
+            raise DataError(
+                f"{address}: files are not read by {scheme}: give file, s3, gs, abfs or hdfs, or get the file "
+                f"first, as with curl -LO {address}"
+            ) from error
+        raise DataError(
+            f"{address} is no address ({_first_line(error)}): write a space as %20, other signs than letters likewise"
+        ) from error
+    except OSError as error:
+        raise _reach_error(without_secret(address), error) from error
+
+
+def without_secret(address: str) -> str:
+    """An address as it may be shown, or a message with addresses.
+
+    >>> without_secret("s3://key:secret@bucket/a.csv"), without_secret("abfs://container@account/a.csv")
+    ('s3://bucket/a.csv', 'abfs://container@account/a.csv')
+    >>> without_secret("s3://key:sec/ret@bucket/a.csv"), without_secret("hdfs://host:8020/a@b.csv")
+    ('s3://bucket/a.csv', 'hdfs://host:8020/a@b.csv')
+    >>> without_secret("abfs://box/a.csv?client_secret=secret&tenant_id=7")
+    'abfs://box/a.csv?tenant_id=7'
+    """
+    return _SECRET.sub("", address)
+
+
+def _reach_error(address: str, error: Exception) -> DataError:
+    """The error of a file system that does not answer, or not as it should."""
+    known = _CREDENTIALS.get(_scheme(address), "")
+    rights = f"the rights to read it ({known})" if known else "the rights to read it"
+    return DataError(f"{address} cannot be read: {_first_line(error)}. Check the address, the network and {rights}")
+
+
+def _scheme(address: str) -> str:
+    match = _SCHEME.match(address)
+    return match[1].lower() if match else ""
+
+
+def _first_line(error: Exception) -> str:
+    """The first line of a message, without its end."""
+    return without_secret(str(error).partition("\n")[0].rstrip(" .:"))
+
+
+def _match_names(address: str, filesystem: Any, key: str) -> Iterator[Source]:
+    """Name by name: what a star cannot match is never listed."""
+    from pyarrow.fs import FileSelector, FileType
+
+    names = key.split("/")
+    first = next(at for at, name in enumerate(names) if "*" in name)
+    root = "/".join(names[:first])
+    shown = address[: address.index("*")].rpartition("/")[0]
+    folders = [root]
+    for depth, pattern in enumerate(names[first:], first + 1):
+        is_last = depth == len(names)
+        wanted = FileType.File if is_last else FileType.Directory
+        inside = [
+            info
+            for folder in folders
+            for info in filesystem.get_file_info(FileSelector(folder, allow_not_found=True))
+            if info.type == wanted and fnmatchcase(info.base_name, pattern)
+            if pattern.startswith(".") or not info.base_name.startswith(".")
+        ]
+        folders = sorted(info.path for info in inside)
+    for info in sorted(inside, key=lambda info: str(info.path)):
+        name = f"{shown}/{str(info.path).removeprefix(root).lstrip('/')}"
+        yield Source(name, name, size=info.size, filesystem=filesystem, key=info.path)

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.counts import Counts, new_postings
+from bunrui.counts import Counts, Totals, new_postings
 from bunrui.engines import threads
-from bunrui.engines.labels import LabelSets
+from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import DataError
 from bunrui.kernel import count as kernel
 from bunrui.kernel import postings, vocabulary
@@ -370,11 +370,8 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
     if not sets.is_single:
         p = _by_class(p, n_features, sets)
         sums, doc_count = sets.by_label(sums), sets.by_label(doc_count)
-    counts = Counts(fingerprint, v, p)
-    counts.add_labels(sets.labels)
-    counts.doc_count, (counts.term_sum, counts.doc_freq_sum) = doc_count, sums
-    counts.n_docs, counts.n_terms, counts.n_doc_freq = len(sets.groups), n_terms, n_doc_freq
-    return counts
+    totals = Totals(doc_count, sums[0], sums[1], len(sets.groups), n_terms, n_doc_freq)
+    return Counts(fingerprint, v, p, labels=sets.labels, totals=totals)
 
 
 def _by_class(cells: postings.Postings, n_features: int, sets: LabelSets) -> postings.Postings:

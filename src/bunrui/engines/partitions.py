@@ -1,23 +1,41 @@
-"""Counts → parts with a share of the features each, which are sent and added up apart.
+"""Counts by partitions of the features: parts that are sent and added up apart, and counts that outgrow memory.
 
 A partition is all features whose hashes begin with the same bits, and a part is some partitions, one after the other.
 A feature is in the same one wherever it was counted.  Parts of the same number add up to a part; all parts together are
 the counts.  No process has to hold more than its part on the way.
+
+Counts that outgrow memory are put aside in pieces, on disk where they are many, and added up slice by slice.
+
+    counts ─► piece, its features in the order of their partitions ┐
+    counts ─► piece ───────────────────────────────────────────────┼─► run, on disk ─┐
+    counts ─► piece ───────────────────────────────────────────────┘                 ├─► partitions 0 … 7 ─► cells
+    counts ─► piece, in memory ──────────────────────────────────────────────────────┘   partitions 8 … 14 ─► cells …
+
+The sums over a few partitions are those of all documents for some features.  No more than a few partitions are ever in
+a table at the same time.  docs/decisions/011 says why features are not in the order of their bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+import mmap
+import os
+import tempfile
+import threading
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.cells import Cells
-from bunrui.counts import Counts, Integers, total
+from bunrui.counts import Counts, Integers, Totals, total
+from bunrui.errors import StoreError
+from bunrui.kernel import slices
 from bunrui.kernel.workspace import release
 
-__all__ = ["BITS", "PARTITIONS", "Part", "add_part", "added", "by_partition", "parts_of", "sum_of"]
+__all__ = ["BITS", "PARTITIONS", "Part", "Spill", "add_part", "add_up", "by_partition", "parts_of", "sum_of"]
 
 BITS = 12
 PARTITIONS = 1 << BITS
@@ -66,7 +84,7 @@ def parts_of(counts: Counts, n: int) -> list[Part]:
     bounds = np.searchsorted(numbers, np.arange(n + 1))
     none = np.zeros_like(counts.doc_count)
     return [
-        _part(
+        _make_part(
             counts.fingerprint,
             counts.labels,
             none if k else counts.doc_count,
@@ -77,14 +95,14 @@ def parts_of(counts: Counts, n: int) -> list[Part]:
     ]
 
 
-def _part(fingerprint: str, labels: Sequence[str], doc_count: Integers, n_docs: int, cells: Cells) -> Part:
+def _make_part(fingerprint: str, labels: Sequence[str], doc_count: Integers, n_docs: int, cells: Cells) -> Part:
     """A part with the labels that occur in it."""
     used = np.flatnonzero(doc_count + np.bincount(cells.classes, minlength=len(doc_count)))
     cells = cells._replace(classes=np.searchsorted(used, cells.classes)).narrow()
     return Part(fingerprint, [labels[c] for c in used.tolist()], doc_count[used], n_docs, cells)
 
 
-def added(parts: Iterable[Part]) -> Part:
+def add_up(parts: Iterable[Part]) -> Part:
     """The sum of parts of the same number."""
     first, *others = parts
     if not others:
@@ -92,18 +110,14 @@ def added(parts: Iterable[Part]) -> Part:
     head = Counts(first.fingerprint)
     cells = []
     for part in (first, *others):
-        classes = head.add_labels(part.labels)
-        head.doc_count[classes] += part.doc_count
-        head.n_docs += part.n_docs
+        classes = head.add_docs(part.labels, part.doc_count, part.n_docs)
         cells.append(part.cells.mapped(classes))
-    return _part(head.fingerprint, head.labels, head.doc_count, head.n_docs, sum_of(cells)[0])
+    return _make_part(head.fingerprint, head.labels, head.doc_count, head.n_docs, sum_of(cells)[0])
 
 
 def add_part(counts: Counts, part: Part) -> None:
     """Add a part to counts."""
-    head = Counts(part.fingerprint)
-    head.add_labels(part.labels)
-    head.doc_count, head.n_docs = part.doc_count, part.n_docs
+    head = Counts(part.fingerprint, labels=part.labels, totals=Totals.of_docs(part.doc_count, part.n_docs))
     counts.add(head)
     counts.add_cells(part.labels, part.cells)
 
@@ -114,3 +128,237 @@ def sum_of(some: Sequence[Cells]) -> tuple[Cells, npt.NDArray[np.uint16]]:
     ids, numbers = by_partition(np.arange(len(hashes)), hashes)
     release(counts.vocabulary)
     return counts.take(ids), numbers
+
+
+# --- counts that outgrow memory
+
+T = TypeVar("T")
+Work = Callable[[Cells, npt.NDArray[np.uint16], int, int], T]
+
+PIECE = 1 << 18  # features that are worth a piece
+_GROUP = 1 << 17  # features that are added up in one table: larger ones are slower than the cache
+_CELLS = 8  # that take as much room as a feature does, and more: many labels make many cells of few features
+
+
+class Spill:
+    """Counts of documents, whose features take no more than `room` bytes of memory, but for those that come next.
+
+    Attributes
+    ----------
+    head : Counts
+        Labels, and numbers of documents and features; without any features.
+    n_runs : int
+        How often memory was full.
+
+    Examples
+    --------
+    >>> from bunrui import TextClassifier
+    >>> counts = TextClassifier(analyzer="words").learn(["a b c d e f"], ["x"]).counts
+    >>> with Spill(counts.fingerprint, ".", room=1 << 20) as spill:
+    ...     for _ in range(3):
+    ...         spill.add(counts.copy())
+    ...     print(list(spill.parts(lambda cells: cells.doc_total.tolist())), spill.head.n_docs)
+    [[3, 3, 3, 3, 3, 3]] 3
+    """
+
+    def __init__(self, fingerprint: str, folder: str, room: int) -> None:
+        self.head = Counts(fingerprint)
+        self.room = room
+        self._folder = folder
+        self._waiting: Counts | None = None  # too few to be a piece
+        self._pieces: list[_Piece] = []
+        self._runs: list[list[_Piece]] = []
+        self._file: _File | None = None
+
+    def __enter__(self) -> Spill:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def n_runs(self) -> int:
+        return len(self._runs)
+
+    def add(self, counts: Counts) -> None:
+        """Take counts, which nobody else may use any more."""
+        self.head.add_totals(counts, self.head.add_labels(counts.labels))
+        if self._waiting is None:
+            self._waiting = counts
+        else:
+            self._waiting.add(counts)
+            release(counts.vocabulary)
+        if max(self._waiting.n_features, self._waiting.n_cells // _CELLS) >= PIECE:
+            self._put_aside()
+            if sum(piece.n_bytes for piece in self._pieces) > self.room:
+                self._write_run()
+
+    def parts(self, work: Callable[[Cells], T]) -> Iterator[T]:
+        """Call `work` with the cells of some features, then of others, until there are none left.
+
+        The classes are those of the head.  `work` is called in several threads.
+        """
+        self._put_aside()
+        runs = [*self._runs, *([piece] for piece in self._pieces)]
+        return self._sum_groups(runs, lambda cells, numbers, lo, hi: work(cells))
+
+    def _put_aside(self) -> None:
+        """Make a piece of the counts that wait."""
+        if self._waiting is not None and self._waiting.n_features:
+            counts, ids = self._waiting, self._waiting.live_ids()
+            ids, numbers = by_partition(ids, counts.vocabulary.hashes[ids])
+            cells = counts.take(ids).mapped(self.head.add_labels(counts.labels))
+            piece = _make_piece(cells, numbers, 0, PARTITIONS)
+            self._pieces.append(piece._replace(columns=_copy_apart(piece.columns)))
+            release(counts.vocabulary)
+        self._waiting = None
+
+    def _write_run(self) -> None:
+        """Add up the pieces in memory, and put the sum on disk."""
+        with _explain(self._folder):
+            if self._file is None:
+                # It has no name: nothing of it is left, whatever ends the process.
+                self._file = _File(tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115
+            file = self._file
+            alone = [[piece] for piece in self._pieces]
+            self._runs.append([piece.moved_to(file) for piece in self._sum_groups(alone, _make_piece)])
+            file.flush()
+        self._pieces = []
+
+    def _sum_groups(self, runs: Sequence[Sequence[_Piece]], work: Work[T]) -> Iterator[T]:
+        """Call `work` with the sums over the partitions lo … hi - 1, then over the next ones, in order."""
+        sizes = np.zeros(PARTITIONS, np.int64)
+        for piece in (piece for run in runs for piece in run):
+            sizes[piece.first : piece.last] += np.maximum(np.diff(piece.features), np.diff(piece.cells) // _CELLS)
+        if not sizes.any():
+            return
+
+        def of(lo: int, hi: int) -> T:
+            found = [
+                piece.read(lo, hi)
+                for run in runs
+                for piece in run[bisect_right(run, lo, key=_last_of) : bisect_left(run, hi, key=_first_of)]
+            ]
+            return work(*sum_of(found), lo, hi)
+
+        filled = np.flatnonzero(sizes)  # so that no group is empty
+        groups = (np.cumsum(sizes) - sizes)[filled] // _GROUP
+        bounds = [0, *filled[1:][np.diff(groups) > 0].tolist(), PARTITIONS]
+        step = slices.n_threads()
+        for start in range(0, len(bounds) - 1, step):
+            yield from slices.each_slice(of, bounds[start : start + step + 1])
+
+
+class _Piece(NamedTuple):
+    """Features in the order of their partitions, `first` … `last` - 1.
+
+    `features`, `bytes` and `cells` say where in the columns each partition begins, and where the last one ends.
+    """
+
+    first: int
+    last: int
+    features: Integers
+    bytes: Integers
+    cells: Integers
+    columns: Cells  # arrays, or on disk
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(column.nbytes for column in self.columns) + 3 * self.features.nbytes
+
+    def read(self, lo: int, hi: int) -> Cells:
+        """The features of the partitions lo … hi - 1."""
+        a, b = max(lo, self.first) - self.first, min(hi, self.last) - self.first
+        return self.columns.cut(*(slice(int(at[a]), int(at[b])) for at in (self.features, self.bytes, self.cells)))
+
+    def moved_to(self, file: _File) -> _Piece:
+        """The same on disk."""
+        return self._replace(columns=Cells(*map(file.put, self.columns)))
+
+
+def _first_of(piece: _Piece) -> int:
+    return piece.first
+
+
+def _last_of(piece: _Piece) -> int:
+    return piece.last
+
+
+def _make_piece(cells: Cells, numbers: npt.NDArray[np.uint16], first: int, last: int) -> _Piece:
+    """Cells of the partitions `first` … `last` - 1, where `numbers` are those of the features."""
+    features = np.searchsorted(numbers, np.arange(first, last + 1))
+    return _Piece(first, last, features, _ends(cells.sizes)[features], _ends(cells.lengths)[features], cells.narrow())
+
+
+def _ends(sizes: npt.NDArray[Any]) -> Integers:
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+
+
+def _copy_apart(cells: Cells) -> Cells:
+    """The same in memory of its own, which goes back to the system as a whole.
+
+    Among all else it would leave holes: of 1.25 GB that were let go, the system got .4 back.
+    """
+    ends = np.cumsum([-(-column.nbytes // 8) * 8 for column in cells])
+    room = mmap.mmap(-1, max(int(ends[-1]), 1))
+    out = []
+    for column, end in zip(cells, ends.tolist(), strict=True):
+        start = end - -(-column.nbytes // 8) * 8
+        copy = np.frombuffer(room, column.dtype, len(column), start)
+        copy[:] = column
+        out.append(copy)
+    return Cells(*out)
+
+
+class _File:
+    """A file that grows, and is read by several threads."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def put(self, array: npt.NDArray[Any]) -> Any:
+        """The array, in the file; it can be cut."""
+        at = self._size
+        self._file.seek(at)
+        self._file.write(array.data)
+        self._size += array.nbytes
+        return _Stretch(self, at, array.dtype)
+
+    def close(self) -> None:
+        """Give the room back."""
+        self._file.close()
+
+    def flush(self) -> None:
+        """Write all that was put."""
+        self._file.flush()
+
+    def read(self, at: int, size: int) -> bytes:
+        with self._lock:
+            self._file.seek(at)
+            return self._file.read(size)
+
+
+class _Stretch:
+    """An array in a file."""
+
+    def __init__(self, file: _File, at: int, dtype: np.dtype[Any]) -> None:
+        self._file, self._at, self._dtype = file, at, dtype
+
+    def __getitem__(self, where: slice) -> npt.NDArray[Any]:
+        size = self._dtype.itemsize
+        data = self._file.read(self._at + where.start * size, (where.stop - where.start) * size)
+        return np.frombuffer(data, self._dtype)
+
+
+@contextmanager
+def _explain(folder: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"counts do not fit into memory, and cannot be written to {os.path.abspath(folder)} ({error.strerror}): "
+            "nothing was changed. Make room there, or give more memory"
+        ) from error

@@ -20,26 +20,25 @@ from typing import Any, NamedTuple
 
 from bunrui.documents import read
 from bunrui.engines import tasks
-from bunrui.engines.blocks import Block, split
-from bunrui.engines.outputs import Folder
 from bunrui.engines.partitions import add_part
-from bunrui.engines.tasks import Answers, Done, Labels, blank
-from bunrui.engines.tree import Tree
+from bunrui.engines.pieces import Block, split
+from bunrui.engines.tasks import Answers, Done, Folder, Labels, blank
 from bunrui.errors import BunruiError, DataError, OptionError
 from bunrui.models import MODELS
 
-__all__ = ["Counted", "Done", "connect", "count", "learn", "predict", "predict_blocks"]
+__all__ = ["Counted", "Done", "Tree", "connect", "count", "learn", "predict", "predict_blocks"]
 
 _RETRIES = 5  # of a block whose worker or machine is lost; an error in the data is final
 _MOST_PARTS = 64
 _AHEAD = 2  # blocks under way for each worker
+_ADDED = 8  # parts that are added up at once
 _PATIENCE = 10.0  # seconds
 
 Tell = Callable[[Done], None]
 
 
 class Counted(NamedTuple):
-    """What was counted, and by how many."""
+    """The numbers of documents that were counted, of blocks and of workers."""
 
     n_docs: int
     n_blocks: int
@@ -68,8 +67,8 @@ def connect(address: str | None = None) -> Any:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
     except (OSError, ValueError) as error:
         raise OptionError(
-            f"there is no Ray cluster at {shown!r} ({_line(error)}): start one with 'ray start --head', or leave the "
-            "address out to use this machine alone"
+            f"there is no Ray cluster at {shown!r} ({_first_line(error)}): start one with 'ray start --head', or leave "
+            "the address out to use this machine alone"
         ) from error
     return ray
 
@@ -88,7 +87,7 @@ def _n_workers(ray: Any) -> int:
     return n_workers
 
 
-def _line(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
 
 
@@ -101,12 +100,12 @@ def learn(classifier: Any, data: Any, *, address: str | None = None, **reading: 
     Parameters
     ----------
     classifier : TextClassifier or StoredClassifier
-        What learns.  A file must be one that keeps nothing of its documents.
+        A file must be one that keeps nothing of its documents.
     data : ray.data.Dataset, or what `bunrui.documents.read` takes
         A data set with the columns text and label; or files, such as `"s3://bucket/*.parquet"`, that all machines of
         the cluster see.
     address : str, optional
-        Of the cluster; by default the one on this machine, which is started if there is none.
+        The address of the cluster; by default the one on this machine, which is started if there is none.
     **reading
         Options of `bunrui.documents.read`, for files.
 
@@ -121,7 +120,7 @@ def learn(classifier: Any, data: Any, *, address: str | None = None, **reading: 
             f"{classifier.path} keeps {keep} of every document, and on a cluster they stay where they are: learn into "
             "a file with keep='nothing'"
         )
-    counted = _new(classifier)
+    counted = _make_blank(classifier)
     count(counted, data if _is_dataset(data) else read(data, **reading), address=address)
     return classifier.merge(counted)
 
@@ -152,8 +151,8 @@ def count(
     shared = [ray.put(into)]
     tree = Tree(ray.remote(num_cpus=1, max_retries=_RETRIES)(tasks.add_parts).remote)
     n_docs = n_blocks = 0
-    for refs in _completed(ray, (task.remote(shared, block, n_parts) for block in blocks), _AHEAD * n_workers):
-        done: Done = _got(ray, refs[0])
+    for refs in _complete(ray, (task.remote(shared, block, n_parts) for block in blocks), _AHEAD * n_workers):
+        done: Done = _get(ray, refs[0])
         tree.add(refs[1:])
         n_docs, n_blocks = n_docs + done.n_docs, n_blocks + 1
         if tell is not None:
@@ -162,8 +161,45 @@ def count(
         raise DataError("there are no documents to be read: nothing was changed")
     parts = tree.total()
     while parts:  # one after the other: they are large
-        add_part(into.counts, _got(ray, parts.pop()))
+        add_part(into.counts, _get(ray, parts.pop()))
     return Counted(n_docs, n_blocks, n_workers)
+
+
+class Tree:
+    """Parts of blocks; those with the same number are added up in groups as they come, and groups of groups likewise.
+
+    >>> tree = Tree(lambda *parts: sum(parts))
+    >>> for number in range(100):
+    ...     tree.add([number, 1])
+    >>> tree.total()
+    [4950, 100]
+    """
+
+    def __init__(self, merge: Callable[..., Any]) -> None:
+        self._merge = merge
+        self._levels: list[list[list[Any]]] = []
+
+    def add(self, parts: list[Any], level: int = 0) -> None:
+        """The parts of one more block."""
+        if level == len(self._levels):
+            self._levels.append([])
+        group = self._levels[level]
+        group.append(parts)
+        if len(group) == _ADDED:
+            self._levels[level] = []
+            self.add(self._merge_group(group), level + 1)
+
+    def total(self) -> list[Any]:
+        """The sums of all."""
+        rest = [parts for level in self._levels for parts in level]
+        while len(rest) > 1:
+            rest = [self._merge_group(rest[start : start + _ADDED]) for start in range(0, len(rest), _ADDED)]
+        return rest[0]
+
+    def _merge_group(self, group: list[list[Any]]) -> list[Any]:
+        if len(group) == 1:
+            return group[0]
+        return [self._merge(*same) for same in zip(*group, strict=True)]
 
 
 # --- predicting
@@ -182,7 +218,7 @@ def predict(
     output : str, optional
         For files: a folder, or its address, that all machines see; it is made.
     address : str, optional
-        Of the cluster; by default the one on this machine, which is started if there is none.
+        The address of the cluster; by default the one on this machine, which is started if there is none.
     **reading
         Options of `bunrui.documents.read`, for files.
 
@@ -193,7 +229,7 @@ def predict(
         order of the documents, with the columns source, line, id, label and probability.
     """
     if _is_dataset(data):
-        shared = [connect(address).put((_in_memory(classifier), Labels))]
+        shared = [connect(address).put((_to_memory(classifier), Labels))]
         return data.map_batches(tasks.predict_table, batch_format="pyarrow", fn_kwargs={"shared": shared})
     if output is None:
         raise OptionError("predict needs output=, a folder for the labels of files")
@@ -214,7 +250,7 @@ def predict_blocks(
 
     `answers` makes of a classifier the function that writes them; it runs on the workers.
     """
-    sent = _in_memory(classifier)
+    sent = _to_memory(classifier)
     folder = Folder.new(output)
     ray = connect(address)
     shared = [ray.put((sent, answers))]
@@ -222,9 +258,9 @@ def predict_blocks(
     begun = ([task.remote(shared, block, folder, number)] for number, block in enumerate(blocks))
     n_docs = 0
     try:
-        with closing(_completed(ray, begun, _AHEAD * _n_workers(ray))) as completed:
+        with closing(_complete(ray, begun, _AHEAD * _n_workers(ray))) as completed:
             for (ref,) in completed:
-                done: Done = _got(ray, ref)
+                done: Done = _get(ray, ref)
                 n_docs += done.n_docs
                 if tell is not None:
                     tell(done)
@@ -241,7 +277,7 @@ def predict_blocks(
 # --- the cluster
 
 
-def _new(classifier: Any) -> Any:
+def _make_blank(classifier: Any) -> Any:
     """A classifier in memory with the same options, if that can be sent."""
     if classifier.model not in MODELS:
         raise OptionError(
@@ -251,9 +287,9 @@ def _new(classifier: Any) -> Any:
     return blank(classifier)
 
 
-def _in_memory(classifier: Any) -> Any:
+def _to_memory(classifier: Any) -> Any:
     """The classifier as it can be sent; one in a file cannot."""
-    new = _new(classifier)
+    new = _make_blank(classifier)
     if type(classifier) is type(new):
         return classifier
     new.merge(classifier)
@@ -261,16 +297,16 @@ def _in_memory(classifier: Any) -> Any:
     return new
 
 
-def _completed(ray: Any, begun: Iterator[list[Any]], most: int) -> Generator[list[Any]]:
+def _complete(ray: Any, begun: Iterator[list[Any]], most: int) -> Generator[list[Any]]:
     """The results of tasks as they are done, at most so many of them under way; `begun` begins one at each step."""
     pending: dict[Any, list[Any]] = {}
     try:
         for refs in begun:
             pending[refs[0]] = refs
             if len(pending) >= most:
-                yield pending.pop(_first(ray, pending))
+                yield pending.pop(_wait_first(ray, pending))
         while pending:
-            yield pending.pop(_first(ray, pending))
+            yield pending.pop(_wait_first(ray, pending))
     finally:
         for ref in pending:
             # By force: one that is interrupted in the middle of an import would go on with half a module.
@@ -281,12 +317,12 @@ def _completed(ray: Any, begun: Iterator[list[Any]], most: int) -> Generator[lis
                 ray.wait(list(pending), num_returns=len(pending), timeout=_PATIENCE)
 
 
-def _first(ray: Any, pending: dict[Any, Any]) -> Any:
+def _wait_first(ray: Any, pending: dict[Any, Any]) -> Any:
     ready, _ = ray.wait(list(pending), num_returns=1)
     return ready[0]
 
 
-def _got(ray: Any, ref: Any) -> Any:
+def _get(ray: Any, ref: Any) -> Any:
     """A result; an error that a worker met is raised."""
     try:
         result = ray.get(ref)
@@ -295,7 +331,7 @@ def _got(ray: Any, ref: Any) -> Any:
         if isinstance(error, ray.exceptions.RayTaskError) and not isinstance(cause, ray.exceptions.RayError):
             raise  # a mistake in the code, whose traceback is in it
         raise BunruiError(
-            f"the cluster could not do a block, however often it tried: {_line(error)}. Look for what ended its "
+            f"the cluster could not do a block, however often it tried: {_first_line(error)}. Look for what ended its "
             "workers, often a lack of memory"
         ) from error
     if isinstance(result, BunruiError):

@@ -1,13 +1,16 @@
-"""Read ahead: one thread makes the next batch while the others count this one."""
+"""Batches of documents on their way to a classifier: made ahead, and as it takes them."""
 
 from __future__ import annotations
 
 import queue
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["ahead"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ahead", "texts_of"]
 
 T = TypeVar("T")
 
@@ -15,7 +18,7 @@ _END: Any = object()
 
 
 def ahead(batches: Iterable[T], room: int = 2) -> Iterator[T]:
-    """The same batches, up to `room` of them made in advance in a thread.
+    """The same batches, up to `room` of them made in advance: a thread makes the next one while others count this one.
 
     An error of the source is raised here, after the batches before it; leaving early stops the thread.
 
@@ -56,3 +59,22 @@ def ahead(batches: Iterable[T], room: int = 2) -> Iterator[T]:
     finally:
         # Not waited for: the source may be blocked, and the thread holds up nobody.
         stopped.set()
+
+
+def texts_of(batch: pa.RecordBatch) -> Any:
+    """The documents: an array of strings, or lists of tokens, or mappings from word to count.
+
+    >>> import pyarrow as pa
+    >>> texts_of(pa.record_batch({"text": pa.array([["a", "b"], []])}))
+    [['a', 'b'], []]
+    >>> texts_of(pa.record_batch({"text": pa.array([[("a", 2)]], pa.map_(pa.string(), pa.int64()))}))
+    [{'a': 2}]
+    """
+    import pyarrow as pa
+
+    texts = batch["text"]
+    if pa.types.is_map(texts.type):
+        return [dict(pairs) for pairs in texts.to_pylist()]
+    if pa.types.is_list(texts.type) or pa.types.is_large_list(texts.type):
+        return texts.to_pylist()
+    return texts

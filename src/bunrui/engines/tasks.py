@@ -1,30 +1,32 @@
-"""What runs on the workers of a cluster: pure functions of a block and of what all blocks share."""
+"""The work of a cluster's workers: pure functions of a block and of the data that all blocks share."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from bunrui.counts import Counts
 from bunrui.documents import Reader
-from bunrui.engines.batches import at_once, rank, texts_of
-from bunrui.engines.blocks import Block
-from bunrui.engines.labels import check_new, label_sets
-from bunrui.engines.outputs import Folder
-from bunrui.engines.partitions import Part, added, parts_of
-from bunrui.errors import BunruiError, DataError
+from bunrui.documents.sources import is_address, locate, without_secret
+from bunrui.engines.labelgroups import check_new, label_sets
+from bunrui.engines.partitions import Part, add_up, parts_of
+from bunrui.engines.pieces import Block
+from bunrui.engines.ranking import at_once, rank
+from bunrui.engines.stream import texts_of
+from bunrui.errors import BunruiError, DataError, OptionError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Answers", "Done", "Labels", "add_parts", "blank", "count_block", "count_table", "predict_block"]
+__all__ = ["Answers", "Done", "Folder", "Labels", "add_parts", "blank", "count_block", "count_table", "predict_block"]
 
 
 class Done(NamedTuple):
-    """What a worker says of its block."""
+    """A worker's report of its block."""
 
     n_docs: int
     n_bytes: int
@@ -45,8 +47,8 @@ class Answers(Protocol):
 _here: dict[bytes, Any] = {}
 
 
-def _shared(refs: list[Any], make: Callable[[Any], Any]) -> Any:
-    """What was sent once, made ready once in this process."""
+def _share(refs: list[Any], make: Callable[[Any], Any]) -> Any:
+    """The data that was sent once, made ready once in this process."""
     import ray
 
     os.environ.setdefault("BUNRUI_THREADS", "1")  # each core has a worker of its own
@@ -57,11 +59,11 @@ def _shared(refs: list[Any], make: Callable[[Any], Any]) -> Any:
     return _here[key]
 
 
-def _as_it_is(sent: Any) -> Any:
+def _keep(sent: Any) -> Any:
     return sent
 
 
-def _answering(sent: tuple[Any, Callable[[Any], Answers]]) -> Answers:
+def _prepare(sent: tuple[Any, Callable[[Any], Answers]]) -> Answers:
     # A copy: what was sent cannot be written to, and the kernels are compiled for arrays that can.
     classifier, answers = sent
     copy = blank(classifier).merge(classifier)
@@ -75,7 +77,7 @@ def blank(classifier: Any) -> Any:
     return clone() if clone else type(classifier)(**classifier.get_params())
 
 
-def _sendable(error: BunruiError) -> BunruiError:
+def _strip(error: BunruiError) -> BunruiError:
     """The error with its message and nothing else: more does not survive the way to another process."""
     try:
         return type(error)(str(error))
@@ -89,19 +91,19 @@ def _sendable(error: BunruiError) -> BunruiError:
 # Errors in the data are results, too: Ray shows those that are raised to everybody, once for each part.
 
 
-def _done(n_docs: int, block: Block, reader: Reader) -> Done:
+def _report(n_docs: int, block: Block, reader: Reader) -> Done:
     return Done(n_docs, block.n_bytes, reader.n_skipped, reader.skipped, reader.encodings, reader.doubtful_headers)
 
 
 def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
-    """What is done, or an error, and the counts of a block in parts."""
+    """A report or an error, and the counts of a block in parts."""
     try:
         reader = block.read()
-        total = _counts(shared, reader)
+        total = _count(shared, reader)
     except BunruiError as error:
-        return [_sendable(error), *[None] * n_parts]
+        return [_strip(error), *[None] * n_parts]
     return [
-        _done(total.n_docs, block, reader),
+        _report(total.n_docs, block, reader),
         *parts_of(total, n_parts),
     ]
 
@@ -109,14 +111,14 @@ def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
 def count_table(shared: list[Any], table: Any, n_parts: int) -> list[Any]:
     """The same for a block of a data set."""
     try:
-        total = _counts(shared, _arrow(table, "text", "label").to_batches())
+        total = _count(shared, _to_arrow(table, "text", "label").to_batches())
     except BunruiError as error:
-        return [_sendable(error), *[None] * n_parts]
+        return [_strip(error), *[None] * n_parts]
     return [Done(total.n_docs, _n_bytes(table), 0, [], {}, []), *parts_of(total, n_parts)]
 
 
-def _counts(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
-    classifier = _shared(shared, _as_it_is)
+def _count(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
+    classifier = _share(shared, _keep)
     total = Counts(classifier.counts.fingerprint)
     for batch in batches:
         sets = label_sets(batch["label"], batch.num_rows, total.label_ids)
@@ -127,7 +129,7 @@ def _counts(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:
 
 def add_parts(*parts: Part) -> Part:
     """The sum of parts of the same number."""
-    return added(parts)
+    return add_up(parts)
 
 
 # --- predicting
@@ -174,7 +176,7 @@ class Labels:
 def predict_block(shared: list[Any], block: Block, folder: Folder, number: int) -> Done | BunruiError:
     """Write what is asked of a block into its file."""
     try:
-        answers: Answers = _shared(shared, _answering)
+        answers: Answers = _share(shared, _prepare)
         reader = block.read()
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, f"part-{number:06d}.parquet")
@@ -182,24 +184,90 @@ def predict_block(shared: list[Any], block: Block, folder: Folder, number: int) 
             if n_docs:
                 folder.publish(path)
     except BunruiError as error:
-        return _sendable(error)
-    return _done(n_docs, block, reader)
+        return _strip(error)
+    return _report(n_docs, block, reader)
 
 
 def predict_table(table: pa.Table, shared: list[Any]) -> pa.Table:
     """A block of a data set with two columns more."""
     try:
-        answers: Labels = _shared(shared, _answering)
-        labels, shares = answers.of(texts_of(_arrow(table, "text").combine_chunks()))
+        answers: Labels = _share(shared, _prepare)
+        labels, shares = answers.of(texts_of(_to_arrow(table, "text").combine_chunks()))
     except BunruiError as error:
-        raise _sendable(error) from None
+        raise _strip(error) from None
     return table.append_column("predicted", labels).append_column("probability", shares)
+
+
+class Folder(NamedTuple):
+    """A folder of Parquet files, one for each block; it can be sent to other machines that see the same place.
+
+    A file is there as a whole or not at all, and under the same name however often its block is done.
+    """
+
+    name: str
+    filesystem: Any
+    path: str
+
+    @classmethod
+    def new(cls, name: str) -> Folder:
+        """A folder that is made here, or is empty: a path, or an address such as `s3://bucket/labels`."""
+        from pyarrow.fs import FileSelector, FileType, LocalFileSystem
+
+        filesystem, path = locate(name) if is_address(name) else (LocalFileSystem(), os.path.abspath(name))
+        name = without_secret(name)
+        folder = cls(name, filesystem, path.rstrip("/"))
+        with folder._explain():
+            there = filesystem.get_file_info(folder.path)
+            if there.type == FileType.File:
+                raise OptionError(f"{name} is a file: give the name of a folder, which gets a file for each block")
+            if there.type == FileType.Directory and filesystem.get_file_info(FileSelector(folder.path)):
+                raise OptionError(f"{name} is there already, and not empty: delete it, or give another folder")
+            filesystem.create_dir(folder.path, recursive=True)
+        return folder
+
+    def publish(self, local: str) -> None:
+        """Put a file of this machine into the folder, as a whole or not at all."""
+        from pyarrow.fs import LocalFileSystem, copy_files
+
+        here, name = LocalFileSystem(), os.path.basename(local)
+        final = f"{self.path}/{name}"
+        with self._explain():
+            if not isinstance(self.filesystem, LocalFileSystem):
+                copy_files(local, final, here, self.filesystem)  # object stores show a file when it is complete
+                return
+            hidden = f"{self.path}/.{name}.{secrets.token_hex(4)}"
+            copy_files(local, hidden, here, self.filesystem)
+            self.filesystem.move(hidden, final)
+
+    def finish(self) -> None:
+        """Delete what lost workers have left."""
+        self._delete(".part-")
+
+    def clear(self) -> None:
+        """Delete all files: the next one who writes here finds it empty."""
+        self._delete(".part-", "part-")
+
+    def _delete(self, *prefixes: str) -> None:
+        from pyarrow.fs import FileSelector
+
+        with self._explain():
+            for info in self.filesystem.get_file_info(FileSelector(self.path)):
+                if info.base_name.startswith(prefixes):
+                    self.filesystem.delete_file(info.path)
+
+    @contextmanager
+    def _explain(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            line = without_secret(str(error).partition("\n")[0])
+            raise DataError(f"{self.name} cannot be written: {line}. Check the name and the rights") from error
 
 
 # --- blocks of a data set
 
 
-def _arrow(table: Any, *columns: str) -> pa.Table:
+def _to_arrow(table: Any, *columns: str) -> pa.Table:
     """The columns that are wanted, of a block as Arrow or pandas has it."""
     import pyarrow as pa
 

@@ -1,17 +1,27 @@
-"""The scikit-learn side: estimators and transformers for pipelines.  Only this package imports scikit-learn."""
+"""The scikit-learn side: estimators and transformers for pipelines, on matrices and data frames.
+
+Only this package imports scikit-learn and SciPy: `pip install 'bunrui[sklearn]'` installs them.  Formulas and trained
+models stand below it and need neither: `models/`, `trained/`, `classcounts.py`, `sparse.py`.
+"""
 
 from __future__ import annotations
 
+from bunrui.errors import MissingExtraError
+
+try:
+    import scipy.sparse  # noqa: F401
+    import sklearn  # noqa: F401
+except ImportError as error:
+    what = "the estimators, to_sklearn and the baselines of compare need"
+    raise MissingExtraError("sklearn", "scikit-learn", what) from error
+
 from bunrui.estimators.aode import AODE
-from bunrui.estimators.arow import NBAROW
-from bunrui.estimators.bernoulli import BernoulliNB
 from bunrui.estimators.categorical import CategoricalNB
 from bunrui.estimators.columns import ColumnsNB
-from bunrui.estimators.complement import TWCNB, ComplementNB
+from bunrui.estimators.discrete import TWCNB, BernoulliNB, BinaryNB, ComplementNB, MixedNB, MultinomialNB
 from bunrui.estimators.gaussian import GaussianNB
+from bunrui.estimators.heads import NBAROW, NBSVM
 from bunrui.estimators.multilabel import MultilabelNB
-from bunrui.estimators.multinomial import BinaryNB, MixedNB, MultinomialNB
-from bunrui.estimators.nbsvm import NBSVM
 from bunrui.estimators.vectorizer import TextVectorizer
 
 __all__ = [

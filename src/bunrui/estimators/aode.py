@@ -9,14 +9,11 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
+from bunrui.classcounts import ClassCounts, Labels, in_order
 from bunrui.errors import MismatchError, OptionError, UnlearnError
-from bunrui.estimators.base import Codes, CountingClassifier
-from bunrui.estimators.labels import Labels
-from bunrui.estimators.mdl import as_floats, cut, float_columns, mdl_cuts
-from bunrui.estimators.pairs import PairCounts, count_presence, count_values, encode_values, presence_of
-from bunrui.kernel.aode import PairScratch, PairTable, RowValues, score_rows
-from bunrui.kernel.library import run
-from bunrui.models.aode import aode, beyond, check_rows
+from bunrui.estimators.base import Codes, CountingClassifier, canonical
+from bunrui.models.aode import Pairs, check_rows, count_present_pairs, count_value_pairs, ones_of
+from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 
 __all__ = ["AODE"]
 
@@ -47,7 +44,7 @@ class AODE(CountingClassifier):
         in Weka.  On 67 tables they are alike (m=1 better on 23, m=30 on 17: benchmarks/aode.py); 1, since with 30 a
         small table has naive Bayes throughout.
     discretise : bool or list of columns
-        Which columns are cut by Fayyad and Irani's minimum description length (`bunrui.estimators.mdl`): True, those
+        Which columns are cut by Fayyad and Irani's minimum description length (`bunrui.models.mdl`): True, those
         of floating-point numbers, by the dtype of the array or of each column of a data frame; False, none; or their
         names or positions.  Integers are categories unless they are named.
 
@@ -117,7 +114,7 @@ class AODE(CountingClassifier):
         sample_weight : (n_rows,), optional
             A row of weight 2 counts as two.
         """
-        self._frame_floats = float_columns(X)
+        self._frame_floats = _float_columns(X)
         return super().fit(X, y, sample_weight)
 
     @available_if(_counts_go_on)
@@ -154,13 +151,13 @@ class AODE(CountingClassifier):
         return super().unlearn(X, y, sample_weight, exact=exact)
 
     def _is_cut(self) -> bool:
-        return any(cuts is not None for cuts in self._learned.cuts)
+        return any(cuts is not None for cuts in self._learned.part.cuts)
 
     def _check_joins(self, other: Self) -> None:
         super()._check_joins(other)
         if not hasattr(self, "_learned"):
             return
-        for j, (mine, theirs) in enumerate(zip(self._learned.cuts, other._learned.cuts, strict=True)):
+        for j, (mine, theirs) in enumerate(zip(self._learned.part.cuts, other._learned.part.cuts, strict=True)):
             if (mine is None) != (theirs is None) or not np.array_equal(mine, theirs):
                 raise MismatchError(f"column {j} is cut otherwise: only estimators with the same cuts can be merged")
 
@@ -172,18 +169,19 @@ class AODE(CountingClassifier):
         are_numbers = all(isinstance(value, _NUMBERS) for value in objects.reshape(-1).tolist())
         return np.array(X) if are_numbers else objects
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> PairCounts:
-        classes, codes = labels
-        weights = np.ones(len(codes), np.int64) if weights is None else weights
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+        (classes, codes), all_weights = labels, weights
+        X = canonical(X)
         if not weights.all():
             # A row without weight has no values either.
             X, codes, weights = X[weights > 0], codes[weights > 0], weights[weights > 0]
-        ones = presence_of(X)
-        first = not hasattr(self, "_learned")
-        cuts = self._learn_cuts(X, codes, weights) if first else self._learned.cuts
+        ones = ones_of(X)
+        cuts = self._learned.part.cuts if hasattr(self, "_learned") else self._learn_cuts(X, codes, weights)
         if ones is not None and all(each is None for each in cuts):
-            return count_presence(ones, (classes, codes), weights)
-        return count_values(cut(X, cuts), (classes, codes), weights, cuts)
+            counts = count_present_pairs(ones, codes, weights, len(classes))
+        else:
+            counts = count_value_pairs(cut_columns(X, cuts), codes, weights, len(classes), cuts)
+        return ClassCounts.of(labels, all_weights, counts)
 
     def _learn_cuts(self, X: Any, codes: Codes, weights: npt.NDArray[Any]) -> tuple[Floats | None, ...]:
         columns = self._columns_to_cut(X)
@@ -194,7 +192,7 @@ class AODE(CountingClassifier):
         if self.discretise is False or sparse.issparse(X):
             return set()
         if self.discretise is True:
-            frame = self.__dict__.get("_frame_floats")
+            frame = getattr(self, "_frame_floats", None)
             if frame is not None:
                 return set(frame)
             return set(range(n)) if X.dtype.kind == "f" else set()
@@ -209,7 +207,7 @@ class AODE(CountingClassifier):
             columns.add(int(place))
         return columns
 
-    def _check_parameters(self, learned: PairCounts) -> None:
+    def check_parameters(self, learned: ClassCounts) -> None:
         check_rows(self.m)
 
     # Predicting
@@ -217,71 +215,19 @@ class AODE(CountingClassifier):
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log P(class, row), (n_rows, n_classes)."""
         X = self._checked(X)
-        learned: PairCounts = self._learned
-        self._check_parameters(learned)
-        ones = presence_of(X)
-        if ones is not None and not self._is_cut():
-            rows, table = self._present(ones)
-        else:
-            rows, table = self._listed(X)
-        n_rows, n_classes, n_columns = X.shape[0], len(learned.classes), X.shape[1]
-        out = np.empty((n_rows, n_classes))
-        scratch = PairScratch(table.defaults.copy(), np.empty(n_columns * n_classes))
-        run(score_rows, rows, 0, n_rows, table, scratch, out.reshape(-1))
-        return out
-
-    def _listed(self, X: npt.NDArray[Any]) -> tuple[RowValues, PairTable]:
-        """Rows of values, each with all that are known."""
-        learned: PairCounts = self._learned
-        X = cut(X, learned.cuts)
-        n_values = len(learned.cells)
-        places = np.empty(X.shape, np.int32)
-        for j, column in enumerate(learned.places):
-            found = encode_values(np.ascontiguousarray(X[:, j]), column, grow=False)
-            places[:, j] = np.where(found >= 0, found + learned.offsets[j], np.where(found == -1, -1, n_values + j))
-        known = places >= 0
-        starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
-        columns = np.broadcast_to(np.arange(X.shape[1], dtype=np.int32), X.shape)[known]
-        places = places[known]
-        return RowValues(starts, columns, self._parents()[places], places), self._table("listed")
-
-    def _present(self, ones: Any) -> tuple[RowValues, PairTable]:
-        """Rows of zeros and ones, each with its ones: what they add beyond zeros."""
-        parents = self._parents()
-        zeros, present = self._learned.numbers_of(0), self._learned.numbers_of(1)
-        columns = ones.indices.astype(np.int32)
-        rows = RowValues(ones.indptr.astype(np.int64), columns, parents[present][columns], columns)
-        return rows, self._table("present")._replace(defaults=parents[zeros])
-
-    def _parents(self) -> npt.NDArray[np.int32]:
-        """The number of every value that has m rows, else -1; so for one of each column that was never seen."""
-        enough = self._learned.singles.sum(axis=1) >= self.m
-        numbers = np.where(enough, np.arange(len(enough)), -1)
-        return np.concatenate([numbers, np.full(len(self._learned.places), -1)]).astype(np.int32)
-
-    def _table(self, name: str) -> PairTable:
-        """That of all values, or that of ones beyond zeros, made once for the same counts."""
-        memo = self._learned.memo
-        if name not in memo:
-            learned: PairCounts = self._learned
-            table = aode(learned.cells, learned.sizes, self.class_log_prior_)
-            if name == "present":
-                table = beyond(table, learned.sizes, learned.numbers_of(0), learned.numbers_of(1))
-            memo[name] = table
-        kept: PairTable = memo[name]
-        return kept
+        return Pairs(self._learned, self.m).scores(canonical(X))
 
     # What was learned
 
     @property
     def categories_(self) -> list[list[Any]]:
         """The values of every column, sorted if they can be."""
-        return [_in_order(column) for column in self._known("categories_").places]
+        return [in_order(column)[0] for column in self._known("categories_").part.places]
 
     @property
     def cuts_(self) -> list[Floats | None]:
         """Where a column was cut, None for one that was not."""
-        return list(self._known("cuts_").cuts)
+        return list(self._known("cuts_").part.cuts)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -292,8 +238,10 @@ class AODE(CountingClassifier):
         return tags
 
 
-def _in_order(places: dict[Any, int]) -> list[Any]:
-    try:
-        return sorted(places)
-    except TypeError:
-        return list(places)
+def _float_columns(X: Any) -> list[int] | None:
+    """The columns of a data frame that have floating-point numbers; None if X is no data frame."""
+    dtypes = getattr(X, "dtypes", None)
+    if dtypes is None or not hasattr(X, "columns"):
+        return None
+    floats = (dtype.kind == "f" if hasattr(dtype, "kind") else dtype.is_float() for dtype in dtypes)
+    return [j for j, is_float in enumerate(floats) if is_float]

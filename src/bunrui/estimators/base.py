@@ -1,52 +1,33 @@
-"""What all estimators of the family share: checking, labels, learning, unlearning, merging, and probabilities.
+"""What all estimators share: checks of rows, labels, weights and parameters; learning, unlearning, merging.
 
-An estimator is two functions over this: rows → something learned (`Learned`, which adds up and can be taken back),
-and that with rows → scores.
+An estimator is two functions over this: rows → counts (`ClassCounts`, which add up and can be taken back), and counts
+with rows → scores.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bunrui.errors import MismatchError, OptionError
-from bunrui.estimators.checks import check_discrete, checked_weights
-from bunrui.estimators.labels import Labels, check_among, encode, sorted_classes, union
+from bunrui.classcounts import Labels, as_whole, check_among, encode_labels, join_labels, sort_labels
+from bunrui.errors import DataError, LabelError, MismatchError, OptionError
 from bunrui.kernel.logs import log
 from bunrui.models.base import prior_shares
 from bunrui.prediction import log_sum_exp, probabilities
 
-__all__ = ["CountingClassifier", "Learned"]
+__all__ = ["CountingClassifier", "canonical", "check_discrete", "check_number", "check_weights", "presence_of"]
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
-
-
-class Learned(Protocol):
-    """What rows have added up to; it never changes, `plus` and `minus` make another."""
-
-    @property
-    def classes(self) -> Labels:
-        """Sorted."""
-
-    @property
-    def doc_count(self) -> npt.NDArray[Any]:
-        """Rows by class, or the sum of their weights."""
-
-    def over(self, classes: Labels) -> Self:
-        """The same with more classes."""
-
-    def plus(self, other: Self) -> Self:
-        """What both have learned."""
-
-    def minus(self, other: Self, keep: Labels, exact: bool) -> Self:
-        """Without some rows; classes that have none left go, but for those in `keep`."""
 
 
 class CountingClassifier(ClassifierMixin, BaseEstimator):
@@ -75,16 +56,24 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     # What a subclass says
 
     @abstractmethod
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> Any:
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> Any:
         """What rows that were checked add."""
 
     @abstractmethod
-    def _check_parameters(self, learned: Any) -> None:
+    def check_parameters(self, learned: Any) -> None:
         """Refuse parameters that do not fit what would have been learned."""
 
     @abstractmethod
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log P(class, row) up to what all classes share, (n_rows, n_classes)."""
+
+    @classmethod
+    def of_learned(cls, learned: Any, n_features: int, **parameters: Any) -> Self:
+        """A fitted estimator from what rows have added up to."""
+        self = cls(**parameters)
+        self.n_features_in_ = n_features
+        self._learned, self._declared, self._counted_by = learned, None, self._counting_options()
+        return self
 
     # Learning
 
@@ -99,9 +88,10 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : (n_rows,), optional
             A row of weight 2 counts as two.
         """
-        self.__dict__.pop("_learned", None)
+        if hasattr(self, "_learned"):
+            del self._learned
         learned = self._read_rows(X, y, sample_weight, reset=True)
-        self._check_parameters(learned)
+        self.check_parameters(learned)
         self._learned, self._declared, self._counted_by = learned, None, self._counting_options()
         return self
 
@@ -124,14 +114,14 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         declared = None if first else self._declared
         learned = batch if first else self._learned.plus(batch)
         if classes is not None:
-            given = sorted_classes(classes)
+            given = sort_labels(classes)
             if declared is None and not first:
                 declared = self._learned.classes
-            declared = given if declared is None else union(declared, given)
+            declared = given if declared is None else join_labels(declared, given)
         if declared is not None:
             check_among(batch.classes, declared)
-            learned = learned.over(union(learned.classes, declared))
-        self._check_parameters(learned)
+            learned = learned.over(join_labels(learned.classes, declared))
+        self.check_parameters(learned)
         self._learned, self._declared = learned, declared
         return self
 
@@ -172,13 +162,14 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         if declared is None or more is None:
             declared = more if declared is None else declared
         else:
-            declared = union(declared, more)
+            declared = join_labels(declared, more)
         if declared is not None:
             check_among(learned.classes[learned.doc_count > 0], declared)
         if first:
-            copied = ("n_features_in_", "feature_names_in_", "_counted_by")
-            self.__dict__.update({name: other.__dict__[name] for name in copied if name in other.__dict__})
-        self._check_parameters(learned)
+            for name in ("n_features_in_", "feature_names_in_", "_counted_by"):
+                if hasattr(other, name):
+                    setattr(self, name, getattr(other, name))
+        self.check_parameters(learned)
         self._learned, self._declared = learned, declared
         return self
 
@@ -217,8 +208,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
             self._check_options()
         X, y = validate_data(self, self._given(X), y, reset=reset, **self._accepted)
         check_discrete(y)
-        weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
-        return self._count(X, encode(y), weights)
+        return self._count(X, encode_labels(y), check_weights(sample_weight, X.shape[0]))
 
     def _checked(self, X: Any) -> Any:
         """Rows to predict."""
@@ -241,7 +231,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     @property
     def class_log_prior_(self) -> Floats:
         """log P(class), (n_classes,)."""
-        return self._log_prior(self._known("class_log_prior_"))
+        return self.log_prior_of(self._known("class_log_prior_"))
 
     def _known(self, name: str) -> Any:
         if not self.__sklearn_is_fitted__():
@@ -249,7 +239,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
             raise AttributeError(f"{type(self).__name__} has no {name} before it has learned: call fit")
         return self._learned
 
-    def _log_prior(self, learned: Any) -> Floats:
+    def log_prior_of(self, learned: Any) -> Floats:
         """log P(c); -inf where it was given as 0, or is empirical and the class was declared, and has no rows."""
         docs, prior = learned.doc_count, self.prior
         if self.class_prior is not None:
@@ -296,3 +286,62 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = True
         return tags
+
+
+# Checks
+
+
+def check_discrete(y: Labels) -> None:
+    """Refuse labels that are measurements."""
+    if y.ndim == 1 and y.dtype.kind in "biuU":
+        return
+    # Not check_classification_targets: it warns of many classes, which are no fault here.
+    kind = type_of_target(y, input_name="y")
+    if kind not in ("binary", "multiclass"):
+        raise LabelError(f"Unknown label type: {kind}. Labels are strings or whole numbers, one for each row")
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[Any]:
+    """Weights of rows, (n_rows,): int64 if they are whole numbers, else float64; 1 where none are given."""
+    if sample_weight is None:
+        return np.ones(n_rows, np.int64)
+    weights = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
+    if weights.shape != (n_rows,):
+        raise DataError(f"sample_weight should have one weight for each of {n_rows} rows, not {weights.shape}")
+    if (weights < 0).any():
+        raise DataError("sample_weight should not be below 0: to take rows back, use unlearn")
+    if not weights.any():
+        raise DataError("sample_weight is zero for all rows, so that there is nothing to learn: leave it out")
+    return np.asarray(as_whole(weights))
+
+
+def check_number(name: str, value: Any, above: float | None = None) -> None:
+    """Refuse what is not a number, 0 or more, or above a bound."""
+    good = not isinstance(value, bool) and isinstance(value, (int, float, np.number)) and np.isfinite(value)
+    if not good or (value < 0 if above is None else value <= above):
+        rule = "0 or more" if above is None else f"above {above}"
+        raise OptionError(f"{name} should be a number, {rule}, not {value!r}")
+
+
+# Matrices
+
+
+def canonical(X: Any) -> Any:
+    """An array as it is; a sparse matrix as a csr_array that has every cell once."""
+    if not sparse.issparse(X):
+        return np.asarray(X)
+    X = sparse.csr_array(X)
+    if not X.has_canonical_format:
+        # Of a copy: the matrix may be the caller's.
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def presence_of(X: Any, threshold: float = 0.0) -> Any:
+    """1 where a value is above a threshold (of a sparse matrix, at least 0), else 0."""
+    if not sparse.issparse(X):
+        return np.greater(X, threshold).astype(np.int64)
+    out = sparse.csr_array(((X.data > threshold).astype(np.int64), X.indices, X.indptr), shape=X.shape, copy=True)
+    out.eliminate_zeros()
+    return out

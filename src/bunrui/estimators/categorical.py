@@ -7,13 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.classcounts import ClassCounts, Labels, encode_values, in_order
 from bunrui.errors import OptionError
 from bunrui.estimators.base import Codes, CountingClassifier
-from bunrui.estimators.categories import CategoryCounts, count_categories, encode_column
-from bunrui.estimators.labels import Labels
-from bunrui.estimators.parameters import smoothing_on
-from bunrui.models.base import Smoothing
-from bunrui.models.categorical import categorical
+from bunrui.models.base import Smoothing, smoothing_on
+from bunrui.models.categorical import categorical, count_values
 
 __all__ = ["CategoricalNB"]
 
@@ -96,24 +94,23 @@ class CategoricalNB(CountingClassifier):
         # Of a list with strings and numbers NumPy would make strings.
         return np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> CategoryCounts:
-        weights = np.ones(len(labels[1]), np.int64) if weights is None else weights
-        return count_categories(np.asarray(X), labels, weights)
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+        return ClassCounts.of(labels, weights, count_values(np.asarray(X), labels[1], weights, len(labels[0])))
 
-    def _check_parameters(self, learned: CategoryCounts) -> None:
-        self._smoothing(learned, warn=True)
+    def check_parameters(self, learned: ClassCounts) -> None:
+        self._smoothing(warn=True)
         self._sizes(learned)
-        self._log_prior(learned)
+        self.log_prior_of(learned)
 
-    def _smoothing(self, learned: CategoryCounts, warn: bool = False) -> Smoothing:
-        smoothing = smoothing_on(learned.n_features, None, self.smoothing, self.alpha, self.force_alpha, warn)
+    def _smoothing(self, warn: bool = False) -> Smoothing:
+        smoothing = smoothing_on(self.n_features_in_, None, self.smoothing, self.alpha, self.force_alpha, warn)
         if not smoothing.is_single:
             raise OptionError("CategoricalNB takes one alpha for all values")
         return smoothing
 
-    def _sizes(self, learned: CategoryCounts) -> npt.NDArray[np.int64]:
+    def _sizes(self, learned: ClassCounts) -> npt.NDArray[np.int64]:
         """S of every column."""
-        seen = np.array([len(column.places) for column in learned.columns], np.int64)
+        seen: npt.NDArray[np.int64] = learned.part.sizes
         if self.min_categories is None:
             return seen
         least = np.asarray(self.min_categories)
@@ -126,22 +123,23 @@ class CategoricalNB(CountingClassifier):
 
     def _tables(self) -> list[Floats]:
         """log P(value | class) of every column, (n_values + 1, n_classes); the last for a value that was never seen."""
-        learned, smoothing, sizes = self._learned, self._smoothing(self._learned), self._sizes(self._learned)
+        learned, smoothing, sizes = self._learned, self._smoothing(), self._sizes(self._learned)
         key = (smoothing.value, sizes.tobytes())
         kept = learned.memo.get("tables")
         if kept is None or kept[0] != key:
-            each = zip(learned.columns, sizes.tolist(), strict=True)
-            kept = learned.memo["tables"] = (key, [categorical(column.cells, size, smoothing) for column, size in each])
+            counts = enumerate(sizes.tolist())
+            made = [categorical(learned.part.column(j), size, smoothing) for j, size in counts]
+            kept = learned.memo["tables"] = (key, made)
         tables: list[Floats] = kept[1]
         return tables
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log P(class, row), (n_rows, n_classes)."""
         X = np.asarray(self._checked(X))
-        prior = self._log_prior(self._learned)
+        prior = self.log_prior_of(self._learned)
         scores = np.zeros((len(X), len(prior)))
-        for j, (column, table) in enumerate(zip(self._learned.columns, self._tables(), strict=True)):
-            _, places = encode_column(X[:, j], column.places, grow=False)
+        for j, (column, table) in enumerate(zip(self._learned.part.places, self._tables(), strict=True)):
+            places = encode_values(X[:, j], column, grow=False)
             there = places != -1
             # Place -2 is a value that was never seen: the last row.
             rows = np.where(places == -2, len(table) - 1, places)
@@ -156,19 +154,20 @@ class CategoricalNB(CountingClassifier):
     @property
     def categories_(self) -> list[list[Any]]:
         """The values of every column, sorted if they can be."""
-        return [_in_order(column.places)[0] for column in self._known("categories_").columns]
+        return [in_order(column)[0] for column in self._known("categories_").part.places]
 
     @property
     def category_count_(self) -> list[Floats]:
         """Rows by class and value of every column, each (n_classes, n_values)."""
-        columns = self._known("category_count_").columns
-        return [column.cells[_in_order(column.places)[1]].T.astype(np.float64) for column in columns]
+        counts = self._known("category_count_").part
+        columns = enumerate(counts.places)
+        return [counts.column(j)[in_order(column)[1]].T.astype(np.float64) for j, column in columns]
 
     @property
     def feature_log_prob_(self) -> list[Floats]:
         """log P(value | class) of every column, each (n_classes, n_values)."""
-        columns = self._known("feature_log_prob_").columns
-        return [table[_in_order(column.places)[1]].T for column, table in zip(columns, self._tables(), strict=True)]
+        columns = self._known("feature_log_prob_").part.places
+        return [table[in_order(column)[1]].T for column, table in zip(columns, self._tables(), strict=True)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -177,12 +176,3 @@ class CategoricalNB(CountingClassifier):
         tags.input_tags.string = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _in_order(places: dict[Any, int]) -> tuple[list[Any], list[int]]:
-    """Values and their places, sorted by value if they can be."""
-    try:
-        values = sorted(places)
-    except TypeError:
-        values = list(places)
-    return values, [places[value] for value in values]

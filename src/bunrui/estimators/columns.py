@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,21 +11,51 @@ import numpy.typing as npt
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from bunrui.classcounts import ClassCounts, Labels, encode_labels
 from bunrui.errors import DataError, MismatchError, OptionError
-from bunrui.estimators.base import Codes, CountingClassifier
-from bunrui.estimators.checks import check_discrete, checked_weights
-from bunrui.estimators.columnparts import ColumnCounts, Plan, Rules, count_part, part_scores, read_parts
-from bunrui.estimators.columnplans import Choices, planned
-from bunrui.estimators.columnscores import ColumnsExplanation
-from bunrui.estimators.frames import Given, is_frame, of_dicts, of_frame
-from bunrui.estimators.labels import Labels, encode
-from bunrui.estimators.parameters import column_names, smoothing_on
+from bunrui.estimators.base import Codes, CountingClassifier, check_discrete, check_number, check_weights
+from bunrui.estimators.vectorizer import read_by
+from bunrui.models.base import column_names
+from bunrui.trained.frames import Given, columns_by_name, is_frame, of_dicts, of_frame
+from bunrui.trained.likelihoods import Choices, ColumnLikelihoods, Plan, Rules, count_columns, plan_columns, rules_of
 
-__all__ = ["ColumnsNB"]
+__all__ = ["ColumnsExplanation", "ColumnsNB"]
 
 Floats = npt.NDArray[np.float64]
 
-_TEXT_ALPHA = 0.1
+
+@dataclass(frozen=True)
+class ColumnsExplanation:
+    """What each column adds to the scores of one row.
+
+    Attributes
+    ----------
+    label : object
+        The label that is predicted.
+    classes : (n_classes,)
+    prior : (n_classes,)
+        log P(class).
+    columns : dict from name to (n_classes,)
+        log P(value | class) of every column, in the order of the table; 0 where the value is missing.
+    scores : (n_classes,)
+        The prior and all columns, added up from left to right.
+    """
+
+    label: Any
+    classes: Labels
+    prior: Floats
+    columns: dict[str, Floats]
+    scores: Floats
+
+    def between(self, label: Any, other: Any) -> dict[str, float]:
+        """What each column says for one label against another, the most telling first; above 0 it is for `label`."""
+        names = self.classes.tolist()
+        for each in (label, other):
+            if each not in names:
+                raise OptionError(f"there is no class {each!r}: choose among {names}")
+        a, b = names.index(label), names.index(other)
+        odds = {name: float(part[a] - part[b]) for name, part in self.columns.items()}
+        return dict(sorted(odds.items(), key=lambda item: -abs(item[1])))
 
 
 class ColumnsNB(CountingClassifier):
@@ -147,14 +178,7 @@ class ColumnsNB(CountingClassifier):
             self.feature_names_in_ = np.array(names, dtype=object)
             self.n_features_in_ = len(names)
             return columns
-        known = [plan.name for plan in self._plans]
-        for name in known:
-            if name not in names:
-                raise DataError(f"the column {name!r} is missing: give it, as None where there is no value")
-        for name in names:
-            if name not in known:
-                raise DataError(f"the column {name!r} was not there in training: leave it out")
-        return [columns[names.index(name)] for name in known]
+        return columns_by_name(names, columns, [plan.name for plan in self._plans])
 
     # Kinds
 
@@ -163,6 +187,14 @@ class ColumnsNB(CountingClassifier):
         """What every column is taken for."""
         self._known("columns_")
         return {plan.name: plan.kind for plan in self._plans}
+
+    @classmethod
+    def of_model(cls, model: ColumnLikelihoods, **parameters: Any) -> Self:
+        """A fitted estimator from what rows of dicts have added up to."""
+        self = cls.of_learned(model.learned, len(model.plans), **parameters)
+        self._plans = model.plans
+        self.feature_names_in_ = np.array([plan.name for plan in model.plans], dtype=object)
+        return self
 
     # Learning
 
@@ -183,7 +215,7 @@ class ColumnsNB(CountingClassifier):
                 how = f"{mine.kind} and {theirs.kind}" if mine.kind != theirs.kind else "cut at other borders"
                 raise MismatchError(f"the column {mine.name!r} is {how}: say what it is with columns=, or fit together")
 
-    def _read_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> ColumnCounts:
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> ClassCounts:
         if not reset:
             self._check_options()
         self._check_choices()
@@ -193,23 +225,15 @@ class ColumnsNB(CountingClassifier):
         y = check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=None, input_name="y")
         check_discrete(y)
         check_consistent_length(columns[0].values, y)
-        weights = np.ones(len(y), np.int64) if sample_weight is None else checked_weights(sample_weight, len(y))
-        classes, codes = encode(y)
+        weights = check_weights(sample_weight, len(y))
+        labels = encode_labels(y)
         if reset:
             choices = Choices(dict(self.columns or {}), self.numeric, int(self.n_bins), int(self.max_categories))
-            self._plans = planned(names, columns, codes, weights, choices, self._rules())
-        return self._count(columns, (classes, codes), weights)
+            self._plans = plan_columns(names, columns, labels[1], weights, choices, self._rules())
+        return self._count(columns, labels, weights)
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> ColumnCounts:
-        assert weights is not None
-        classes, codes = labels
-        rules, parts = self._rules(), {}
-        for plan, column in zip(self._plans, X, strict=True):
-            for part, values in read_parts(plan, column):
-                parts[plan.name, part] = count_part(part, values, labels, weights, rules)
-        doc_count = np.zeros(len(classes), weights.dtype)
-        np.add.at(doc_count, codes, weights)
-        return ColumnCounts(classes, doc_count, parts)
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+        return count_columns(self._plans, X, labels, weights, self._rules())
 
     # Parameters
 
@@ -222,18 +246,13 @@ class ColumnsNB(CountingClassifier):
             raise OptionError(f"columns should be a mapping from name to kind, not {self.columns!r}")
 
     def _rules(self) -> Rules:
-        usual = _TEXT_ALPHA if self.text_alpha is None and self.smoothing == "eap" else self.text_alpha
-        text, categories = (smoothing_on(1, None, self.smoothing, value) for value in (usual, self.alpha))
-        if not (text.is_single and categories.is_single):
-            raise OptionError("alpha and text_alpha should be numbers")
-        share = self.var_smoothing
-        if isinstance(share, bool) or not isinstance(share, (int, float, np.number)) or not 0 <= share < np.inf:
-            raise OptionError(f"var_smoothing should be a number, 0 or more, not {share!r}")
-        return Rules(text, categories, float(share), self.analyzer)
+        check_number("var_smoothing", self.var_smoothing)
+        analyzer = read_by(self.analyzer).analyzer
+        return rules_of(self.smoothing, self.text_alpha, self.alpha, self.var_smoothing, analyzer)
 
-    def _check_parameters(self, learned: ColumnCounts) -> None:
+    def check_parameters(self, learned: ClassCounts) -> None:
         self._rules()
-        self._log_prior(learned)
+        self.log_prior_of(learned)
 
     # Predicting
 
@@ -242,18 +261,12 @@ class ColumnsNB(CountingClassifier):
         check_is_fitted(self)
         self._check_options()
         _, columns = self._table(X, reset=False)
-        rules, learned, out = self._rules(), self._learned, {}
-        for plan, column in zip(self._plans, columns, strict=True):
-            total = np.zeros((len(column.values), len(learned.classes)))
-            for part, values in read_parts(plan, column):
-                total += part_scores(plan, part, learned.parts[plan.name, part], values, rules)
-            out[plan.name] = total
-        return out
+        return ColumnLikelihoods(self._plans, self._learned, self._rules()).scores(columns)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Scores: log P(class, row), (n_rows, n_classes)."""
         columns = self._contributions(X)
-        return np.asarray(sum(columns.values(), self._log_prior(self._learned)))
+        return np.asarray(sum(columns.values(), self.log_prior_of(self._learned)))
 
     def explain(self, row: Any) -> ColumnsExplanation:
         """What each column of one row adds to its scores: a dict, or a table with one row.
@@ -269,7 +282,7 @@ class ColumnsNB(CountingClassifier):
         n_rows = len(next(iter(columns.values())))
         if n_rows != 1:
             raise DataError(f"explain takes one row, not {n_rows}")
-        prior = self._log_prior(self._learned)
+        prior = self.log_prior_of(self._learned)
         single = {name: part[0] for name, part in columns.items()}
         scores = np.asarray(sum(single.values(), prior))
         return ColumnsExplanation(self.classes_.tolist()[int(scores.argmax())], self.classes_, prior, single, scores)

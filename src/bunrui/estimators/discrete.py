@@ -1,8 +1,11 @@
-"""`DiscreteNB`: what the models that are linear in counts share."""
+"""The models that are linear in counts, in place of scikit-learn's: multinomial, Bernoulli, complement.
+
+`DiscreteNB` is what they share; each of them names its formula in `models/`, and what of a row it reads.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -10,34 +13,29 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from bunrui.classcounts import ClassCounts, Labels, SparseCounts, as_whole, count_cells
 from bunrui.errors import DataError, OptionError
-from bunrui.estimators.base import Codes, CountingClassifier
-from bunrui.estimators.counts import MatrixCounts, count, whole
-from bunrui.estimators.labels import Labels
-from bunrui.estimators.parameters import same, smoothing_on
-from bunrui.estimators.table import DENSE_CELLS, MatrixView, Table, dense_table
-from bunrui.models.base import Scorer, Smoothing
-from bunrui.models.view import FeatureCounts
+from bunrui.estimators.base import Codes, CountingClassifier, canonical, presence_of
+from bunrui.models.base import Scorer, Smoothing, normalised, smoothing_on
+from bunrui.models.bernoulli import bernoulli, log_present
+from bunrui.models.complement import complement
+from bunrui.models.multinomial import binary, mixed, multinomial
+from bunrui.models.table import DENSE_CELLS, MatrixView, Table, dense_table
+from bunrui.models.transform import KeptRows, Steps
+from bunrui.models.view import CountView
+from bunrui.sparse import Sparse
 
-__all__ = ["DiscreteNB", "canonical", "presence"]
+__all__ = ["TWCNB", "BernoulliNB", "BinaryNB", "ComplementNB", "DiscreteNB", "MixedNB", "MultinomialNB"]
 
 Floats = npt.NDArray[np.float64]
-
-
-class FilledView(MatrixView):
-    """A view that gathers a cell for every class, be it 0."""
-
-    def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
-        """The cells of some columns, one for each class."""
-        return super().gather(ids, by_docs).filled(len(self.doc_count))
 
 
 class DiscreteNB(CountingClassifier):
     """Base of the models that are linear in counts; a subclass names its formula, and what of a row it reads."""
 
     _formula: ClassVar[Callable[..., Scorer]]
-    _counts_presence: ClassVar[bool] = False
-    _reads_presence: ClassVar[bool] = False
+    counts_presence: ClassVar[bool] = False
+    reads_presence: ClassVar[bool] = False
 
     # Options of the formula; False where a subclass does not have them.
     class_norm: bool = False
@@ -66,32 +64,32 @@ class DiscreteNB(CountingClassifier):
 
     # Rows
 
-    def _training(self, X: Any) -> Any:
+    def rows_to_count(self, X: Any) -> Any:
         """Rows as they are counted: int64 or float64."""
         X = canonical(X)
         if (X.data if sparse.issparse(X) else X).min(initial=0) < 0:
             raise DataError(f"Negative values in data passed to {type(self).__name__}: counts are 0 or more")
-        return presence(X) if self._counts_presence else whole(X)
+        return presence_of(X) if self.counts_presence else as_whole(X)
 
-    def _query(self, X: Any) -> Any:
+    def rows_to_predict(self, X: Any) -> Any:
         """Rows as they are predicted."""
         X = canonical(X)
-        return presence(X) if self._reads_presence else X
+        return presence_of(X) if self.reads_presence else X
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> Any:
-        return count(self._training(X), labels, weights, self._counts_presence)
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+        return count_cells(self.rows_to_count(X), labels, weights, self.counts_presence)
 
     # Scores
 
-    def _counts(self, learned: Any) -> MatrixCounts:
+    def _counts(self, learned: ClassCounts) -> SparseCounts:
         """The counts that the formula reads."""
-        counts: MatrixCounts = learned
+        counts: SparseCounts = learned.part
         return counts
 
-    def _view(self, learned: Any) -> MatrixView:
-        return MatrixView(self._counts(learned).bare(), getattr(self, "feature_names_in_", None))
+    def _view(self, learned: ClassCounts) -> MatrixView:
+        return MatrixView(learned.doc_count, self._counts(learned), getattr(self, "feature_names_in_", None))
 
-    def _scorer(self, view: MatrixView, prior: Floats) -> Scorer:
+    def scorer_of(self, view: CountView, prior: Floats) -> Scorer:
         options = {name: True for name in ("class_norm", "against_rest") if getattr(self, name)}
         return type(self)._formula(view, self._smoothing(view.n_features), prior, **options)
 
@@ -99,22 +97,18 @@ class DiscreteNB(CountingClassifier):
         names = getattr(self, "feature_names_in_", None)
         return smoothing_on(n_features, names, self.smoothing, self.alpha, self.force_alpha, warn)
 
-    def _check_parameters(self, learned: Any) -> None:
-        self._smoothing(learned.n_features, warn=True)
-        self._log_prior(learned)
-        if self.against_rest and not isinstance(learned, MatrixCounts):
-            # The two sides of a label would be held against each other twice.
-            raise OptionError("MultilabelNB holds each label against the rest by itself: leave against_rest out")
+    def check_parameters(self, learned: Any) -> None:
+        self._smoothing(self.n_features_in_, warn=True)
+        self.log_prior_of(learned)
 
     def _table(self) -> Table:
         """The weights, made once for the same counts and parameters."""
         memo = self._learned.memo
         parameters = self.get_params(deep=False)
         kept = memo.get("table")
-        if kept is None or not same(kept[0], parameters):
+        if kept is None or not have_same(kept[0], parameters):
             view = self._view(self._learned)
-            scorer = self._scorer(view, self._log_prior(self._learned))
-            table = Table(FilledView(*view) if scorer.everywhere else view, scorer)
+            table = Table(view, self.scorer_of(view, self.log_prior_of(self._learned)))
             # One assignment: another thread finds all of it or nothing.
             kept = memo["table"] = (deepcopy(parameters), table)
         table = kept[1]
@@ -127,18 +121,21 @@ class DiscreteNB(CountingClassifier):
         With `against_rest`, log P(class, row) / P(not class, row).
         """
         X = self._checked(X)
-        return self._table().scores(self._query(X))
+        return self._table().scores(self.rows_to_predict(X))
 
     def predict(self, X: Any) -> Labels:
         """The most likely label of every row, (n_rows,); ties go to the label that sorts first."""
         X = self._checked(X)
-        return np.asarray(self.classes_[self._table().best(self._query(X))])
+        return np.asarray(self.classes_[self._table().best(self.rows_to_predict(X))])
 
     @property
     def feature_count_(self) -> Any:
         """What was counted, (n_classes, n_features); a sparse array where a dense one would be large."""
-        cells = self._counts(self._known("feature_count_")).cells.T.astype(np.float64)
-        return cells.toarray() if cells.shape[0] * cells.shape[1] <= DENSE_CELLS else cells.tocsr()
+        cells = self._counts(self._known("feature_count_")).cells
+        if cells.shape[0] * cells.shape[1] <= DENSE_CELLS:
+            return cells.toarray().T.astype(np.float64)
+        places = (cells.data.astype(np.float64), cells.indices, cells.indptr)
+        return sparse.csc_array(places, shape=cells.shape[::-1]).tocsr()
 
     @property
     def feature_log_prob_(self) -> Floats:
@@ -147,7 +144,7 @@ class DiscreteNB(CountingClassifier):
         if not self.against_rest:
             return self._table().weights.T
         view, options = self._view(learned), {"class_norm": True} if self.class_norm else {}
-        own = type(self)._formula(view, self._smoothing(view.n_features), self._log_prior(learned), **options)
+        own = type(self)._formula(view, self._smoothing(view.n_features), self.log_prior_of(learned), **options)
         return dense_table(view, own).T
 
     def weights_of(self, columns: npt.NDArray[np.int64]) -> Floats:
@@ -164,22 +161,374 @@ class DiscreteNB(CountingClassifier):
         return tags
 
 
-def canonical(X: Any) -> Any:
-    """An array as it is; a sparse matrix as a csr_array that has every cell once."""
-    if not sparse.issparse(X):
-        return np.asarray(X)
-    X = sparse.csr_array(X)
-    if not X.has_canonical_format:
-        # Of a copy: the matrix may be the caller's.
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+def have_same(these: Mapping[str, Any], those: Mapping[str, Any]) -> bool:
+    """Whether parameters have the same values."""
+    return all(_equal(value, those[name]) for name, value in these.items())
 
 
-def presence(X: Any, threshold: float = 0.0) -> Any:
-    """1 where a value is above a threshold (of a sparse matrix, at least 0), else 0."""
-    if not sparse.issparse(X):
-        return np.greater(X, threshold).astype(np.int64)
-    out = sparse.csr_array(((X.data > threshold).astype(np.int64), X.indices, X.indptr), shape=X.shape, copy=True)
-    out.eliminate_zeros()
-    return out
+def _equal(a: Any, b: Any) -> bool:
+    if a is None or b is None or isinstance(a, (str, Mapping)) or isinstance(b, (str, Mapping)):
+        return type(a) is type(b) and bool(a == b)
+    return bool(np.array_equal(a, b))
+
+
+class MultinomialNB(DiscreteNB):
+    """Multinomial naive Bayes on a matrix of counts, in place of scikit-learn's.
+
+    Beyond it: classes may come at any time, `merge` and `unlearn`, other estimators of P(feature | class), and memory
+    that follows the cells that are not zero.
+
+    Parameters
+    ----------
+    alpha : float, (n_features,) array or mapping from column name to float, optional
+        λ of `smoothing="eap"`, by default 1; α of `"map"`, by default 1.0001.  0 is no smoothing, as `"mle"`.
+    force_alpha : bool
+        As in scikit-learn: False raises an alpha below 1e-10 to that.
+    fit_prior : bool
+        False is `prior="uniform"`.
+    class_prior : (n_classes,) array, optional
+        P(class) in the order of `classes_`; goes before `fit_prior` and `prior`.
+    smoothing : {"eap", "map", "mle"}
+        The estimator of P(feature | class): (n + λ) / (N + λV), (n + α - 1) / (N + (α - 1)V), or n / N.
+    prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
+        P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
+    class_norm : bool
+        Whether the counts of every class are divided by their sum before they are smoothed, so that alpha weighs the
+        same in small classes as in large ones (Frank and Bouckaert 2006).  Beside shares an alpha of 1 is huge: 1e-5
+        to 1e-8 are good for texts.
+    against_rest : bool
+        Whether a class is scored against all rows that are not of it, log P(class, row) / P(not class, row).
+        Probabilities then are shares of exp(score).  Together with `class_norm` the rest is divided by its sum too, and
+        memory follows features × classes.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,)
+        Labels, sorted.
+    class_count_ : (n_classes,)
+        Rows by class, or the sum of their weights.
+    feature_count_ : (n_classes, n_features)
+        What was counted.
+    class_log_prior_ : (n_classes,)
+        log P(class); with `against_rest` scores have its log-odds.
+    feature_log_prob_ : (n_classes, n_features)
+        log P(feature | class), of the counts after `class_norm`; with `against_rest` scores have it less
+        log P(feature | not class).
+    n_features_in_ : int
+        V.
+    feature_names_in_ : (n_features,)
+        Where X has names.
+
+    Notes
+    -----
+    Whole numbers (of any dtype, weights included) are counted as integers: `merge` gives the same bits in any order,
+    and `unlearn` leaves the very estimator that never saw the rows.  Fractions are counted in float64: `merge` is right
+    to rounding, and `unlearn` refuses unless `exact=False`.
+
+    Priors and smoothing are computed from the counts when somebody asks: `set_params(alpha=...)` needs no new `fit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> clf = MultinomialNB().fit([[2, 1, 0], [0, 1, 3]], ["tea", "ham"])
+    >>> clf.predict([[1, 0, 0]]).tolist()
+    ['tea']
+    >>> clf.partial_fit([[0, 5, 0]], ["new"]).classes_.tolist()
+    ['ham', 'new', 'tea']
+    >>> clf.unlearn([[0, 5, 0]], ["new"]).classes_.tolist()
+    ['ham', 'tea']
+    >>> np.exp(clf.feature_log_prob_).round(3).tolist()
+    [[0.143, 0.286, 0.571], [0.5, 0.333, 0.167]]
+    """
+
+    _formula = staticmethod(multinomial)
+
+
+class BinaryNB(DiscreteNB):
+    """Multinomial naive Bayes on presence: what is above 0 counts as 1, in training and in prediction.
+
+    Parameters and attributes are those of `MultinomialNB`; `feature_count_` has the rows of a class with a feature.
+
+    Examples
+    --------
+    >>> clf = BinaryNB().fit([[7, 1, 0], [0, 1, 3]], ["tea", "ham"])
+    >>> clf.feature_count_.tolist()
+    [[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]]
+    """
+
+    _formula = staticmethod(binary)
+    counts_presence = True
+    reads_presence = True
+
+
+class MixedNB(DiscreteNB):
+    """Multinomial naive Bayes that trains on counts and reads presence in prediction.
+
+    A repeated word counts once in a row, fully in the corpus.  Parameters and attributes are those of `MultinomialNB`.
+
+    Examples
+    --------
+    >>> clf = MixedNB().fit([[7, 1, 0], [0, 1, 3]], ["tea", "ham"])
+    >>> clf.predict_proba([[9, 2, 0]]).tolist() == clf.predict_proba([[1, 1, 0]]).tolist()
+    True
+    """
+
+    _formula = staticmethod(mixed)
+    reads_presence = True
+
+
+class BernoulliNB(DiscreteNB):
+    """Bernoulli naive Bayes, in place of scikit-learn's: absent features count too.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        λ of P(feature | class) = (d + λ) / (D + 2λ); one for all columns.
+    force_alpha, fit_prior, class_prior, smoothing, prior
+        As those of `MultinomialNB`.
+    binarize : float, optional
+        A feature is present where its value is above this.  None takes X as it is, in which all values must lie between
+        0 and 1.
+    against_rest : bool
+        As that of `MultinomialNB`: presence and absence are held against those in all rows that are not of the class.
+        Memory follows features × classes.
+
+    Attributes
+    ----------
+    classes_, class_count_, feature_count_, class_log_prior_, feature_log_prob_, n_features_in_, feature_names_in_
+        As those of `MultinomialNB`; `feature_log_prob_` is log P(feature present | class), with `against_rest` too.
+
+    Examples
+    --------
+    >>> clf = BernoulliNB().fit([[1, 1], [1, 0], [0, 1]], ["tea", "tea", "ham"])
+    >>> clf.predict([[1, 0], [0, 1]]).tolist()
+    ['tea', 'ham']
+    """
+
+    _formula = staticmethod(bernoulli)
+    counts_presence = True
+    _counting = ("binarize",)
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = None,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        smoothing: str = "eap",
+        prior: Any = "empirical",
+        against_rest: bool = False,
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            force_alpha=force_alpha,
+            fit_prior=fit_prior,
+            class_prior=class_prior,
+            smoothing=smoothing,
+            prior=prior,
+            against_rest=against_rest,
+        )
+        self.binarize = binarize
+
+    def rows_to_count(self, X: Any) -> Any:
+        X = canonical(X)
+        if self.binarize is not None:
+            if not isinstance(self.binarize, (int, float, np.number)) or not 0 <= self.binarize < np.inf:
+                raise OptionError(f"binarize should be a number, 0 or more, or None, not {self.binarize!r}")
+            return presence_of(X, float(self.binarize))
+        values = X.data if sparse.issparse(X) else X
+        if values.min(initial=0) < 0 or values.max(initial=1) > 1:
+            raise DataError("with binarize=None values lie between 0 and 1: give a threshold, as binarize=0")
+        return as_whole(X)
+
+    def rows_to_predict(self, X: Any) -> Any:
+        return self.rows_to_count(X)
+
+    def check_parameters(self, learned: Any) -> None:
+        super().check_parameters(learned)
+        if not self._smoothing(self.n_features_in_).is_single:
+            raise OptionError("BernoulliNB takes one alpha for all columns, not one for each")
+
+    @property
+    def feature_log_prob_(self) -> npt.NDArray[np.float64]:
+        """log P(feature present | class), (n_classes, n_features)."""
+        learned = self._known("feature_log_prob_")
+        cells = learned.part.cells
+        if cells.shape[0] * cells.shape[1] > DENSE_CELLS:
+            raise OptionError("features × classes are too many for a dense table: predict without it")
+        return log_present(cells.toarray(), learned.doc_count, self._smoothing(self.n_features_in_)).T
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = False
+        return tags
+
+
+class ComplementNB(DiscreteNB):
+    """Complement naive Bayes, in place of scikit-learn's: a class is scored by the counts of all the others.
+
+    Parameters
+    ----------
+    alpha, force_alpha, smoothing
+        As those of `MultinomialNB`.
+    fit_prior, class_prior
+        Not used for scores, as in scikit-learn: they have no class prior.
+    norm : bool
+        Weight normalisation: the weights of a class are divided by the sum of their sizes.
+    complement : bool
+        Whether to count outside the class.  False scores by the class itself, still without a prior.
+    log_tf, idf, length_norm : bool
+        Whether rows become log(1 + count), times log(D / D[f]), divided by their length, before they are counted.
+    transform_queries : bool
+        Whether these three are done to rows to predict as well; the article does not.
+
+    Attributes
+    ----------
+    classes_, class_count_, feature_count_, class_log_prior_, n_features_in_, feature_names_in_
+        As those of `MultinomialNB`; `feature_count_` is of the rows after their steps.
+    feature_all_ : (n_features,)
+        `feature_count_` of all classes together.
+    feature_log_prob_ : (n_classes, n_features)
+        What one occurrence adds to a score, as in scikit-learn: the weights with their sign turned.
+    weights_ : (n_classes, n_features)
+        The weights of the article; with the complement, the class with the smallest sum wins.
+
+    Notes
+    -----
+    With `log_tf`, `idf` or `length_norm` the estimator keeps its rows (sparse), since each new row changes what the old
+    ones weigh.  So learning, merging and unlearning stay exact, also of fractions (of weights with fractions, to
+    rounding); the price is memory, and a pass over all rows at the first prediction after a change.  Which of the three
+    are on cannot change without a new `fit`.
+
+    A row without a word left (its length is 0 after IDF) adds nothing.  Where all weights of a class are 0 (for want of
+    a second column), they are not divided.
+
+    References
+    ----------
+    Rennie, Shih, Teevan, Karger (2003), "Tackling the poor assumptions of naive Bayes text classifiers".
+
+    Examples
+    --------
+    >>> clf = ComplementNB(norm=True).fit([[2, 2, 0], [1, 0, 4]], ["tea", "ham"])
+    >>> clf.predict([[1, 2, 0], [0, 0, 1]]).tolist()
+    ['tea', 'ham']
+    """
+
+    _counting = ("log_tf", "idf", "length_norm")
+    complement: bool
+    norm: bool
+    log_tf: bool
+    idf: bool
+    length_norm: bool
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = None,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+        smoothing: str = "eap",
+        complement: bool = True,
+        log_tf: bool = False,
+        idf: bool = False,
+        length_norm: bool = False,
+        transform_queries: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.norm = norm
+        self.smoothing = smoothing
+        self.complement = complement
+        self.log_tf = log_tf
+        self.idf = idf
+        self.length_norm = length_norm
+        self.transform_queries = transform_queries
+
+    @property
+    def steps(self) -> Steps:
+        return Steps(bool(self.log_tf), bool(self.idf), bool(self.length_norm))
+
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
+        if not any(self.steps):
+            return super()._count(X, labels, weights)
+        X = self.rows_to_count(X)
+        rows = Sparse.of(X).without_zeros()
+        rows = rows.with_data(rows.data.astype(np.float64))
+        part = KeptRows(((rows, labels[1], weights.astype(np.float64)),), len(labels[0]))
+        return ClassCounts.of(labels, weights, part)
+
+    def _counts(self, learned: ClassCounts) -> SparseCounts:
+        if not isinstance(learned.part, KeptRows):
+            return super()._counts(learned)
+        key = ("steps", self.steps)
+        if key not in learned.memo:
+            learned.memo[key] = learned.part.counts(self.steps)
+        counts: SparseCounts = learned.memo[key]
+        return counts
+
+    @property
+    def feature_all_(self) -> Floats:
+        """What was counted in all classes together, (n_features,)."""
+        return np.asarray(self._counts(self._known("feature_all_")).cells.row_sums(), np.float64)
+
+    def scorer_of(self, view: CountView, prior: Floats) -> Scorer:
+        formula = complement if self.complement else multinomial
+        scorer = formula(view, self._smoothing(view.n_features), np.zeros_like(prior))
+        return normalised(view, scorer) if self.norm else scorer
+
+    def rows_to_predict(self, X: Any) -> Any:
+        X = super().rows_to_predict(X)
+        if not self.transform_queries or not any(self.steps):
+            return X
+        rows: KeptRows = self._learned.part
+        return self.steps.of_rows(Sparse.of(X), rows.idf if self.idf else None)
+
+    @property
+    def weights_(self) -> Floats:
+        """The weights of the article, (n_classes, n_features)."""
+        return -self.feature_log_prob_ if self.complement else self.feature_log_prob_
+
+
+class TWCNB(ComplementNB):
+    """Transformed weight-normalised complement naive Bayes: all five steps of Rennie et al. (2003), table 4.
+
+    Parameters
+    ----------
+    alpha, force_alpha, smoothing
+        As those of `MultinomialNB`.
+    transform_queries : bool
+        Whether rows to predict go through log TF, IDF and length norm as well; the article takes their raw counts.
+
+    Attributes
+    ----------
+    classes_, class_count_, feature_count_, feature_log_prob_, weights_, n_features_in_, feature_names_in_
+        As those of `ComplementNB`.
+
+    Notes
+    -----
+    The rows are kept, so that learning, merging and unlearning are exact; see `ComplementNB`.
+
+    Examples
+    --------
+    >>> clf = TWCNB().fit([[2, 2, 0], [1, 0, 4]], [1, 2])
+    >>> clf.weights_.round(12).tolist()
+    [[-0.4, -0.4, -0.2], [-0.4, -0.2, -0.4]]
+    >>> clf.predict([[1, 2, 0]]).tolist()
+    [1]
+    """
+
+    complement = norm = log_tf = idf = length_norm = True
+
+    def __init__(
+        self, *, alpha: Any = None, force_alpha: bool = True, smoothing: str = "eap", transform_queries: bool = False
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.smoothing = smoothing
+        self.transform_queries = transform_queries

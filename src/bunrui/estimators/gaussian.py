@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from bunrui.classcounts import ClassCounts, Labels
 from bunrui.errors import OptionError
-from bunrui.estimators.base import Codes, CountingClassifier
-from bunrui.estimators.discrete import canonical
-from bunrui.estimators.labels import Labels
-from bunrui.estimators.moments import ClassMoments, dense_moments, sparse_moments
-from bunrui.models.gaussian import Normals, gaussian
+from bunrui.estimators.base import Codes, CountingClassifier, canonical, check_number
+from bunrui.models.gaussian import Normals, dense_moments, gaussian, sparse_moments
+from bunrui.sparse import Sparse
 
 __all__ = ["GaussianNB"]
 
@@ -82,31 +81,26 @@ class GaussianNB(CountingClassifier):
         """scikit-learn has another name for it here."""
         return self.priors
 
-    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any] | None) -> ClassMoments:
-        classes, codes = labels
-        weights = np.ones(len(codes), np.int64) if weights is None else weights
-        doc_count = np.zeros(len(classes), weights.dtype)
-        np.add.at(doc_count, codes, weights)
+    def _count(self, X: Any, labels: tuple[Labels, Codes], weights: npt.NDArray[Any]) -> ClassCounts:
         X = canonical(X)
-        moments = sparse_moments if sparse.issparse(X) else dense_moments
-        return ClassMoments(classes, doc_count, moments(X, codes, weights.astype(np.float64), len(classes)))
+        rows = (labels[1], weights.astype(np.float64), len(labels[0]))
+        moments = sparse_moments(Sparse.of(X), *rows) if sparse.issparse(X) else dense_moments(X, *rows)
+        return ClassCounts.of(labels, weights, moments)
 
-    def _check_parameters(self, learned: ClassMoments) -> None:
-        value = self.var_smoothing
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
-            raise OptionError(f"var_smoothing should be a number, 0 or more, not {value!r}")
-        self._log_prior(learned)
+    def check_parameters(self, learned: ClassCounts) -> None:
+        check_number("var_smoothing", self.var_smoothing)
+        self.log_prior_of(learned)
 
-    def _log_prior(self, learned: ClassMoments) -> Floats:
+    def log_prior_of(self, learned: ClassCounts) -> Floats:
         if self.priors is not None and not np.isclose(np.sum(self.priors), 1.0):
             raise OptionError(f"priors should sum to 1, not to {np.sum(self.priors):g}: divide them by their sum")
-        return super()._log_prior(learned)
+        return super().log_prior_of(learned)
 
     def _normals(self) -> tuple[Normals, float]:
         memo, share = self._learned.memo, float(self.var_smoothing)
         kept = memo.get("normals")
         if kept is None or kept[0] != share:
-            kept = memo["normals"] = (share, gaussian(self._learned.moments, share))
+            kept = memo["normals"] = (share, gaussian(self._learned.part, share))
         normals: tuple[Normals, float] = kept[1]
         return normals
 
@@ -114,7 +108,7 @@ class GaussianNB(CountingClassifier):
         """Scores: log p(class, row), (n_rows, n_classes)."""
         X = canonical(self._checked(X))
         normals, _ = self._normals()
-        prior = self._log_prior(self._learned)
+        prior = self.log_prior_of(self._learned)
         if not sparse.issparse(X):
             return prior + _dense_scores(X, normals)
         far = (normals.mean**2 * normals.precision > _FAR).any(axis=0)
@@ -144,7 +138,7 @@ class GaussianNB(CountingClassifier):
     @property
     def class_prior_(self) -> Floats:
         """P(class), (n_classes,)."""
-        return np.exp(self._log_prior(self._known("class_prior_")))
+        return np.exp(self.log_prior_of(self._known("class_prior_")))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

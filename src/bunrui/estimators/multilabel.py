@@ -1,7 +1,31 @@
-"""`MultilabelNB`: rows with any number of labels, each told from the rest by the same counts."""
+"""`MultilabelNB`: rows with any number of labels, each told from the rest by the same counts.
+
+    score[l] = log P(l) / P(rest) + sum over words of x[f] * (w[f, l] - w[f, rest])
+
+    n[f, l], D[l]      occurrences of feature f in the rows with label l, and these rows
+    n[f], D            the same of all rows, each of which counts once
+    n[f] - n[f, l]     the rest of label l; never counted
+    w                  what one occurrence adds to the score of a class; the estimator's formula says it
+
+So all labels come from one pass over the rows, however many labels a row has.  The rests are dense, be the labels as
+sparse as they may: tables are made for blocks of labels, and kept where all of them together are small.
+
+Labels come in one of three forms:
+
+    form         y                                              predictions
+    indicator    0/1, (n_rows, n_labels), dense or sparse       the same, int64, (n_rows, n_labels)
+    sets         a collection of labels for every row           a set of labels for every row
+    single       a label for every row                          a label for every row
+
+A list of lists is an indicator matrix if all have the same length, two or more, and nothing but 0 and 1 in them; else
+its lists are label sets.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -10,24 +34,29 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from bunrui.errors import DataError, MismatchError, OptionError
-from bunrui.estimators.base import CountingClassifier
-from bunrui.estimators.checks import check_discrete, checked_weights
-from bunrui.estimators.complement import ComplementNB
-from bunrui.estimators.discrete import DiscreteNB
-from bunrui.estimators.labelcounts import LabelCounts, count_labels
-from bunrui.estimators.labelodds import PairCounts, log_odds, log_priors
-from bunrui.estimators.labels import Labels, encode
-from bunrui.estimators.labelsets import INDICATOR, SETS, SINGLE, form_of, indicated, indicator_of_codes, listed, sets_of
-from bunrui.estimators.multinomial import MultinomialNB
-from bunrui.estimators.thresholds import best_cuts, given_thresholds
+from bunrui.classcounts import ClassCounts, Labels, SparseCounts, encode_labels
+from bunrui.errors import DataError, LabelError, MismatchError, OptionError, UnlearnError
+from bunrui.estimators.base import CountingClassifier, check_discrete, check_weights
+from bunrui.estimators.discrete import ComplementNB, DiscreteNB, MultinomialNB, have_same
+from bunrui.models.multilabel import PairView, best_cut
+from bunrui.models.table import DENSE_CELLS, MatrixView, dense_table
 from bunrui.prediction import log_sum_exp
+from bunrui.sparse import Sparse
 
 __all__ = ["MultilabelNB"]
 
 Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[Any]
+Ids = npt.NDArray[np.uint32]
 
+INDICATOR, SETS, SINGLE = "indicator", "sets", "single"
+
+_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 _FOLDS = 5
+# float64 holds every whole number up to here.
+_MOST = 2**53
+# Cells of a table that is made for one call, labels and rests.
+_BLOCK_CELLS = 1 << 21
 
 
 class MultilabelNB(CountingClassifier):
@@ -106,7 +135,7 @@ class MultilabelNB(CountingClassifier):
                 f"not {given!r}"
             )
         model: DiscreteNB = clone(given)
-        if isinstance(model, ComplementNB) and (any(model._steps) or model.transform_queries):
+        if isinstance(model, ComplementNB) and (any(model.steps) or model.transform_queries):
             raise OptionError("log_tf, idf and length_norm keep the rows, which MultilabelNB does not: leave them out")
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
@@ -116,7 +145,7 @@ class MultilabelNB(CountingClassifier):
     def reads(self) -> str:
         """What of a row is counted: it cannot change once something is."""
         model = self._model
-        if not model._counts_presence:
+        if not model.counts_presence:
             return "occurrences"
         level = getattr(model, "binarize", 0)
         return "shares" if level is None else "presence" if level == 0 else f"presence above {level}"
@@ -135,7 +164,8 @@ class MultilabelNB(CountingClassifier):
         super().fit(X, y, sample_weight)
         if self._form == INDICATOR:
             self._declared = self._learned.classes
-        self.__dict__.pop("_chosen", None)
+        if hasattr(self, "_chosen"):
+            del self._chosen
         if self._by_folds and self._form != SINGLE:
             self._chosen = self._choose(X, y, sample_weight)
         return self
@@ -148,11 +178,11 @@ class MultilabelNB(CountingClassifier):
         X : array, data frame, sparse matrix or sparse array, (n_rows, n_features)
         y : indicator matrix (n_rows, n_labels), or list of label sets
         classes : (n_labels,), optional
-            If given, now or before, other labels are errors.  Of an indicator matrix all columns are.
+            If given, now or before, other labels are errors.  The columns of an indicator matrix are all given.
         sample_weight : (n_rows,), optional
         """
-        self._refuse_folds("partial_fit", SINGLE if y is None else form_of(y))
-        if classes is None and y is not None and form_of(y) == INDICATOR:
+        self._refuse_folds("partial_fit", SINGLE if y is None else _form_of(y))
+        if classes is None and y is not None and _form_of(y) == INDICATOR:
             classes = np.arange(np.shape(y)[1])
         return super().partial_fit(X, y, classes, sample_weight)
 
@@ -180,26 +210,26 @@ class MultilabelNB(CountingClassifier):
             raise DataError(f"y was given as {self._form} before, now as {form}: give it in one form")
         if not reset and form == INDICATOR and len(classes) != len(self._learned.classes):
             raise DataError(f"y has {len(classes)} columns, but {len(self._learned.classes)} labels were learned")
-        weights = None if sample_weight is None else checked_weights(sample_weight, X.shape[0])
+        weights = check_weights(sample_weight, X.shape[0])
         model = self._model
-        counts = count_labels(model._training(X), (classes, Y), weights, model._counts_presence)
+        counts = count_labels(model.rows_to_count(X), (classes, Y), weights, model.counts_presence)
         if reset:
             self._form = form
         return counts
 
     def _with_labels(self, X: Any, y: Any, reset: bool) -> tuple[Any, tuple[str, Labels, Any]]:
-        form = SINGLE if y is None else form_of(y)
+        form = SINGLE if y is None else _form_of(y)
         if form == SINGLE:
             X, y = validate_data(self, X, y, reset=reset, **self._accepted)
             check_discrete(y)
-            classes, codes = encode(y)
-            return X, (form, classes, indicator_of_codes(codes, len(classes)))
+            classes, codes = encode_labels(y)
+            return X, (form, classes, _of_codes(codes, len(classes)))
         X = validate_data(self, X, "no_validation", reset=reset, **self._accepted)
         if form == INDICATOR:
-            Y = indicated(y)
+            Y = _indicator(y)
             classes = np.arange(Y.shape[1])
         else:
-            classes, Y = listed(y)
+            classes, Y = _label_sets(y)
         check_consistent_length(X, Y)
         return X, (form, classes, Y)
 
@@ -210,18 +240,23 @@ class MultilabelNB(CountingClassifier):
         if hasattr(self, "_learned") and self._form == INDICATOR and len(self.classes_) != len(other.classes_):
             raise MismatchError(f"{len(self.classes_)} and {len(other.classes_)} labels cannot be merged")
 
-    def _check_parameters(self, learned: LabelCounts) -> None:
+    def check_parameters(self, learned: LabelCounts) -> None:
+        model = self._model
+        if model.against_rest:
+            # The two sides of a label would be held against each other twice.
+            raise OptionError("MultilabelNB holds each label against the rest by itself: leave against_rest out")
         # The formula itself says what it does not take.
-        self._model._check_parameters(PairCounts(learned))
+        model.n_features_in_ = self.n_features_in_
+        model.check_parameters(learned.pair(0))
         if not self._by_folds:
-            given_thresholds(self.threshold, learned.classes)
+            _thresholds(self.threshold, learned.classes)
 
     # Scores
 
     def _log_odds(self, learned: LabelCounts, X: Any) -> Floats:
         """Scores of rows that were checked, (n_rows, n_labels)."""
         model = self._model
-        return log_odds(model, learned, model._query(X))
+        return log_odds(model, learned, model.rows_to_predict(X))
 
     @property
     def class_log_prior_(self) -> Floats:
@@ -248,17 +283,23 @@ class MultilabelNB(CountingClassifier):
         X, (_, _, Y) = self._with_labels(X, y, reset=False)
         X = X if not sparse.issparse(X) else sparse.csr_array(X)
         n_rows, model = X.shape[0], self._model
-        weights = np.ones(n_rows, np.int64) if sample_weight is None else checked_weights(sample_weight, n_rows)
+        weights = check_weights(sample_weight, n_rows)
         fold = np.arange(n_rows) % min(_FOLDS, n_rows)
         scores = np.zeros(Y.shape)
         for k in range(int(fold.max()) + 1 if n_rows > 1 else 0):
             out = np.flatnonzero(fold == k)
             labels = self._learned.classes, Y[out]
-            part = count_labels(model._training(X[out]), labels, weights[out], model._counts_presence)
+            part = count_labels(model.rows_to_count(X[out]), labels, weights[out], model.counts_presence)
             left = self._learned.minus(part, self._learned.classes, exact=False)
             if left.n_docs > 0:
                 scores[out] = self._log_odds(left, X[out])
-        return best_cuts(scores, Y, weights.astype(np.float64))
+        columns = sparse.csc_array(Y)
+        cuts = np.zeros(Y.shape[1])
+        for k in range(Y.shape[1]):
+            has = np.zeros(n_rows, bool)
+            has[columns.indices[columns.indptr[k] : columns.indptr[k + 1]]] = True
+            cuts[k] = best_cut(scores[:, k], has, weights.astype(np.float64))
+        return cuts
 
     @property
     def thresholds_(self) -> Floats:
@@ -267,7 +308,7 @@ class MultilabelNB(CountingClassifier):
         if self._form == SINGLE:
             return np.zeros(len(learned.classes))
         if not self._by_folds:
-            return given_thresholds(self.threshold, learned.classes)
+            return _thresholds(self.threshold, learned.classes)
         if not hasattr(self, "_chosen"):
             raise OptionError("threshold='folds' is chosen by fit: call it again")
         return self._chosen
@@ -285,7 +326,7 @@ class MultilabelNB(CountingClassifier):
         if self._form == SINGLE:
             return self.classes_[scores.argmax(axis=1)]
         found = scores > self.thresholds_
-        return sets_of(self.classes_, found) if self._form == SETS else found.astype(np.int64)
+        return _sets_of(self.classes_, found) if self._form == SETS else found.astype(np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
         """P(label | row), (n_rows, n_labels), whatever the threshold; of one label a row they add up to 1."""
@@ -322,3 +363,275 @@ class MultilabelNB(CountingClassifier):
         given = MultinomialNB() if self.estimator is None else self.estimator
         tags.input_tags.positive_only = given.__sklearn_tags__().input_tags.positive_only
         return tags
+
+
+# Counts
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """Counts by feature and label, and those of all rows.
+
+    Attributes
+    ----------
+    own : ClassCounts
+        By label: a row counts once for each label that it has.
+    every : ClassCounts
+        All rows, as one class.
+    memo : dict
+        What was computed from these counts, and need not be again.
+    """
+
+    own: ClassCounts
+    every: ClassCounts
+    memo: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def classes(self) -> Labels:
+        """Labels, sorted."""
+        return self.own.classes
+
+    @property
+    def doc_count(self) -> Numbers:
+        """D[l], (n_labels,)."""
+        return self.own.doc_count
+
+    @property
+    def n_docs(self) -> Any:
+        """D."""
+        return self.every.doc_count[0]
+
+    @property
+    def n_features(self) -> int:
+        """The columns."""
+        return int(self.own.part.n_features)
+
+    def pair(self, label: int) -> ClassCounts:
+        """A label and the rest as two classes, 0 (rest) and 1 (label), as far as priors and parameters ask."""
+        docs = self.doc_count[label] if len(self.classes) else 0
+        return ClassCounts(np.array([0, 1]), np.maximum(np.array([self.n_docs - docs, docs]), 0), {})
+
+    def view(self, labels: slice, names: Sequence[str] | None) -> PairView:
+        """Some labels and their rests, as a formula reads them."""
+        every = self.every.part
+
+        def cells(ids: Ids) -> tuple[Numbers, Numbers]:
+            own = self.own.part.cells_of(ids).toarray()[:, labels]
+            return own, every.cells_of(ids).toarray()[:, 0]
+
+        return PairView(MatrixView(self.own.doc_count, self.own.part, names, every), self.n_docs, labels, cells)
+
+    def over(self, classes: Labels) -> LabelCounts:
+        """The same with more labels."""
+        return LabelCounts(self.own.over(classes), self.every)
+
+    def plus(self, other: LabelCounts) -> LabelCounts:
+        """The counts of both."""
+        return LabelCounts(self.own.plus(other.own), self.every.plus(other.every))
+
+    def minus(self, other: LabelCounts, keep: Labels, exact: bool) -> LabelCounts:
+        """Without some rows; labels that have none left go, but for those in `keep`."""
+        own = self.own.minus(other.own, keep, exact)
+        every = self.every.minus(other.every, self.every.classes, exact)
+        cells, totals = own.part.cells, every.part.cells.toarray()[:, 0]
+        # Each could be taken back alone; a label has not more than all rows have, but for rounding of fractions.
+        whole = own.doc_count.dtype.kind == cells.data.dtype.kind == every.doc_count.dtype.kind == "i"
+        room = 1 if whole else 1 + 1e-9
+        if (own.doc_count > every.doc_count * room).any() or (cells.data > totals[cells.row_of_cells()] * room).any():
+            raise UnlearnError("this was never learned: not with these labels")
+        return LabelCounts(own, every)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"memo": {}}
+
+
+def count_labels(X: Any, labels: tuple[Labels, Any], weights: Numbers, presence: bool) -> LabelCounts:
+    """Count rows, once for all labels.
+
+    Parameters
+    ----------
+    X : (n_rows, n_features) array or csr_array of int64 or float64
+    labels : classes, and a csr_array of int64, (n_rows, n_classes)
+    weights : (n_rows,) int64 or float64
+    """
+    classes, Y = labels
+    n_rows, n_labels = Y.shape
+    top = abs(X).max() if n_rows else 0
+    if X.dtype.kind == weights.dtype.kind == "i" and float(top) * float(weights.sum()) >= _MOST:
+        X = X.astype(np.float64)
+    # The last column is what all rows have: they are summed with the labels, in one product.
+    everywhere = sparse.csr_array(np.ones((n_rows, 1), np.int64))
+    rows = sparse.csr_array(sparse.hstack([Y, everywhere]).T.multiply(weights))
+    sums = Sparse.of(sparse.csr_array((rows @ X).T)).without_zeros()
+    docs = np.asarray(rows @ np.ones(n_rows, weights.dtype))
+    own, every = (sums.columns(np.arange(*part)) for part in ((n_labels,), (n_labels, n_labels + 1)))
+    return LabelCounts(
+        ClassCounts(classes, docs[:n_labels], {"": SparseCounts(own, presence)}),
+        ClassCounts(np.zeros(1, np.int64), docs[n_labels:], {"": SparseCounts(every, presence)}),
+    )
+
+
+# Scores
+
+
+def log_priors(model: DiscreteNB, learned: LabelCounts) -> Floats:
+    """log P(rest) and log P(label), (n_labels, 2)."""
+    pairs = (learned.pair(label) for label in range(len(learned.classes)))
+    return np.array([model.log_prior_of(pair) for pair in pairs]).reshape(-1, 2)
+
+
+def log_odds(model: DiscreteNB, learned: LabelCounts, X: Any) -> Floats:
+    """Scores of rows as the model reads them, (n_rows, n_labels).
+
+    -inf for a label that no row had, and inf for one that all had.
+    """
+    n_labels = len(learned.classes)
+    if learned.n_features * n_labels <= DENSE_CELLS:
+        table, bias = _kept(model, learned)
+        scores = np.asarray(X @ table + bias)
+    else:
+        X = sparse.csr_array(X)
+        ids = np.unique(X.indices).astype(np.uint32)
+        X, priors = X[:, ids], log_priors(model, learned)
+        scores = np.empty((X.shape[0], n_labels))
+        for chosen in _blocks(learned.n_features, n_labels):
+            table, bias = _block(model, learned, priors, chosen, ids)
+            scores[:, chosen] = X @ table + bias
+    scores[:, learned.doc_count >= learned.n_docs] = np.inf
+    scores[:, learned.doc_count == 0] = -np.inf
+    return scores
+
+
+def _kept(model: DiscreteNB, learned: LabelCounts) -> tuple[Floats, Floats]:
+    """Weights of all columns and labels, made once for the same counts and parameters."""
+    parameters = {"kind": type(model).__name__, **model.get_params(deep=False)}
+    kept = learned.memo.get("table")
+    if kept is None or kept[0].keys() != parameters.keys() or not have_same(kept[0], parameters):
+        ids, priors = np.arange(learned.n_features, dtype=np.uint32), log_priors(model, learned)
+        blocks = _blocks(learned.n_features, len(learned.classes))
+        tables, biases = zip(*(_block(model, learned, priors, chosen, ids) for chosen in blocks), strict=True)
+        # One assignment: another thread finds all of it or nothing.
+        kept = learned.memo["table"] = (deepcopy(parameters), (np.hstack(tables), np.concatenate(biases)))
+    table: tuple[Floats, Floats] = kept[1]
+    return table
+
+
+def _block(model: DiscreteNB, learned: LabelCounts, priors: Floats, chosen: slice, ids: Ids) -> tuple[Floats, Floats]:
+    view = learned.view(chosen, getattr(model, "feature_names_in_", None))
+    # A prior of -inf decides by itself, and would only spoil the table.
+    prior = np.where(np.isfinite(priors), priors, 0.0)[chosen]
+    scorer = model.scorer_of(view, np.concatenate([prior[:, 1], prior[:, 0]]))
+    table = dense_table(view, scorer, ids)
+    n = table.shape[1] // 2
+    return table[:, :n] - table[:, n:], scorer.bias[:n] - scorer.bias[n:]
+
+
+def _blocks(n_features: int, n_labels: int) -> list[slice]:
+    """Labels whose tables fit into memory."""
+    step = max(1, _BLOCK_CELLS // max(n_features, 1))
+    return [slice(at, min(at + step, n_labels)) for at in range(0, max(n_labels, 1), step)]
+
+
+# Labels and thresholds
+
+
+def _form_of(y: Any) -> str:
+    """Which of the three forms labels have.
+
+    Examples
+    --------
+    >>> _form_of([[0, 1], [1, 1]]), _form_of([["a"], ["a", "b"]]), _form_of(["a", "b"])
+    ('indicator', 'sets', 'single')
+    """
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if sparse.issparse(y) or (len(shape) == 2 and shape[1] != 1):
+        return INDICATOR
+    if len(shape) == 2:
+        return SINGLE  # a column, of which scikit-learn warns
+    rows = _rows(y)
+    if not any(isinstance(row, _COLLECTIONS) for row in rows):
+        return SINGLE
+    sizes = {len(row) if isinstance(row, (list, tuple, np.ndarray)) else 0 for row in rows}
+    same = len(sizes) == 1 and min(sizes) > 1
+    return INDICATOR if same and all(_is_bit(value) for row in rows for value in row) else SETS
+
+
+def _indicator(y: Any) -> Any:
+    """An indicator matrix as a csr_array of int64."""
+    given: Any = y if sparse.issparse(y) else np.asarray(y)
+    values: npt.NDArray[Any] = given.data if sparse.issparse(given) else given
+    if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
+        raise LabelError("an indicator matrix has 0 and 1 only: give 1 where a row has the label of the column")
+    matrix = sparse.csr_array(given).astype(np.int64)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _label_sets(y: Any) -> tuple[Labels, Any]:
+    """Label sets as their classes, sorted, and a csr_array of int64, (n_rows, n_classes).
+
+    Examples
+    --------
+    >>> classes, Y = _label_sets([{"b"}, ["a", "b"], []])
+    >>> classes.tolist(), Y.toarray().tolist()
+    (['a', 'b'], [[0, 1], [1, 1], [0, 0]])
+    """
+    rows = _rows(y)
+    for k, row in enumerate(rows):
+        if not isinstance(row, _COLLECTIONS):
+            raise LabelError(f"row {k} has {row!r}: give all rows a list or a set of labels, be it empty")
+    flat = [label for row in rows for label in row]
+    kinds = {isinstance(label, str) for label in flat}
+    if len(kinds) > 1:
+        raise LabelError("labels of different kinds cannot be sorted: give all strings, or all numbers")
+    classes, codes = encode_labels(np.array(flat)) if flat else (np.array([], dtype=str), np.empty(0, np.int64))
+    lengths = [len(row) for row in rows]
+    ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    matrix = sparse.csr_array((np.ones(len(codes), np.int64), codes, ends), shape=(len(rows), len(classes)))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1  # a label that a row names twice is one label
+    return classes, matrix
+
+
+def _of_codes(codes: npt.NDArray[np.int64], n_classes: int) -> Any:
+    """One label a row, as a csr_array of int64, (n_rows, n_classes)."""
+    n = len(codes)
+    return sparse.csr_array((np.ones(n, np.int64), codes, np.arange(n + 1)), shape=(n, n_classes))
+
+
+def _sets_of(classes: Labels, found: npt.NDArray[np.bool_]) -> list[set[Any]]:
+    """The labels of every row."""
+    names = classes.tolist()
+    return [{names[k] for k in np.flatnonzero(row).tolist()} for row in found]
+
+
+def _rows(y: Any) -> Sequence[Any]:
+    for name in ("to_list", "to_pylist", "tolist"):
+        if hasattr(y, name):
+            rows = getattr(y, name)()
+            return rows if isinstance(rows, list) else []
+    return y if isinstance(y, (list, tuple)) else []
+
+
+def _is_bit(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, np.number, np.bool_)) and value in (0, 1)
+
+
+def _thresholds(threshold: Any, classes: Labels) -> Floats:
+    """One threshold for each label, from a number, one for each, or a mapping from label; others are 0."""
+    if isinstance(threshold, Mapping):
+        for label in threshold:
+            if label not in classes.tolist():
+                raise OptionError(f"threshold names the label {label!r}, which no row has: leave it out")
+        values = np.array([threshold.get(label, 0.0) for label in classes.tolist()], np.float64)
+    else:
+        try:
+            values = np.asarray(threshold, np.float64)
+        except (TypeError, ValueError) as error:
+            raise OptionError(
+                f"threshold should be a number, one for each label, or 'folds', not {threshold!r}"
+            ) from error
+    if values.shape not in ((), classes.shape) or np.isnan(values).any():
+        raise OptionError(f"threshold should be a number, or one for each of {len(classes)} labels, not {threshold!r}")
+    return np.broadcast_to(values, classes.shape).astype(np.float64)

@@ -6,29 +6,33 @@ column, on every text that can be encoded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils import check_array
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from bunrui.analysis import AnalyzerSpec
+from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
+from bunrui.analysis.analyzer import FunctionAnalyzer
+from bunrui.analysis.spec import read_stop_words
+from bunrui.analysis.texts import Token
+from bunrui.engines.matrix import Counted, Features, count_features, hash_features, look_up, sorted_ids
 from bunrui.errors import DataError, OptionError
-from bunrui.estimators.discrete import canonical
-from bunrui.estimators.features import Features, sorted_ids
-from bunrui.estimators.matrix import Counted, count, hashed, look_up
-from bunrui.estimators.options import Reading, check_limit, check_size, given_words, is_whole, reading
+from bunrui.estimators.base import canonical
+from bunrui.kernel.ngrams import MAX_ORDER
+from bunrui.sparse import Sparse
 
-__all__ = ["TextVectorizer"]
+__all__ = ["TextVectorizer", "read_by"]
 
 MAX_COLUMNS = 2**31 - 1
 
@@ -138,7 +142,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """Learn the vocabulary; columns are sorted by feature, in the order of code points."""
         reads = self._checked()
         if self.n_features is None and not self._take_given():
-            self._select(count(raw_documents, reads.analyzer, reads.shortest))
+            self._select(count_features(raw_documents, reads.analyzer, reads.shortest))
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
@@ -146,7 +150,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         reads = self._checked()
         if self.n_features is not None or self._take_given():
             return self.transform(raw_documents)
-        counted = count(raw_documents, reads.analyzer, reads.shortest)
+        counted = count_features(raw_documents, reads.analyzer, reads.shortest)
         columns = self._select(counted)
         return self._finished(counted.matrix(columns, len(self._features)))
 
@@ -167,7 +171,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
             return self
         if self._selects():
             raise OptionError("partial_fit keeps every column: leave min_df, max_df and max_features out, or call fit")
-        counted = count(raw_documents, reads.analyzer, reads.shortest)
+        counted = count_features(raw_documents, reads.analyzer, reads.shortest)
         if not self.__sklearn_is_fitted__():
             self._features = Features.of_words([])
         self._features.append(counted.vocabulary)
@@ -180,19 +184,19 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """Count the features of the vocabulary; all others are left out."""
         reads = self._checked()
         if self.n_features is not None:
-            return self._finished(hashed(raw_documents, reads.analyzer, reads.shortest, int(self.n_features)))
+            return self._finished(hash_features(raw_documents, reads.analyzer, reads.shortest, int(self.n_features)))
         if not self.__sklearn_is_fitted__():
             self._take_given()
         features = self._fitted()
         return self._finished(look_up(raw_documents, reads.analyzer, reads.shortest, features.table))
 
-    def _finished(self, matrix: Any) -> Any:
-        if self.binary:
-            matrix.data.fill(1)
-        matrix = matrix.astype(self.dtype, copy=False)
+    def _finished(self, rows: Sparse) -> Any:
+        values = np.ones_like(rows.data) if self.binary else rows.data
         # Before 1.9 scikit-learn had no such setting, and matrices everywhere.
-        if get_config().get("sparse_interface", "spmatrix") == "spmatrix":
-            matrix = sparse.csr_matrix(matrix)
+        is_old = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
+        make = sparse.csr_matrix if is_old else sparse.csr_array
+        starts = rows.indptr.astype(np.int32) if rows.n_cells < 2**31 else rows.indptr
+        matrix = make((values.astype(self.dtype, copy=False), rows.indices, starts), shape=rows.shape)
         matrix.has_canonical_format = True
         return matrix
 
@@ -233,27 +237,27 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 
     # Options
 
-    def _checked(self) -> Reading:
+    def _checked(self) -> _Reading:
         """Check the options; how documents are read."""
-        check_limit("min_df", self.min_df)
-        check_limit("max_df", self.max_df)
-        check_size("max_features", self.max_features, MAX_COLUMNS)
-        check_size("n_features", self.n_features, MAX_COLUMNS)
+        _check_limit("min_df", self.min_df)
+        _check_limit("max_df", self.max_df)
+        _check_size("max_features", self.max_features, MAX_COLUMNS)
+        _check_size("n_features", self.n_features, MAX_COLUMNS)
         if self.n_features is not None and (self.vocabulary is not None or self._selects()):
             raise OptionError("n_features keeps no vocabulary: leave vocabulary, min_df, max_df and max_features out")
-        return reading(self.analyzer, self.ngram_range, self.stop_words)
+        return read_by(self.analyzer, self.ngram_range, self.stop_words)
 
     def _selects(self) -> bool:
         """Whether some features may be left out of the vocabulary."""
-        rare = self.min_df > (1 if is_whole(self.min_df) else 0)
-        frequent = is_whole(self.max_df) or self.max_df < 1
+        rare = self.min_df > (1 if _is_whole(self.min_df) else 0)
+        frequent = _is_whole(self.max_df) or self.max_df < 1
         return rare or frequent or self.max_features is not None
 
     def _take_given(self) -> bool:
         """Take over the vocabulary that was given, if any."""
         if self.vocabulary is None:
             return False
-        self._features = Features.of_words(given_words(self.vocabulary))
+        self._features = Features.of_words(_given_words(self.vocabulary))
         self.fixed_vocabulary_ = True
         return True
 
@@ -275,7 +279,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def _mask(self, counted: Counted, order: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which of the sorted features to keep."""
         doc_freq, term_count = counted.totals()
-        most, least = (n if is_whole(n) else n * counted.n_docs for n in (self.max_df, self.min_df))
+        most, least = (n if _is_whole(n) else n * counted.n_docs for n in (self.max_df, self.min_df))
         if most < least:
             raise OptionError(f"max_df={self.max_df!r} leaves fewer documents than min_df={self.min_df!r} asks for")
         mask: npt.NDArray[np.bool_] = (doc_freq[order] <= most) & (doc_freq[order] >= least)
@@ -303,3 +307,128 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         tags.input_tags.two_d_array = False
         tags.requires_fit = self.n_features is None and self.vocabulary is None
         return tags
+
+
+# The options, checked: how to read documents, which features to keep
+
+
+class _Reading(NamedTuple):
+    """An analyzer, and the fewest words of an n-gram where the kernels are to see to that."""
+
+    analyzer: Analyzer
+    shortest: int = 1
+
+    def features(self, text: str) -> list[str]:
+        """The features of a text."""
+        # Words have no spaces inside, so that the spaces of an n-gram tell its length.
+        found = [token.text for token in self.analyzer.features(text)]
+        return [feature for feature in found if self.shortest == 1 or feature.count(" ") >= self.shortest - 1]
+
+
+def read_by(
+    analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]],
+    ngram_range: tuple[int, int] = (1, 1),
+    stop_words: str | Path | Iterable[str] | None = None,
+) -> _Reading:
+    """How to read documents.
+
+    Examples
+    --------
+    >>> read_by("words", (2, 3), ["the"]).features("under the milky way")
+    ['under milky', 'milky way', 'under milky way']
+    >>> read_by(str.split, (2, 2), None).features("New York City")
+    ['New York', 'York City']
+    """
+    shortest, longest = _orders(ngram_range)
+    stop = _stop_words(stop_words)
+    if isinstance(analyzer, str):
+        spec = AnalyzerSpec(name=analyzer, words=longest, stop_words=stop)
+    elif isinstance(analyzer, AnalyzerSpec):
+        words = analyzer.words if longest == 1 else longest
+        spec = analyzer.replace(words=words, stop_words=_stop_words(analyzer.stop_words) + stop)
+    elif callable(analyzer):
+        plain = FunctionAnalyzer(analyzer, name="function", fingerprint="", stop=stop)
+        return _Reading(plain if longest == 1 else _with_ngrams(plain, shortest, longest))
+    else:
+        raise OptionError(f"analyzer should be a name, an AnalyzerSpec or a function, not {analyzer!r}")
+    if shortest == 1 or spec.name == "words":
+        return _Reading(analyzer_of(spec), shortest)
+    if spec.name == "universal":
+        raise OptionError(f"ngram_range should begin with 1 for the analyzer 'universal', not with {shortest}")
+    return _Reading(_with_ngrams(analyzer_of(spec.replace(words=1)), shortest, longest))
+
+
+def _orders(ngram_range: Any) -> tuple[int, int]:
+    match ngram_range:
+        case (shortest, longest) if (
+            _is_whole(shortest) and _is_whole(longest) and 1 <= shortest <= longest <= MAX_ORDER
+        ):
+            return int(shortest), int(longest)
+    raise OptionError(f"ngram_range should be a pair of numbers from 1 to {MAX_ORDER}, not {ngram_range!r}")
+
+
+def _stop_words(stop_words: str | Path | Iterable[str] | None) -> tuple[str, ...]:
+    if stop_words is None:
+        return ()
+    if isinstance(stop_words, str) and stop_words == "english":
+        return tuple(sorted(ENGLISH_STOP_WORDS))
+    return read_stop_words(stop_words) if isinstance(stop_words, str | Path) else tuple(stop_words)
+
+
+def _with_ngrams(analyzer: Analyzer, shortest: int, longest: int) -> Analyzer:
+    """N-grams of the tokens of an analyzer that works in Python."""
+
+    def ngrams(text: str) -> Iterator[Token]:
+        tokens = analyzer.features(text)
+        for i in range(len(tokens)):
+            for n in range(shortest, min(i + 1, longest) + 1):
+                run = tokens[i - n + 1 : i + 1]
+                yield Token(" ".join(token.text for token in run), run[0].start, run[-1].end)
+
+    return FunctionAnalyzer(ngrams, name=f"{analyzer.describe()}, {shortest}–{longest}-grams", fingerprint="")
+
+
+def _is_whole(x: Any) -> bool:
+    """Whether a value is a whole number."""
+    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+
+
+def _check_limit(name: str, limit: Any) -> None:
+    """A number of documents: counted, or a share of all."""
+    share = isinstance(limit, (float, np.floating)) and 0 <= limit <= 1
+    if not (share or (_is_whole(limit) and limit >= 1)):
+        raise OptionError(f"{name} should be a number of documents from 1, or a share from 0.0 to 1.0, not {limit!r}")
+
+
+def _check_size(name: str, size: Any, most: int) -> None:
+    """A number of features, or None."""
+    if size is not None and not (_is_whole(size) and 1 <= size <= most):
+        raise OptionError(f"{name} should be a whole number from 1 to {most:,}, or None, not {size!r}")
+
+
+def _given_words(vocabulary: Mapping[str, int] | Iterable[str]) -> list[str]:
+    """A given vocabulary by column.
+
+    Examples
+    --------
+    >>> _given_words({"b": 0, "a": 1})
+    ['b', 'a']
+    """
+    if isinstance(vocabulary, str):
+        raise OptionError("vocabulary should be a list of features or a mapping from feature to column, not one string")
+    if isinstance(vocabulary, Mapping):
+        if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+            raise OptionError(f"the columns of the vocabulary should be 0 to {len(vocabulary) - 1}, each of them once")
+        words = sorted(vocabulary, key=vocabulary.__getitem__)
+    else:
+        words = sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else list(vocabulary)
+    if not words:
+        raise OptionError("the vocabulary is empty: give some features, or None to learn them")
+    known: set[str] = set()
+    for word in words:
+        if not isinstance(word, str):
+            raise OptionError(f"the vocabulary has {word!r}, which is not a string")
+        if word in known:
+            raise OptionError(f"the vocabulary has {word!r} twice")
+        known.add(word)
+    return words

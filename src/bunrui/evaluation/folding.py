@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["KINDS", "Fold", "folds"]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.classifier import TextClassifier
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["Labelled", "check_classifier"]

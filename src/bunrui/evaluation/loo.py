@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
 from bunrui.classifier import TextClassifier, changes
-from bunrui.counts import Counts, Label
+from bunrui.counts import Counts, Label, Totals
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.loopairs import Pairs
@@ -38,7 +38,7 @@ from bunrui.kernel.logs import log
 from bunrui.kernel.loostate import Labels
 from bunrui.models import MODELS
 from bunrui.models.base import prior_shares, smoothing_of
-from bunrui.models.labelprior import log_label_prior
+from bunrui.models.multilabel import log_label_prior
 from bunrui.models.rest import log_odds
 from bunrui.models.view import CountView, select
 from bunrui.prediction import probabilities
@@ -243,8 +243,7 @@ def _label_priors_without(counts: Counts, prior: Any) -> Floats:
     """log P(label) / P(rest) without a document that has the label, and without one that has not, (2, n_classes)."""
     out = []
     for own in (1, 0):
-        left = Counts()
-        left.labels, left.n_docs, left.doc_count = counts.labels, counts.n_docs - 1, counts.doc_count - own
+        left = Counts(labels=counts.labels, totals=Totals.of_docs(counts.doc_count - own, counts.n_docs - 1))
         out.append(log_odds(log_label_prior(left, prior)))
     return np.array(out)
 

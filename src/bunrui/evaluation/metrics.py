@@ -41,7 +41,7 @@ from bunrui.errors import DataError, LabelError
 
 if TYPE_CHECKING:
     from bunrui.counts import Label
-    from bunrui.engines.labels import LabelSets
+    from bunrui.engines.labelgroups import LabelSets
 
 __all__ = ["ClassMetrics", "Macro", "Metrics", "Micro", "Pair", "Tally", "measure"]
 
@@ -287,7 +287,7 @@ def encoded(labels: Any, which: str, known: Iterable[Label] = ()) -> LabelSets:
     `which` of them ("true", "predicted") is told in errors.
     """
     from bunrui.counts import check_types
-    from bunrui.engines.labels import label_sets  # imports pyarrow, which those who only read metrics do without
+    from bunrui.engines.labelgroups import label_sets  # imports pyarrow, which those who only read metrics do without
 
     if isinstance(labels, Iterator):
         labels = list(labels)

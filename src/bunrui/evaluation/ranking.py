@@ -21,7 +21,7 @@ precision without positive ones.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from bunrui.errors import OptionError
 __all__ = [
     "Odds",
     "PrecisionRecall",
+    "Ranking",
     "Roc",
     "average_precision",
     "macro",
@@ -60,6 +61,16 @@ class PrecisionRecall(NamedTuple):
     precision: Floats
     recall: Floats
     thresholds: Floats
+
+
+class Ranking(NamedTuple):
+    """How well a label is ranked before the rest: two curves, and the areas under them."""
+
+    label: Any
+    roc: Roc
+    precision_recall: PrecisionRecall
+    roc_auc: float
+    average_precision: float
 
 
 class _Taken(NamedTuple):

@@ -17,13 +17,14 @@ from bunrui.evaluation import probabilistic, ranking
 from bunrui.evaluation.membership import membership
 from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, single
 from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
+from bunrui.phrases import some
 
-__all__ = ["FALSE_POSITIVE_RATES", "Evaluation"]
+__all__ = ["Evaluation"]
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-FALSE_POSITIVE_RATES = (0.001, 0.01)  # that recall is reported at
+_FALSE_POSITIVE_RATES = (0.001, 0.01)  # that recall is reported at
 _INTERVALS = ("accuracy", "micro_f1", "macro_f1")
 _ROUNDING = 1e-5  # what the probabilities of a document, in float32 too, may miss 1 by
 
@@ -166,6 +167,19 @@ class Evaluation:
         """Recall of the positive label where at most `fpr` of the other documents are taken for it."""
         return ranking.recall_at_fpr(*self._against_rest(None), fpr)
 
+    @property
+    def recall_by_fpr(self) -> dict[float, float]:
+        """`recall_at_fpr` of the rates that are usually reported."""
+        return {fpr: self.recall_at_fpr(fpr) for fpr in _FALSE_POSITIVE_RATES}
+
+    def rank(self, label: Label | None = None) -> ranking.Ranking:
+        """The curves of a label (by default the positive one), and the areas under them."""
+        positive, scores = self._against_rest(label)
+        areas = ranking.roc_auc(positive, scores), ranking.average_precision(positive, scores)
+        return ranking.Ranking(
+            self.positive if label is None else label, self.roc_curve(label), self.precision_recall_curve(label), *areas
+        )
+
     def roc_curve(self, label: Label | None = None) -> ranking.Roc:
         """The ROC curve of a label (by default the positive one); thresholds are log-odds where there are `scores`.
 
@@ -201,11 +215,11 @@ class Evaluation:
         found["intervals"] = {name: self.interval(name)._asdict() for name in _INTERVALS}
         if self.positive is not None:
             found["one_minus_roca_percent"] = _defined(self.one_minus_roca_percent)
-            found["recall_at_fpr"] = {str(fpr): _defined(self.recall_at_fpr(fpr)) for fpr in FALSE_POSITIVE_RATES}
+            found["recall_at_fpr"] = {str(fpr): _defined(recall) for fpr, recall in self.recall_by_fpr.items()}
         return found
 
     def _repr_html_(self) -> str:
-        from bunrui.evaluation.drawn import evaluation_html
+        from bunrui.views.evaluation import evaluation_html
 
         return evaluation_html(self)
 
@@ -254,7 +268,7 @@ class Evaluation:
 
     def _column(self, label: Label) -> int:
         if label not in self._labels:
-            raise LabelError(f"there is no label {label!r}: the labels are {', '.join(map(str, self._labels[:20]))}")
+            raise LabelError(f"there is no label {label!r}: the labels are {some(self._labels)}")
         return self._labels.index(label)
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from bunrui.classifier import TextClassifier
-from bunrui.estimators.thresholds import best_cut
 from bunrui.evaluation.loo import corpus_of
 from bunrui.evaluation.membership import membership
+from bunrui.models.multilabel import best_cut
 
 __all__ = ["best_thresholds"]
 

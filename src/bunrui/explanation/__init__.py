@@ -13,6 +13,6 @@ from __future__ import annotations
 from bunrui.explanation.documents import explain
 from bunrui.explanation.reading import read
 from bunrui.explanation.words import Word, telling_words
-from bunrui.rendering import Contribution, Explanation
+from bunrui.views.explanation import Contribution, Explanation
 
 __all__ = ["Contribution", "Explanation", "Word", "explain", "read", "telling_words"]

@@ -18,7 +18,7 @@ from bunrui.explanation.words import Weights
 from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.prediction import Reader, probabilities
-from bunrui.rendering import Contribution, Explanation
+from bunrui.views.explanation import Contribution, Explanation
 
 __all__ = ["Duel", "explain", "hold", "placed"]
 

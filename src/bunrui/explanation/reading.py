@@ -20,6 +20,7 @@ from bunrui.kernel.library import run
 from bunrui.kernel.vocabulary import MISSING
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.view import View
+from bunrui.phrases import some
 
 __all__ = ["Reading", "check_label", "find", "find_word", "read"]
 
@@ -119,5 +120,4 @@ def find_word(view: View, analyzer: Analyzer, word: str) -> npt.NDArray[np.uint3
 def check_label(classes: Sequence[Label], label: Any) -> None:
     """Refuse a label that is not there."""
     if label not in classes:
-        names = ", ".join(map(str, classes[:20])) + (", …" if len(classes) > 20 else "")
-        raise LabelError(f"there is no label {label!r}: the labels are {names}")
+        raise LabelError(f"there is no label {label!r}: the labels are {some(classes)}")

@@ -14,6 +14,16 @@ Where no parent has m rows, naive Bayes with the same smoothing answers:
 
 A value that was never seen has F = 0.  A value that is missing is skipped, as parent and as child.
 
+The items of a row are summed for every parent i, s[i, y] = base[i, y] + Σ_k w[i, k, y], and parents are averaged after
+the logarithm: no sum of items alone.  So an explanation says what an item adds to the parents, each weighed by its
+share π[i, y] = exp(s[i, y]) / Σ_i exp(s[i, y]),
+
+    value[k, y] = Σ_i π[i, y] · w[i, k, y]  +  π[k, y] · (base[k, y] - usual[k, y])
+
+and what is left of the score (the class, and what the average adds) is the bias.  Of words, items are those that are
+present, and the usual is their absence.  Of values, items are those that are known, and the usual is log P(y): as a
+parent, a value adds log P(x_k | y).
+
 Webb, Boughton, Wang (2005), Not so naive Bayes: aggregating one-dependence estimators.
 """
 
@@ -24,15 +34,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.errors import OptionError
-from bunrui.kernel.aode import PairTable
+from bunrui.classcounts import ClassCounts, ValueCounts, check_pairs, encode_values
+from bunrui.errors import DataError, OptionError
+from bunrui.kernel.aode import PairScratch, PairTable, RowValues, count_pairs, score_rows, weigh_pairs
+from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
+from bunrui.models.base import prior_shares
+from bunrui.models.mdl import cut_columns
+from bunrui.sparse import Sparse
 
-__all__ = ["aode", "beyond", "check_rows"]
+__all__ = ["Pairs", "aode", "beyond", "check_rows", "count_present_pairs", "count_value_pairs", "ones_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+Parts = tuple[Integers, Floats, Floats]
+
+# From so many columns on, a table of zeros and ones is counted and scored by its ones.
+_MANY = 64
+_MOST_VALUES = 1 << 22  # of rows that are counted at once, zeros too
 _BLOCK = 1 << 20  # cells whose logarithms are taken at once, which takes some memory beside them
 
 
@@ -102,3 +122,203 @@ def check_rows(m: Any) -> None:
     """Refuse an m that is no number of rows."""
     if isinstance(m, bool) or not isinstance(m, (int, float, np.number)) or not 0 < m < np.inf:
         raise OptionError(f"m should be a number of rows, above 0, not {m!r}")
+
+
+# Counting
+
+
+def ones_of(X: Any) -> Sparse | None:
+    """Zeros and ones as sparse ones; None if X is something else, or has few columns."""
+    if hasattr(X, "indptr"):
+        if X.data.dtype.kind == "f" and np.isnan(X.data).any():
+            raise DataError("a sparse matrix is read as presence and should have no NaN: give an array")
+        return Sparse.of(X).with_data((X.data != 0).astype(np.int64)).without_zeros()
+    if X.shape[1] < _MANY or X.dtype.kind not in "biu" or not len(X) or X.min() < 0 or X.max() > 1:
+        return None
+    return Sparse.of(X.astype(np.int64))
+
+
+def count_value_pairs(
+    X: npt.NDArray[Any], codes: Integers, weights: npt.NDArray[Any], n_classes: int, cuts: tuple[Floats | None, ...]
+) -> ValueCounts:
+    """Count the rows of a table of values, of which columns of numbers are cut already, (n_rows, n_columns)."""
+    places: tuple[dict[Any, int], ...] = tuple({} for _ in range(X.shape[1]))
+    values = np.empty(X.shape, np.int32)
+    n_values = 0
+    for j, column in enumerate(places):
+        found = encode_values(np.ascontiguousarray(X[:, j]), column, grow=True)
+        values[:, j] = np.where(found < 0, -1, found + n_values)
+        n_values += len(column)
+    check_pairs([len(column) for column in places], n_classes)
+    cells = np.zeros((n_values, n_values, n_classes), weights.dtype)
+    _add_pairs(values, codes, weights, cells)
+    return ValueCounts(places, _mirrored(cells), cuts)
+
+
+def count_present_pairs(X: Sparse, codes: Integers, weights: npt.NDArray[Any], n_classes: int) -> ValueCounts:
+    """Count the rows of ones: every column has the values 0 and 1.
+
+    Only ones are paired.  That two columns are 1 and 0, or both 0, follows from the rows and from each column's ones.
+    """
+    n = X.shape[1]
+    check_pairs([2] * n, n_classes)
+    both = np.zeros((n, n, n_classes), weights.dtype)
+    step = max(1, _MOST_VALUES // max(n, 1))
+    for first in range(0, X.shape[0], step):
+        some = X[first : first + step]
+        values = np.full(some.shape, -1, np.int32)
+        values[some.row_of_cells(), some.indices] = some.indices
+        _add_pairs(values, codes[first : first + step], weights[first : first + step], both)
+    both = _mirrored(both)
+    every = np.arange(n)
+    ones = both[every, every]
+    rows = np.zeros(n_classes, weights.dtype)
+    np.add.at(rows, codes, weights)
+    cells = np.empty((n, 2, n, 2, n_classes), weights.dtype)
+    cells[:, 1, :, 1] = both
+    cells[:, 1, :, 0] = ones[:, None] - both
+    cells[:, 0, :, 1] = ones[None, :] - both
+    cells[:, 0, :, 0] = rows - ones[:, None] - ones[None, :] + both
+    cells = cells.reshape(2 * n, 2 * n, n_classes)
+    every = np.arange(2 * n)
+    stays = cells[every, every].any(axis=1)
+    seen = (np.flatnonzero(pair).tolist() for pair in stays.reshape(n, 2))
+    places = tuple({value: k for k, value in enumerate(values)} for values in seen)
+    return ValueCounts(places, cells if stays.all() else cells[stays][:, stays], (None,) * n)
+
+
+def _add_pairs(
+    values: npt.NDArray[np.int32], codes: Integers, weights: npt.NDArray[Any], cells: npt.NDArray[Any]
+) -> None:
+    """Add rows to the pairs (a, b) with b <= a."""
+    n_values, _, n_classes = cells.shape
+    known = np.empty(values.shape[1], np.int32)
+    args = (values.reshape(-1), values.shape[1], codes, weights, n_values, n_classes, known, cells.reshape(-1))
+    run(count_pairs if cells.dtype == np.int64 else weigh_pairs, *args)
+
+
+def _mirrored(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The pairs (a, b) of both orders."""
+    every = np.arange(len(cells))
+    singles = cells[every, every]
+    cells = cells + cells.transpose(1, 0, 2)
+    cells[every, every] = singles
+    return cells
+
+
+# Answering
+
+
+class Pairs:
+    """AODE of some counts of pairs; tables are made once for the same counts.
+
+    Attributes
+    ----------
+    learned : ClassCounts of one part, ValueCounts of pairs
+    m : float
+        A value is a parent if at least so many rows have it.
+    """
+
+    def __init__(self, learned: ClassCounts, m: float) -> None:
+        check_rows(m)
+        self.learned = learned
+        self.counts: ValueCounts = learned.part
+        self.m = m
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a column of numbers was cut."""
+        return any(cuts is not None for cuts in self.counts.cuts)
+
+    def scores(self, X: Any) -> Floats:
+        """log P(class, row) of an array of values or of sparse rows, (n_rows, n_classes)."""
+        ones = None if self.is_cut else ones_of(X)
+        rows, table = self._read_values(X) if ones is None else self._read_ones(ones)
+        n_rows, n_classes, n_columns = X.shape[0], len(self.learned.classes), X.shape[1]
+        out = np.empty((n_rows, n_classes))
+        scratch = PairScratch(table.defaults.copy(), np.empty(n_columns * n_classes))
+        run(score_rows, rows, 0, n_rows, table, scratch, out.reshape(-1))
+        return out
+
+    def presence_parts(self, row: Sparse) -> Parts:
+        """The words of one row of ones, what each adds (n_words, n_classes), and the bias (n_classes,)."""
+        rows, table = self._read_ones(row)
+        absent = self._numbers_of(0)[rows.columns]
+        # A word that was never absent has nothing to be held against.
+        usual = np.where(absent < len(self.counts.cells), absent, rows.parents)
+        return _parts(rows, table, table.base.reshape(-1, len(table.bayes_base))[usual])
+
+    def value_parts(self, row: Any) -> Parts:
+        """The columns of one row whose values are known, what each adds (n_columns, n_classes), and the bias."""
+        rows, table = self._read_values(row)
+        return _parts(rows, table, table.bayes_base)
+
+    def _read_values(self, X: npt.NDArray[Any]) -> tuple[RowValues, PairTable]:
+        """Rows of values, each with all that are known."""
+        counts = self.counts
+        X = cut_columns(X, counts.cuts)
+        n_values = len(counts.cells)
+        places = np.empty(X.shape, np.int32)
+        for j, column in enumerate(counts.places):
+            found = encode_values(np.ascontiguousarray(X[:, j]), column, grow=False)
+            places[:, j] = np.where(found >= 0, found + counts.offsets[j], np.where(found == -1, -1, n_values + j))
+        known = places >= 0
+        starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+        columns = np.broadcast_to(np.arange(X.shape[1], dtype=np.int32), X.shape)[known]
+        places = places[known]
+        return RowValues(starts, columns, self._parents()[places], places), self._table("values")
+
+    def _read_ones(self, ones: Sparse) -> tuple[RowValues, PairTable]:
+        """Rows of zeros and ones, each with its ones: what they add beyond zeros."""
+        parents = self._parents()
+        zeros, present = self._numbers_of(0), self._numbers_of(1)
+        rows = RowValues(ones.indptr, ones.indices, parents[present][ones.indices], ones.indices)
+        return rows, self._table("ones")._replace(defaults=parents[zeros])
+
+    def _numbers_of(self, value: Any) -> Integers:
+        """The number of a value in every column; where it was never seen, one after those of all values."""
+        unseen = len(self.counts.cells)
+        each = zip(self.counts.offsets.tolist(), self.counts.places, strict=False)
+        numbers = [offset + places[value] if value in places else unseen + j for j, (offset, places) in enumerate(each)]
+        return np.array(numbers, np.int64)
+
+    def _parents(self) -> npt.NDArray[np.int32]:
+        """The number of every value that has m rows, else -1; so for one of each column that was never seen."""
+        enough = self.counts.singles.sum(axis=1) >= self.m
+        numbers = np.where(enough, np.arange(len(enough)), -1)
+        return np.concatenate([numbers, np.full(len(self.counts.places), -1)]).astype(np.int32)
+
+    def _table(self, name: str) -> PairTable:
+        """That of all values, or that of ones beyond zeros."""
+        memo = self.learned.memo
+        if name not in memo:
+            prior = log(prior_shares(self.learned.doc_count, (), "smoothed"))
+            table = aode(self.counts.cells, self.counts.sizes, prior)
+            if name == "ones":
+                table = beyond(table, self.counts.sizes, self._numbers_of(0), self._numbers_of(1))
+            memo[name] = table
+        kept: PairTable = memo[name]
+        return kept
+
+
+def _parts(rows: RowValues, table: PairTable, usual: Floats) -> Parts:
+    n_classes = len(table.bayes_base)
+    items = rows.columns.astype(np.int64)
+    parent = table.defaults.copy()
+    parent[items] = rows.parents
+    columns = np.flatnonzero(parent >= 0)
+    if not len(columns):
+        return items, table.bayes_weights.reshape(-1, n_classes)[rows.places], table.bayes_base
+    base = table.base.reshape(-1, n_classes)
+    weights = table.weights.reshape(len(base), -1, n_classes)[parent[columns]][:, rows.places]
+    weights[columns[:, None] == items] = 0.0
+    sums = base[parent[columns]] + weights.sum(axis=1)
+    top = sums.max(axis=0)
+    shares = np.exp(sums - top)
+    total = shares.sum(axis=0)
+    shares /= total
+    values = np.einsum("ic,ikc->kc", shares, weights)
+    own = np.zeros((len(parent), n_classes))
+    own[columns] = shares
+    values += own[items] * (base[rows.parents] - usual)
+    return items, values, top + np.log(total / len(columns)) - values.sum(axis=0)

@@ -9,6 +9,7 @@ Two readings against the rest have no such form (models/rest.py): they say so by
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,11 +28,13 @@ __all__ = [
     "ColumnSmoothing",
     "Scorer",
     "Smoothing",
+    "column_names",
     "log_prior",
     "normalised",
     "positive",
     "prior_shares",
     "smoothing_of",
+    "smoothing_on",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -42,6 +45,9 @@ _FEW_CELLS = 1 << 10
 # Maximum likelihood is the limit of vanishing smoothing: scores stay finite, and a word that a class never had costs it
 # 230 nats, more than any document makes up for.
 MLE_LAMBDA = 1e-100
+
+# Where scikit-learn stops with `force_alpha=False`.
+_LEAST = 1e-10
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,62 @@ def smoothing_of(estimator: str, alpha: float | Mapping[str, float] | None, defa
     return Smoothing(float(value) - less, {word: float(each) - less for word, each in by_word.items()})
 
 
+def smoothing_on(
+    n_features: int,
+    names: Sequence[str] | None,
+    smoothing: str,
+    alpha: Any,
+    force_alpha: bool = True,
+    warn: bool = False,
+) -> Smoothing:
+    """λ for so many columns, which may have names.
+
+    As in scikit-learn `alpha` may be 0: no smoothing, as `smoothing="mle"` has it; and as there, with `warn` a user is
+    told where `force_alpha=False` raises it.
+
+    Examples
+    --------
+    >>> smoothing_on(2, None, "eap", None).value, smoothing_on(2, None, "eap", 0).value
+    (1.0, 1e-100)
+    """
+    if alpha is None or isinstance(alpha, (Mapping, str, bool)) or smoothing not in ("eap", "map"):
+        return _known(n_features, names, smoothing_of(smoothing, alpha, default=1.0))
+    try:
+        values = np.asarray(alpha, np.float64)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"alpha should be a number, or one for each column, not {alpha!r}") from error
+    values = values - 1.0 if smoothing == "map" else values
+    if not ((values > 0) if smoothing == "map" else (values >= 0)).all() or not np.isfinite(values).all():
+        rule = "above 1 with smoothing='map'" if smoothing == "map" else "0 or more"
+        raise OptionError(f"alpha should be {rule}, not {alpha!r}")
+    if warn and not force_alpha and (values < _LEAST).any():
+        warnings.warn(
+            f"alpha too small will result in numeric errors, setting alpha = {_LEAST:.1e}. Use `force_alpha=True` to "
+            "keep alpha unchanged.",
+            stacklevel=2,
+        )
+    values = np.maximum(values, MLE_LAMBDA if force_alpha else _LEAST)
+    vanishing = bool((values == MLE_LAMBDA).all())
+    if values.ndim == 0:
+        return Smoothing(float(values), vanishing=vanishing)
+    if values.shape != (n_features,):
+        raise OptionError(f"alpha should have one number for each of {n_features} columns, not {values.shape}")
+    return ColumnSmoothing(float(values.min()), vanishing=vanishing, by_column=values)
+
+
+def _known(n_features: int, names: Sequence[str] | None, smoothing: Smoothing) -> Smoothing:
+    known = (names if names is not None else column_names(n_features)) if smoothing.by_word else ()
+    for name in smoothing.by_word:
+        if name not in known:
+            raise OptionError(f"alpha names the column {name!r}, which X does not have")
+    return smoothing
+
+
+def column_names(n_features: int) -> list[str]:
+    """Names for columns that have none, as scikit-learn has them."""
+    return [f"x{f}" for f in range(n_features)]
+
+
 def log_prior(counts: Counts, prior: Any) -> Floats:
     """log P(c) for every class id; 0 for classes without documents.
 
@@ -216,8 +278,7 @@ class Scorer:
     by_word : bool
         Whether features with the same counts may have different weights, as words have that have a λ of their own.
     everywhere : bool
-        Whether weights are not zero in classes that never had the feature too: the cells to weigh are those of a view
-        that is `filled`.
+        Whether weights are not zero in classes that never had the feature too: `gather` has cells of all classes.
     """
 
     bias: Floats
@@ -231,6 +292,11 @@ class Scorer:
     by_count: bool = False
     by_word: bool = False
     everywhere: bool = False
+
+    def gather(self, view: CountView, ids: npt.NDArray[np.uint32]) -> FeatureCounts:
+        """The cells of some features that this scorer weighs: of all classes where its weights are `everywhere`."""
+        cells = view.gather(ids, self.by_docs)
+        return cells.filled(len(self.slope)) if self.everywhere else cells
 
     def weights(self, cells: FeatureCounts) -> Floats:
         """The same as `weigh`; where many cells of a feature have the same count, of each count once."""

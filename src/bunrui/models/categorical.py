@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.classcounts import ValueCounts, encode_values
 from bunrui.kernel.logs import log
 from bunrui.models.base import Smoothing, positive
 
-__all__ = ["categorical"]
+__all__ = ["categorical", "count_values"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,3 +32,19 @@ def categorical(cells: npt.NDArray[Any], n_values: int, smoothing: Smoothing) ->
     below = log(positive(cells.sum(axis=0) + smoothing.value * n_values, smoothing))
     seen_or_not = np.concatenate([cells, np.zeros((1, cells.shape[1]), cells.dtype)])
     return log(np.maximum(seen_or_not, 0) + smoothing.value) - below
+
+
+def count_values(X: npt.NDArray[Any], codes: npt.NDArray[np.int64], weights: npt.NDArray[Any], n: int) -> ValueCounts:
+    """n[v, c] of every column of an array, (n_rows, n_columns), for n classes."""
+    if not weights.all():
+        # A row without weight has no values either.
+        X, codes, weights = (each[weights > 0] for each in (X, codes, weights))
+    places: tuple[dict[Any, int], ...] = tuple({} for _ in range(X.shape[1]))
+    tables = []
+    for j, column in enumerate(places):
+        found = encode_values(X[:, j], column, grow=True)
+        there = found >= 0
+        tables.append(np.zeros((len(column), n), weights.dtype))
+        np.add.at(tables[-1], (found[there], codes[there]), weights[there])
+    cells = np.concatenate(tables) if tables else np.zeros((0, n), weights.dtype)
+    return ValueCounts(places, cells)

@@ -21,6 +21,7 @@ from bunrui.kernel import score as scoring
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
+from bunrui.sparse import Sparse
 
 __all__ = [
     "CountView",
@@ -184,6 +185,11 @@ class FeatureCounts(NamedTuple):
     classes: npt.NDArray[np.int32]
     counts: npt.NDArray[Any]  # n[f, c]
     totals: npt.NDArray[Any]  # n[f], by feature
+
+    @classmethod
+    def of(cls, ids: npt.NDArray[np.uint32], cells: Sparse, totals: npt.NDArray[Any]) -> FeatureCounts:
+        """Some features, whose cells are the rows of a matrix."""
+        return cls(ids, cells.indptr[:-1], cells.lengths.astype(np.int32), cells.indices, cells.data, totals)
 
     def spread(self, by_feature: Any) -> Any:
         """A value for each feature → for each cell."""

@@ -128,7 +128,7 @@ class Comparison:
         return f"<Comparison: {len(self.rows)} rows, {self.n_docs} documents, {self.how}; first: {self.rows[0]!r}>"
 
     def _repr_html_(self) -> str:
-        from bunrui.selection.drawn import comparison_html
+        from bunrui.views.comparison import comparison_html
 
         return comparison_html(self)
 

@@ -19,8 +19,7 @@ import pyarrow as pa
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.documents import Reader, read
-from bunrui.engines.batches import texts_of
-from bunrui.engines.stream import ahead
+from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, OptionError
 from bunrui.selection.choosing import Best, Gumbel
 from bunrui.selection.originals import Batch, Originals

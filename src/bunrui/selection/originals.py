@@ -19,12 +19,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.documents import Reader
-from bunrui.documents.delimited import read_delimited, records
-from bunrui.documents.encodings import AUTO, FIRST, detected, transcoder
-from bunrui.documents.jsonl import read_jsonl
-from bunrui.documents.reading import Progress, Reading, Source
-from bunrui.documents.sources import guess
-from bunrui.documents.streams import Stream
+from bunrui.documents.delimited import read_delimited, split_records
+from bunrui.documents.encodings import AUTO, FIRST, detect, transcoder
+from bunrui.documents.formats import guess_format
+from bunrui.documents.lines import read_jsonl
+from bunrui.documents.reader import Tracked
+from bunrui.documents.sources import Progress, Source, Stream
+from bunrui.documents.tabular import take_columns
+from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, OptionError
 
 __all__ = ["COLUMNAR", "Batch", "Originals"]
@@ -47,7 +49,7 @@ class Batch(NamedTuple):
     rows: Callable[[Mask], pa.Array]
 
 
-class Originals:
+class Originals(Tracked):
     """The documents of a reader, with their rows.
 
     Each pass reads the files from the start.  What a progress bar asks a reader, it can ask this.
@@ -64,40 +66,15 @@ class Originals:
     """
 
     def __init__(self, reader: Reader) -> None:
+        super().__init__()
         self._reader = reader
-        self._progress = Progress()
         for source in reader.sources:
             _check_encoding(source, source.format, self._reader.options.encoding)
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read so far in this pass, before decompression."""
-        return self._progress.bytes_read
 
     @property
     def bytes_total(self) -> int | None:
         """Bytes of all files."""
         return self._reader.bytes_total
-
-    @property
-    def n_skipped(self) -> int:
-        """Bad rows left out so far in this pass."""
-        return self._progress.n_skipped
-
-    @property
-    def skipped(self) -> list[str]:
-        """What was wrong with the first of them."""
-        return list(self._progress.skipped)
-
-    @property
-    def encodings(self) -> dict[str, int]:
-        """How many files were not read as UTF-8 so far in this pass, by encoding."""
-        return dict(self._progress.encodings)
-
-    @property
-    def doubtful_headers(self) -> list[str]:
-        """Files whose first line was taken for the names of the columns, but looks like a row."""
-        return list(self._progress.doubtful_headers)
 
     def schema(self) -> pa.Schema | None:
         """The columns of all files together; None where a file has no columns with types.
@@ -150,14 +127,14 @@ def _check_encoding(source: Source, format: str, encoding: str) -> None:
         return
     if encoding == AUTO:
         with Stream(source, Progress()) as stream:
-            encoding = detected(stream.peek(FIRST))
+            encoding = detect(stream.peek(FIRST))
     if transcoder(encoding, "strict") is not None:
         raise OptionError(f"{source.name}: its rows are copied as they are: convert it to utf-8 first")
 
 
 def _guessed(source: Source, reading: Reading) -> str:
     with Stream(source, Progress()) as stream:
-        return guess(stream.peek(), reading)
+        return guess_format(stream.peek(), reading)
 
 
 def _known(documents: pa.RecordBatch, mask: Mask) -> pa.Array:
@@ -199,10 +176,10 @@ def _open(stream: Stream, reading: Reading) -> _Columns:
 
 
 def _columnar(stream: Stream, reading: Reading) -> Iterator[Batch]:
-    from bunrui.documents.columnar import ERRORS, check_columns, read_batches
+    from bunrui.documents.columnar import ERRORS, read_batches
 
     opened = _open(stream, reading)
-    check_columns(opened.schema.names, reading)
+    take_columns(reading, opened.schema.names)
     before = 0
     current: Any = []
 
@@ -255,7 +232,7 @@ def _lines(stream: _Remembering, found: Iterator[pa.RecordBatch], style: tuple[b
         if read is None or first == 1:
             data = data.removeprefix(_BOM)
         if read is None and style:
-            header = next(record.fields for record in records(data + b"\n", *style) if record.fields != [b""])
+            header = next(record.fields for record in split_records(data + b"\n", *style) if record.fields != [b""])
             names = [name.decode() for name in header]
             _refuse_repeated(names, stream.source)
             read = partial(_object, names, style)
@@ -289,5 +266,5 @@ def _line(data: bytes) -> str:
 
 
 def _object(names: list[str], style: tuple[bytes, bool], data: bytes) -> str:
-    fields = next(records(data if data.endswith(b"\n") else data + b"\n", *style)).fields
+    fields = next(split_records(data if data.endswith(b"\n") else data + b"\n", *style)).fields
     return json.dumps(dict(zip(names, [field.decode() for field in fields], strict=False)), ensure_ascii=False)

@@ -153,6 +153,6 @@ class Search:
         ranked = sorted(self.trials, key=lambda trial: -trial.merit.value)
         return first_of([trial.settings for trial in ranked], n, key)
 
-    def shown(self, trial: Trial) -> float:
+    def value_of(self, trial: Trial) -> float:
         """The metric as it is usually written."""
         return shown(self.metric, trial.merit.value)

@@ -62,7 +62,7 @@ class Tuning:
         return f"<Tuning: {self.settings.describe()}, {self.metric} {self.value:.4f}, {self.n_tried} settings tried>"
 
     def _repr_html_(self) -> str:
-        from bunrui.selection.drawn import tuning_html
+        from bunrui.views.comparison import tuning_html
 
         return tuning_html(self)
 
@@ -73,7 +73,7 @@ class Tuning:
     @property
     def value(self) -> float:
         """The metric of what was chosen."""
-        return self._shown(self.choice.chosen)
+        return self.value_of(self.choice.chosen)
 
     @property
     def n_tried(self) -> int:
@@ -89,7 +89,7 @@ class Tuning:
         choice, usual = self.choice, self.usual
         beside = ""
         if usual is not None and usual is not choice.chosen:
-            beside = f" (the defaults have {self._shown(usual):.4f})"
+            beside = f" (the defaults have {self.value_of(usual):.4f})"
         tried = "1 setting was" if self.n_tried == 1 else f"{self.n_tried} settings were"
         sentences = [
             f"Chosen: {self.settings.describe()}.",
@@ -99,7 +99,7 @@ class Tuning:
         ]
         if choice.chosen is not choice.best:
             sentences.append(
-                f"The best was {choice.best.settings.describe()} with {self._shown(choice.best):.4f}: "
+                f"The best was {choice.best.settings.describe()} with {self.value_of(choice.best):.4f}: "
                 f"{len(choice.equal)} are within one standard error of it (here {choice.error:.4f}), and this is the "
                 f"simplest of these. {_SIMPLER}"
             )
@@ -127,7 +127,7 @@ class Tuning:
             "trials": [
                 {
                     "settings": trial.settings.changed(),
-                    "value": self._shown(trial),
+                    "value": self.value_of(trial),
                     "predicted": trial.how,
                     "features": trial.n_features,
                     "seconds": trial.seconds,
@@ -140,7 +140,7 @@ class Tuning:
     def _name(self) -> str:
         return self.metric.replace("_", " ")
 
-    def _shown(self, trial: Trial) -> float:
+    def value_of(self, trial: Trial) -> float:
         return shown(self.metric, trial.merit.value)
 
 

@@ -14,7 +14,8 @@
     jobs.py        work in the background, with progress, and its routes
     processes.py   work in a process of its own
     monitor.py     for operators: the log, health, metrics
-    web/           the page: index.html, style sheets, js/ without a build step, lang/ with all its words
+    web/           the page: index.html, style.css, js/ without a build step, lang/ with all its words; drawings and
+                   their style come from `bunrui.views`
 
 One process, one event loop.  A short prediction runs on the loop itself; long ones run on worker threads, and all work
 on the file runs on one thread of its own: docs/decisions/006.

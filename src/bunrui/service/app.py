@@ -68,7 +68,8 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
         add(app, service)
     _add_errors(app, service)
     app.openapi = lambda: describe_all(app)  # type: ignore[method-assign]
-    return Gate(app, service, pages=StaticFiles(directory=_WEB, html=True), direct=direct)
+    pages = StaticFiles(directory=_WEB, packages=[("bunrui.views", "web")], html=True)
+    return Gate(app, service, pages=pages, direct=direct)
 
 
 def _add_errors(app: FastAPI, service: Service) -> None:

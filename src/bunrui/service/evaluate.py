@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 
 from bunrui.classifier import TextClassifier
-from bunrui.engines.batches import slices
+from bunrui.engines.ranking import slices
 from bunrui.evaluation import Tally
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
@@ -58,7 +58,7 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
         _check_leaves_out(served.classifier.keep, classifier.model)
         path = served.classifier.path
         job = Job("leave-one-out", classifier.counts.n_docs, is_owners=is_owners)
-        return service.start_job(job, lambda job: study_apart(job, path, leave_out, body.model), "evaluate")
+        return service.start_job(job, lambda job: study_apart(job, path, leave_out, body.model, body.html), "evaluate")
 
     @app.post(
         "/v1/mistakes",

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from fastapi import FastAPI, Request, Response
 
-from bunrui.analysis.token import normalise
+from bunrui.analysis.texts import normalise
 from bunrui.classifier import TextClassifier
-from bunrui.engines.batches import rank, slices
+from bunrui.engines.ranking import rank, slices
 from bunrui.explanation.documents import check_pair, hold
 from bunrui.service import schemas
 from bunrui.service.admission import ARROW
@@ -24,6 +24,7 @@ from bunrui.service.processes import write_stream
 from bunrui.service.requests import is_small
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of, version
+from bunrui.views.explanation import Explanation, explanation_html
 
 __all__ = ["MOST_BYTES", "Endpoint", "add_predict", "explain_one", "predict_all"]
 
@@ -84,7 +85,7 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
         body = await service.body(schemas.Explain, request)
 
         def work() -> Response:
-            return answer(explain_one(served.reading(body.model), body.text, body.label, body.against))
+            return answer(explain_one(served.reading(body.model), body.text, body.label, body.against, html=body.html))
 
         return await call_of(request).room.readers.run(work)
 
@@ -134,7 +135,9 @@ def _to_arrow(found: schemas.Predicted) -> Response:
     return Response(write_stream(pa.table(columns)), media_type=ARROW)
 
 
-def explain_one(classifier: TextClassifier, text: str, label: str | None, against: str | None) -> dict[str, Any]:
+def explain_one(
+    classifier: TextClassifier, text: str, label: str | None, against: str | None, *, html: bool = False
+) -> dict[str, Any]:
     """Why a label: what each word adds, of a long text those in its beginning, and what the rest adds in one number.
 
     >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
@@ -144,7 +147,7 @@ def explain_one(classifier: TextClassifier, text: str, label: str | None, agains
     """
     beginning = _beginning(text)
     if beginning == text:
-        return classifier.explain(text, label=label, against=against).to_dict() | {"left_out": 0, "rest": 0.0}
+        return _explanation_members(classifier.explain(text, label=label, against=against), html=html)
     if getattr(classifier._analyzer, "reads_rows", False):
         raise Problem("too-large", f"a row is explained up to {_MOST_EXPLAINED:,} characters: leave columns out")
     ranking = rank(classifier, [text])
@@ -160,7 +163,14 @@ def explain_one(classifier: TextClassifier, text: str, label: str | None, agains
         against_score=None if duel.against is None else score_of[duel.against],
     )
     rest = whole.difference - whole.bias - math.fsum(one.value for one in found.contributions)
-    return whole.to_dict() | {"left_out": len(text) - len(beginning), "rest": rest}
+    return _explanation_members(whole, len(text) - len(beginning), rest, html=html)
+
+
+def _explanation_members(
+    explanation: Explanation, left_out: int = 0, rest: float = 0.0, *, html: bool
+) -> dict[str, Any]:
+    drawn = {"html": explanation_html(explanation, left_out=left_out)} if html else {}
+    return explanation.to_dict() | {"left_out": left_out, "rest": rest} | drawn
 
 
 def _beginning(text: str) -> str:

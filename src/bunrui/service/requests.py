@@ -40,7 +40,13 @@ _OTHER_TYPES = {"labels": pa.list_(_STRINGS), "to": _STRINGS}  # if the first do
 _NAMES = ("ids", "digests", "kept")
 _LISTS = ("texts", "labels", *_NAMES)
 _MAY_BE_EMPTY = ("kept",)
-_TYPES = {**dict.fromkeys(_LISTS, _STRINGS), "top": pa.int64(), "transaction": pa.int64(), "trained": pa.bool_()}
+_TYPES = {
+    **dict.fromkeys(_LISTS, _STRINGS),
+    "top": pa.int64(),
+    "transaction": pa.int64(),
+    "trained": pa.bool_(),
+    "html": pa.bool_(),
+}
 _BEFORE = b'{"body":'
 _QUOTES = 6  # of each document: text, label, id
 _PIECE = 1 << 20

@@ -61,6 +61,7 @@ class Explain(Body):
     label: Annotated[str | None, Field(description="Explain this label, not the predicted one.")] = None
     against: Annotated[str | None, Field(description="Hold it against this one, not the next best.")] = None
     model: Model = None
+    html: Annotated[bool, Field(description="Also draw it, for a page.")] = False
 
 
 class Learn(Body):
@@ -124,6 +125,7 @@ class Evaluate(Body):
     texts: Texts | None = None
     labels: OfTexts | None = None
     model: Model = None
+    html: Annotated[bool, Field(description="Without texts: also draw the result, for a page.")] = False
 
     @model_validator(mode="after")
     def _both(self) -> Evaluate:
@@ -148,8 +150,6 @@ class Compare(Body):
 
 # --- answers
 
-_NULL = Field(json_schema_extra={"default": None})  # a member that may be missing stands for null
-
 
 class Share(TypedDict):
     label: str
@@ -161,9 +161,7 @@ class Predicted(TypedDict):
 
     labels: list[str]
     probabilities: Annotated[list[float], Field(description="P(label | text) of these labels.")]
-    top: NotRequired[
-        Annotated[list[list[Share]] | None, _NULL, Field(description="Where it was asked for: the best labels.")]
-    ]
+    top: NotRequired[Annotated[list[list[Share]] | None, Field(description="Where it was asked for: the best labels.")]]
 
 
 class Contribution(TypedDict):
@@ -190,6 +188,9 @@ class Explained(TypedDict):
     text: Annotated[str | None, Field(description="What is explained: the text, or the beginning of a long one.")]
     left_out: Annotated[int, Field(description="Characters after that, which are scored but not explained.")]
     rest: Annotated[float, Field(description="What those add to the difference of the two scores.")]
+    html: NotRequired[
+        Annotated[str | None, Field(description="Where it was asked for: the text in colours, and a table.")]
+    ]
 
 
 class Changed(TypedDict):
@@ -201,7 +202,6 @@ class Changed(TypedDict):
     duplicates: NotRequired[
         Annotated[
             int | None,
-            _NULL,
             Field(description="Of them, texts that had been learned before; null where the file cannot tell."),
         ]
     ]
@@ -307,11 +307,10 @@ class Job(TypedDict):
     result: NotRequired[
         Annotated[
             dict[str, Any] | None,
-            _NULL,
             Field(description="When it is done: metrics, suspects and so on; of train what learn answers."),
         ]
     ]
-    problem: NotRequired[Annotated[dict[str, Any] | None, _NULL, Field(description="Why it failed.")]]
+    problem: NotRequired[Annotated[dict[str, Any] | None, Field(description="Why it failed.")]]
 
 
 class ProblemDetails(TypedDict):
@@ -322,7 +321,7 @@ class ProblemDetails(TypedDict):
     status: int
     detail: str
     instance: str
-    errors: NotRequired[Annotated[list[dict[str, str]] | None, _NULL]]
+    errors: NotRequired[list[dict[str, str]] | None]
 
 
 def answer(members: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from bunrui import __version__, stored
 from bunrui.classifier import TextClassifier
-from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
 from bunrui.models import MODELS
 from bunrui.service import Settings, requests, schemas

@@ -1,26 +1,29 @@
 """What the documents of a file say about each other: mistakes, the learning curve, other models, suspect labels.
 
-Each study is given a classifier without documents, the documents, what the client gave, and the job.
+Each study is given a classifier without documents, the documents, what the client gave, and the job.  Its result has
+numbers for programs, in the types of JSON, and `html`: drawings for the page.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from bunrui import stored
 from bunrui.classifier import TextClassifier
 from bunrui.evaluation import Evaluation, leave_one_out
+from bunrui.evaluation import mistakes as evaluated
 from bunrui.evaluation.loo import kept_documents, own_documents
 from bunrui.models import MODELS
-from bunrui.rendering import Explanation
-from bunrui.report.excerpts import readable
+from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
 from bunrui.stored.documents import Document
+from bunrui.views.comparison import comparison_table
+from bunrui.views.evaluation import curve_html, page_parts
+from bunrui.views.explanation import explanation_html
 
 if TYPE_CHECKING:
     from bunrui.selection import Comparison
@@ -37,6 +40,9 @@ def _texts_and_labels(documents: list[Document]) -> tuple[list[Any], list[Any]]:
     return [document.text for document in documents], [document.labels for document in documents]
 
 
+# --- mistakes
+
+
 def find_mistakes(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
     """Predict every document by what the others say; `clf` gives the options."""
     from bunrui.selection.leftout import left_out
@@ -51,10 +57,10 @@ def find_mistakes(clf: TextClassifier, documents: list[Document], job: Job) -> d
         probabilities=clf.probabilities_of(found.scores, found.texts),
         classes=found.classes,
     )
-    return evaluation_members(evaluation) | {"mistakes": _mistakes(evaluation, documents)}
+    return evaluation_members(evaluation, html=True) | {"mistakes": _mistakes(evaluation, documents)}
 
 
-def evaluation_members(evaluation: Evaluation) -> dict[str, Any]:
+def evaluation_members(evaluation: Evaluation, *, html: bool = False) -> dict[str, Any]:
     """An evaluation in the types of JSON."""
     metrics = evaluation.metrics
     return {
@@ -67,42 +73,32 @@ def evaluation_members(evaluation: Evaluation) -> dict[str, Any]:
         "reliability": [one._asdict() for one in evaluation.reliability],
         "ece": evaluation.ece,
         "log_loss": evaluation.log_loss if math.isfinite(evaluation.log_loss) else None,
+        **({"html": page_parts(evaluation)} if html else {}),
     }
 
 
 def _mistakes(evaluation: Evaluation, documents: list[Document]) -> list[dict[str, Any]]:
     """The surest first; so many of each pair of labels."""
-    wrong = np.flatnonzero(~evaluation.right)
-    of_pair: dict[tuple[str, str], int] = {}
-    out = []
-    for row in wrong[np.argsort(-evaluation.confidence[wrong], kind="stable")].tolist():
-        document, predicted = documents[row], str(evaluation.predictions[row])
-        pair = document.labels[0], predicted
-        of_pair[pair] = of_pair.get(pair, 0) + 1
-        if of_pair[pair] > _MOST_OF_A_PAIR:
-            continue
-        out.append(
-            {
-                "text": shown_text(document.text),
-                "digest": document.digest,
-                "true": document.labels,
-                "predicted": predicted,
-                "probability": float(evaluation.confidence[row]),
-            }
-        )
-        if len(out) == _MOST_MISTAKES:
-            break
-    return out
+    of_pair: Counter[tuple[str, str]] = Counter()
+    shown = []
+    for mistake in sorted(evaluated.find_mistakes(evaluation), key=lambda one: (-one.confidence, one.row)):
+        document = documents[mistake.row]
+        pair = document.labels[0], str(mistake.predicted)
+        of_pair[pair] += 1
+        if of_pair[pair] <= _MOST_OF_A_PAIR:
+            shown.append(
+                {
+                    "text": excerpt(readable(document.text), _LONGEST),
+                    "digest": document.digest,
+                    "true": document.labels,
+                    "predicted": pair[1],
+                    "probability": mistake.confidence,
+                }
+            )
+    return shown[:_MOST_MISTAKES]
 
 
-def shown_text(document: Any) -> str:
-    """A document as people read it, cut where it is long.
-
-    >>> shown_text(["cheap", "pills"]), shown_text({"pills": 2})
-    ('cheap pills', 'pills ×2')
-    """
-    text = readable(document)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+# --- the learning curve
 
 
 def find_curve(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
@@ -122,11 +118,14 @@ def find_curve(clf: TextClassifier, documents: list[Document], job: Job) -> dict
 
     found = learning_curve(clf, *_texts_and_labels(documents), watch=watch)
     job.add((job.total or 0) - job.done)
-    return found.to_dict()
+    return found.to_dict() | {"html": curve_html(found)}
+
+
+# --- other models
 
 
 def compare_all(_: TextClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
-    """Measure them; what is measured already is the result of the job while it runs."""
+    """Measure all models; the rows that are measured already are the result of the job while it runs."""
     from bunrui.selection import compare
 
     def watch(progress: Progress) -> None:
@@ -142,7 +141,11 @@ def compare_all(_: TextClassifier, documents: list[Document], trained: bool, job
 
 def _comparison_members(comparison: Comparison) -> dict[str, Any]:
     rows = [row.to_dict() | {"reads": row.features} for row in comparison.rows]
-    return comparison.to_dict() | {"rows": rows}
+    table = comparison_table(comparison, is_page=True, is_sortable=True)
+    return comparison.to_dict() | {"rows": rows, "html": table.to_html()}
+
+
+# --- suspect labels
 
 
 def find_suspects(clf: TextClassifier, documents: list[Document], kept: Collection[str], job: Job) -> dict[str, Any]:
@@ -159,23 +162,25 @@ def find_suspects(clf: TextClassifier, documents: list[Document], kept: Collecti
         job.add(0)
         document = documents[suspect.row]
         is_short = isinstance(document.text, str) and len(document.text) <= _LONGEST_EXPLAINED
+        explanation = found.explain(suspect) if is_short else None
+        members, html = None, None
+        if explanation is not None:
+            members = explanation.to_dict()
+            members["contributions"] = members["contributions"][:_MOST_CONTRIBUTIONS]
+            html = explanation_html(explanation.reverse(), table=False)  # blue speaks for the label that it has
         shown.append(
             {
                 "digest": document.digest,
-                "text": shown_text(document.text),
+                "text": excerpt(readable(document.text), _LONGEST),
                 "given": list(suspect.given),
                 "suggested": suspect.suggested,
                 "probability": suspect.probability,
                 "suggested_probability": suspect.suggested_probability,
-                "explanation": _explanation_members(found.explain(suspect)) if is_short else None,
+                "explanation": members,
+                "html": html,
             }
         )
     return {"documents": len(documents), "n_suspects": len(suspects), "suspects": shown}
-
-
-def _explanation_members(explanation: Explanation) -> dict[str, Any]:
-    members = explanation.to_dict()
-    return members | {"contributions": members["contributions"][:_MOST_CONTRIBUTIONS]}
 
 
 # --- of a file
@@ -188,7 +193,7 @@ _STUDIES: dict[str, Callable[..., dict[str, Any]]] = {
 }
 
 
-def leave_out(path: str, model: str | None, job: Job) -> dict[str, Any]:
+def leave_out(path: str, model: str | None, html: bool, job: Job) -> dict[str, Any]:
     """What every document of a file is predicted to be by the others."""
     with closing(stored.open(path, read_only=True)) as opened:
         texts, labels = own_documents(opened)
@@ -196,7 +201,7 @@ def leave_out(path: str, model: str | None, job: Job) -> dict[str, Any]:
     job.total = len(texts)
     found = leave_one_out(TextClassifier(**options), texts, labels)
     job.add(len(texts))
-    return found.metrics.to_dict() | evaluation_members(found)
+    return found.metrics.to_dict() | evaluation_members(found, html=html)
 
 
 def study(path: str, kind: str, *given: Any) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from bunrui import documents
-from bunrui.documents.reading import Progress, Source
-from bunrui.documents.sources import kind_of
-from bunrui.documents.streams import Stream
-from bunrui.documents.tables import TABLES
+from bunrui.documents.formats import find_format
+from bunrui.documents.sources import Progress, Source, Stream
+from bunrui.documents.tabular import TABLES
 from bunrui.errors import DataError
+from bunrui.phrases import excerpt
 from bunrui.service.errors import Problem
 
 __all__ = ["Upload", "batches_apart", "inspect_apart"]
@@ -147,7 +147,7 @@ class Upload:
 
     def _format(self) -> str | None:
         """None where the first bytes will tell."""
-        return kind_of(self.name, self.name, None)[0] or None
+        return find_format(self.name, self.name, None)[0] or None
 
     def _check_growth(self) -> None:
         """Refuse a file that is too large unpacked before anything of it is kept: it may be one long cell."""
@@ -305,7 +305,4 @@ def _flat(labels: pa.Array) -> list[str]:
 
 
 def _cut(row: Row) -> Row:
-    return {
-        name: cell[:_LONGEST_CELL] + "…" if isinstance(cell, str) and len(cell) > _LONGEST_CELL else cell
-        for name, cell in row.items()
-    }
+    return {name: excerpt(cell, _LONGEST_CELL) if isinstance(cell, str) else cell for name, cell in row.items()}

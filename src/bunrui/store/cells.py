@@ -127,18 +127,17 @@ def piecemeal(
         unpacker = new_unpacker()  # one for each: they are not all in memory at once
         c = _unpacked(part, unpacker)
         own = head._replace(n_terms=int(c.term_total.sum()), n_doc_freq=int(c.doc_total.sum()))
-        counts = _counts(own, c, labels, fingerprint, unpacker)
         n_terms, n_doc_freq = n_terms + own.n_terms, n_doc_freq + own.n_doc_freq
-        if number:
-            counts.doc_count[:] = counts.n_docs = 0
-        yield counts
+        yield _counts(own, c, labels, fingerprint, unpacker, has_docs=not number)
     if not (n_terms or n_doc_freq):
         yield joined(head, [], labels, fingerprint, new_unpacker())
     elif (n_terms, n_doc_freq) != (head.n_terms, head.n_doc_freq):
         raise new_unpacker().damaged("the totals are not those of the features")
 
 
-def _counts(head: Head, cells: Cells, labels: Sequence[str], fingerprint: str, unpacker: Unpacker) -> Counts:
+def _counts(
+    head: Head, cells: Cells, labels: Sequence[str], fingerprint: str, unpacker: Unpacker, has_docs: bool = True
+) -> Counts:
     """Counts from cells whose classes are the file's ids of labels."""
     _check(head, cells, len(labels), unpacker)
     if len(cells.text) > MAX_TEXT:
@@ -149,12 +148,11 @@ def _counts(head: Head, cells: Cells, labels: Sequence[str], fingerprint: str, u
     # Only the labels that occur: a file may have thousands, and a delta one of them.
     used = np.sort(head.labels)
     cells = cells._replace(classes=np.searchsorted(used, cells.classes))
+    docs = (head.doc_count[np.argsort(head.labels)], head.n_docs) if has_docs else ()
     try:
-        counts = Counts.of(fingerprint, [labels[label] for label in used.tolist()], cells)
+        return Counts.of(fingerprint, [labels[label] for label in used.tolist()], cells, *docs)
     except DataError as error:
         raise unpacker.damaged(str(error)) from error
-    counts.doc_count, counts.n_docs = head.doc_count[np.argsort(head.labels)], head.n_docs
-    return counts
 
 
 def _unpacked(part: Part, unpacker: Unpacker) -> Cells:

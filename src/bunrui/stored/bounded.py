@@ -1,6 +1,6 @@
 """Learning within some memory: the counts of a file are neither read nor ever there as a whole.
 
-What is learned is counted batch by batch, put aside on disk where it outgrows memory (`bunrui.engines.spill`), and
+What is learned is counted batch by batch, put aside on disk where it outgrows memory (`bunrui.engines.partitions`), and
 written as one delta in one transaction.  To predict, a classifier needs all counts in memory: `slim` makes them few.
 """
 
@@ -16,7 +16,7 @@ from bunrui.cells import Cells, Integers
 from bunrui.classifier import TextClassifier
 from bunrui.counts import Counts
 from bunrui.engines import threads
-from bunrui.engines.spill import Spill
+from bunrui.engines.partitions import Spill
 from bunrui.errors import OptionError, StoreError
 from bunrui.models import DEFAULT_MODEL
 from bunrui.store import Part, Store, Transaction, packed, unpublished
@@ -195,7 +195,7 @@ def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) 
 def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:
     """Write down what is left without the features of fewer documents; how many documents there are."""
     head = spill.head
-    head.n_terms = head.n_doc_freq = 0
+    head.set_feature_totals(0, 0)
 
     def parts(label_ids: Integers) -> Iterator[Part]:
         def prune(cells: Cells) -> tuple[int, int, Part | None]:
@@ -204,8 +204,7 @@ def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:
             return int(kept.term_total.sum()), int(kept.doc_total.sum()), part
 
         for n_terms, n_doc_freq, part in spill.parts(prune):
-            head.n_terms += n_terms
-            head.n_doc_freq += n_doc_freq
+            head.set_feature_totals(head.n_terms + n_terms, head.n_doc_freq + n_doc_freq)
             if part is not None:
                 yield part
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bunrui.counts import Counts
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError
 from bunrui.store import Store, document_digests
 

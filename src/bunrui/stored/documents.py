@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from bunrui.counts import Integers
 from bunrui.errors import OptionError, UnlearnError
+from bunrui.phrases import some
 from bunrui.store import DIGEST, Block, Store, document_digests, id_words, key_words
 
 __all__ = [
@@ -116,8 +117,7 @@ class _Wanted:
     def check(self) -> None:
         """Refuse what was not found."""
         if self._missing:
-            names = [repr(value) for value in self._missing]
-            shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+            shown = some(map(repr, self._missing), _SHOWN)
             raise UnlearnError(f"no document that is learned has the {self._what} {shown}")
 
 

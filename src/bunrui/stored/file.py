@@ -104,7 +104,7 @@ class File:
     def _load(self) -> None:
         counts, state = self.store.load()
         with self._memory.lock.write():
-            counts.version = self._memory.counts.version + 1
+            counts.follow(self._memory.counts)
             self._memory.counts = counts
             self.is_torn = False
         self._state = state
@@ -128,7 +128,7 @@ class File:
     def _apply(self, sign: int, delta: Counts) -> None:
         counts = self._memory.counts
         if sign > 0 and not counts.labels:
-            delta.version = counts.version + 1
+            delta.follow(counts)
             self._memory.counts = delta
             return
         apply(counts, sign, delta, self.store.unpacker())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bunrui.counts import check_strings
-from bunrui.engines.labels import check_new, label_sets
+from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import LabelError, LabelSetError, MismatchError, StoreError, UnlearnError
 from bunrui.store import Block, Row, Transaction
 from bunrui.stored.documents import Choice, by_digests, by_labels, pick

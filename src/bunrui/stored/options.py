@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from bunrui.analysis import AnalyzerSpec
-from bunrui.analysis.hashed import sharing
+from bunrui.analysis.analyzer import sharing
 from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier
 from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError

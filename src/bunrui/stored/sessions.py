@@ -13,11 +13,12 @@ import numpy.typing as npt
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Counts, Integers
 from bunrui.engines import threads
-from bunrui.engines.labels import LabelSets, check_new, label_sets
-from bunrui.engines.spill import Spill
+from bunrui.engines.labelgroups import LabelSets, check_new, label_sets
+from bunrui.engines.partitions import Spill
 from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
 from bunrui.learner import Learner
+from bunrui.phrases import excerpt
 from bunrui.store import Batch, Part, Row, Store, Transaction, document_digests, key_words, packed
 from bunrui.stored.duplicates import Seen
 
@@ -205,7 +206,9 @@ class Learning(_Session):
         again = self.seen.add(keys)
         if self._unique and again.any():
             row = int(again.argmax())
-            raise DuplicateError(f"this was learned before, or comes twice: {_excerpt(texts[row])}", row)
+            raise DuplicateError(
+                f"this was learned before, or comes twice: {excerpt(str(texts[row]), _EXCERPT)!r}", row
+            )
         self.n_duplicates += int(again.sum())
 
     def finish(self) -> None:
@@ -245,13 +248,10 @@ class Unlearning(_Session):
             row = missing[0]
             group = sets.groups[row]
             names = [sets.labels[k] for k in sets.indices[sets.members[group] : sets.members[group + 1]]]
-            raise UnlearnError(f"this was never learned as {', '.join(map(repr, names))}: {_excerpt(texts[row])}", row)
+            raise UnlearnError(
+                f"this was never learned as {', '.join(map(repr, names))}: {excerpt(str(texts[row]), _EXCERPT)!r}", row
+            )
         return found
-
-
-def _excerpt(document: Any) -> str:
-    text = str(document)
-    return repr(text if len(text) <= _EXCERPT else text[:_EXCERPT] + "…")
 
 
 def _listed(values: Any, name: str, n: int) -> list[str | None] | None:

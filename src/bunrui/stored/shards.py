@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bunrui.errors import StoreError
+from bunrui.phrases import some
 from bunrui.store import History, Store
 
 __all__ = ["Holding", "holding", "is_new"]
@@ -88,8 +89,7 @@ def is_new(mine: Holding, theirs: Holding, target: str, other: str) -> bool:
     shared = sorted(mine.ids & theirs.ids)
     if not shared:
         return True
-    more = "" if len(shared) <= _SHOWN else f" and {len(shared) - _SHOWN} more"
-    both = f"{other} has shards that {target} has too ({', '.join(shared[:_SHOWN])}{more})"
+    both = f"{other} has shards that {target} has too ({some(shared, _SHOWN)})"
     if len(shared) < len(theirs.ids):
         raise StoreError(f"{both}, and others that it lacks: merge the parts of those")
     if theirs.n_more:

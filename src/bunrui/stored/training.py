@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bunrui.counts import Counts
-from bunrui.engines.labels import label_sets
+from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import OptionError
 from bunrui.store import History, Store
 from bunrui.trained.kept import Batch

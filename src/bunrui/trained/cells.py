@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bunrui.analysis.columns import Cell, Number, moment, written
+from bunrui.analysis.tablerows import Cell, Number, moment, written
 from bunrui.errors import OptionError, TableError
+from bunrui.phrases import some
 
 __all__ = ["Shape", "shape_of"]
 
@@ -130,15 +131,11 @@ def _number(cell: Number | bool) -> int | float:
 
 
 def _missing(name: str, needed: Sequence[str]) -> TableError:
+    has = some(map(repr, needed))
     return TableError(
-        f"the column {name!r} is missing: every row that was learned has {_named(needed)}; null where there is no value"
+        f"the column {name!r} is missing: every row that was learned has {has}; null where there is no value"
     )
 
 
 def _listed(names: Mapping[str, Any]) -> str:
-    return f"the columns are {_named(list(names))}" if names else "there are no columns"
-
-
-def _named(names: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    return f"the columns are {some(map(repr, names))}" if names else "there are no columns"

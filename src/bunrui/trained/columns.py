@@ -11,77 +11,88 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.analysis import Analyzer
+from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import check_given
-from bunrui.analysis.columns import ColumnsAnalyzer, cells_of, places_of, rows_of, written
+from bunrui.analysis.tablerows import ColumnsAnalyzer, cells_of, places_of, rows_of, written
+from bunrui.classcounts import ClassCounts, check_pairs, encode_labels
 from bunrui.counts import Counts
 from bunrui.errors import DataError, OptionError, TableError
-from bunrui.estimators.aode import AODE
-from bunrui.estimators.aodeparts import value_parts
-from bunrui.estimators.columns import ColumnsNB
-from bunrui.estimators.frames import as_days, is_frame, of_dicts, of_frame, value_kind
-from bunrui.estimators.pairs import check_size
 from bunrui.explanation import Contribution, Word
 from bunrui.explanation.documents import check_pair, hold
 from bunrui.explanation.reading import Reading
-from bunrui.rendering import Explanation
+from bunrui.kernel.logs import log
+from bunrui.models.aode import Pairs, count_value_pairs
+from bunrui.models.base import prior_shares
+from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 from bunrui.trained.cells import Shape, shape_of
 from bunrui.trained.forms import Parts
+from bunrui.trained.frames import Given, as_days, columns_by_name, is_frame, of_dicts, of_frame, value_kind
 from bunrui.trained.kept import Batch
+from bunrui.trained.likelihoods import Choices, ColumnLikelihoods, count_columns, plan_columns, rules_of
 from bunrui.trained.model import TrainedModel
+from bunrui.views.explanation import Explanation
 
-__all__ = ["ColumnsModel", "train_columns"]
+__all__ = ["ColumnsForm", "ColumnsModel", "PairsForm", "table_of", "train_columns"]
 
 Floats = npt.NDArray[np.float64]
 
+_VAR_SMOOTHING = 1e-9
 
-class _Columns:
-    """The form of `ColumnsNB`: rows are lists of dicts, and columns those of the table."""
 
-    def __init__(self, estimator: ColumnsNB) -> None:
-        self.estimator = estimator
-        self.columns = list(estimator.columns_)
+class ColumnsForm:
+    """A likelihood for each column: rows are lists of dicts, and columns those of the table."""
 
-    def scores(self, X: Any) -> Floats:
+    def __init__(self, likelihoods: ColumnLikelihoods, kinds: Mapping[str, str], prior: Any) -> None:
+        self.likelihoods = likelihoods
+        self.kinds = kinds
+        self.columns = [plan.name for plan in likelihoods.plans]
+        learned = likelihoods.learned
+        self.log_prior = log(prior_shares(learned.doc_count, learned.classes.tolist(), prior))
+
+    def _parts(self, X: list[dict[str, Any]]) -> dict[str, Floats]:
+        return self.likelihoods.scores(_columns_of(X, self.columns))
+
+    def scores(self, X: list[dict[str, Any]]) -> Floats:
         if not X:
-            return np.zeros((0, len(self.estimator.classes_)))
-        return self.estimator.predict_joint_log_proba(X)
+            return np.zeros((0, len(self.log_prior)))
+        return np.asarray(sum(self._parts(X).values(), self.log_prior))
 
-    def parts(self, row: Any) -> Parts:
-        found = self.estimator.explain(row[0])
-        return Parts(np.arange(len(found.columns)), np.array([*found.columns.values()]), found.prior)
+    def parts(self, row: list[dict[str, Any]]) -> Parts:
+        found = self._parts(row)
+        return Parts(np.arange(len(found)), np.array([part[0] for part in found.values()]), self.log_prior)
 
     def weights(self, columns: Any) -> Floats:
         raise NotImplementedError
 
 
-class _Pairs:
-    """The same of `AODE`, which reads arrays."""
+class PairsForm:
+    """The same of `aode`, which reads arrays."""
 
-    def __init__(self, estimator: AODE, columns: Sequence[str]) -> None:
-        self.estimator = estimator
+    def __init__(self, pairs: Pairs, columns: Sequence[str], to_cut: Sequence[int]) -> None:
+        self.pairs = pairs
         self.columns = columns
+        self.to_cut = to_cut
 
-    def scores(self, X: Any) -> Floats:
+    def scores(self, X: list[dict[str, Any]]) -> Floats:
         if not X:
-            return np.zeros((0, len(self.estimator.classes_)))
-        return self.estimator.predict_joint_log_proba(table_of(X, self.columns))
+            return np.zeros((0, len(self.pairs.learned.classes)))
+        return self.pairs.scores(table_of(X, self.columns))
 
-    def parts(self, row: Any) -> Parts:
-        return Parts(*value_parts(self.estimator, table_of(row, self.columns)))
+    def parts(self, row: list[dict[str, Any]]) -> Parts:
+        return Parts(*self.pairs.value_parts(table_of(row, self.columns)))
 
     def weights(self, columns: Any) -> Floats:
         raise NotImplementedError
 
 
 class ColumnsModel(TrainedModel):
-    """A fitted `ColumnsNB` or `AODE`, and how its table is read from texts."""
+    """A model of the columns of a table, and how its rows are read from texts."""
 
-    form: _Columns | _Pairs
+    form: ColumnsForm | PairsForm
 
     def __init__(
-        self, counts: Counts, analyzer: ColumnsAnalyzer, shape: Shape, form: _Columns | _Pairs, mark: Any
+        self, counts: Counts, analyzer: ColumnsAnalyzer, shape: Shape, form: ColumnsForm | PairsForm, mark: Any
     ) -> None:
         super().__init__(counts, analyzer, form, counts.live_labels, None, mark)
         self._kinds = analyzer.kinds
@@ -138,17 +149,6 @@ class ColumnsModel(TrainedModel):
             "add, and a model that reads counts, such as multinomial, has weights"
         )
 
-    def pipeline(self, analyzer: Any) -> Any:
-        """The fitted estimator in a `Pipeline`, which reads data frames and dicts in place of JSON."""
-        from sklearn.pipeline import Pipeline
-        from sklearn.preprocessing import FunctionTransformer
-
-        model = ("model", self.form.estimator)
-        if isinstance(self.form, _Columns):
-            return Pipeline([model])
-        table = FunctionTransformer(table_of, kw_args={"names": self.form.columns})
-        return Pipeline([("table", table), model])
-
 
 def train_columns(
     options: Mapping[str, Any], analyzer: Analyzer, counts: Counts, batches: Iterator[tuple[Batch, Any, Any]], mark: Any
@@ -165,22 +165,27 @@ def train_columns(
     shape = shape_of(rows, analyzer.kinds)
     if not shape.forms:
         raise DataError("the rows that were learned have no columns: there is nothing to classify by")
-    fitted = _fitted_pairs if options["model"] == "aode" else _fitted_columns
-    form = fitted(options, shape, analyzer.kinds, shape.values(rows), np.concatenate(labels))
+    train = _train_pairs if options["model"] == "aode" else _train_likelihoods
+    form = train(options, shape, analyzer.kinds, shape.values(rows), np.concatenate(labels))
     return ColumnsModel(counts, analyzer, shape, form, mark)
 
 
-def _fitted_columns(
+def _train_likelihoods(
     options: Mapping[str, Any], shape: Shape, kinds: Mapping[str, str], rows: list[dict[str, Any]], labels: Any
-) -> _Columns:
+) -> ColumnsForm:
+    analyzer = analyzer_of(AnalyzerSpec(name="universal", words=1))
+    rules = rules_of(options["smoothing"], None, options["alpha"], _VAR_SMOOTHING, analyzer)
+    names, columns = of_dicts(rows)
+    encoded, weights = encode_labels(labels), np.ones(len(labels), np.int64)
     kinds = {name: "skip" if shape.forms[name] == "nothing" else kind for name, kind in kinds.items()}
-    shared = {name: options[name] for name in ("smoothing", "alpha", "prior")}
-    return _Columns(ColumnsNB(columns=kinds, **shared).fit(rows, labels))
+    plans = plan_columns(names, columns, encoded[1], weights, Choices(dict(kinds)), rules)
+    learned = count_columns(plans, columns, encoded, weights, rules)
+    return ColumnsForm(ColumnLikelihoods(plans, learned, rules), kinds, options["prior"])
 
 
-def _fitted_pairs(
+def _train_pairs(
     options: Mapping[str, Any], shape: Shape, kinds: Mapping[str, str], rows: list[dict[str, Any]], labels: Any
-) -> _Pairs:
+) -> PairsForm:
     names = list(shape.forms)
     for name in (name for name in names if kinds.get(name) == "text"):
         raise OptionError(
@@ -189,8 +194,15 @@ def _fitted_pairs(
         )
     to_cut = [j for j, name in enumerate(names) if shape.forms[name] in ("number", "date")]
     sizes = [1 if j in to_cut else len({row[name] for row in rows} - {None}) for j, name in enumerate(names)]
-    check_size(sizes, len(set(labels.tolist())), names)
-    return _Pairs(AODE(m=options["m"], discretise=to_cut).fit(table_of(rows, names), labels), names)
+    (classes, codes), weights, X = encode_labels(labels), np.ones(len(labels), np.int64), table_of(rows, names)
+    check_pairs(sizes, len(classes), names)
+    cuts = tuple(mdl_cuts(as_floats(X[:, j]), codes, weights) if j in to_cut else None for j in range(len(names)))
+    counts = count_value_pairs(cut_columns(X, cuts), codes, weights, len(classes), cuts)
+    return PairsForm(Pairs(ClassCounts.of((classes, codes), weights, counts), options["m"]), names, to_cut)
+
+
+def _columns_of(rows: list[dict[str, Any]], known: Sequence[str]) -> list[Given]:
+    return columns_by_name(*of_dicts(rows), known)
 
 
 def table_of(X: Any, names: Sequence[str]) -> npt.NDArray[Any]:

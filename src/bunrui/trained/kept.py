@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Label
-from bunrui.engines.labels import LabelSets
+from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import UnlearnError
 from bunrui.store import document_digests
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.analysis import Analyzer, AnalyzerSpec
+from bunrui.analysis import Analyzer
 from bunrui.counts import Counts, Label
-from bunrui.errors import OptionError
-from bunrui.estimators.matrix import look_up
+from bunrui.engines.matrix import look_up
 from bunrui.explanation import Word
 from bunrui.explanation.documents import check_pair, hold, placed
 from bunrui.explanation.reading import find, find_word, read
 from bunrui.explanation.words import check_question, words_of
 from bunrui.models.view import View, whole
-from bunrui.rendering import Explanation
+from bunrui.sparse import Sparse
 from bunrui.trained.forms import Form
+from bunrui.views.explanation import Explanation
 
 __all__ = ["TrainedModel"]
 
@@ -67,8 +67,7 @@ class TrainedModel:
     def scores(self, texts: Any) -> Floats:
         """(n_docs, n_classes)"""
         rows = self.rows(texts)
-        # scikit-learn refuses to be asked nothing.
-        return self.form.scores(rows) if rows.shape[0] else np.zeros((0, len(self.classes)))
+        return self.form.scores(rows)
 
     def explain(self, document: Any, label: Label | None, against: Label | None) -> Explanation:
         """What every word adds to the score of a label, held against that of another."""
@@ -109,18 +108,9 @@ class TrainedModel:
         both_ends = positive is not None
         return words_of(self.counts, ids.astype(np.uint32), values, top, both_ends=both_ends, by_docs=True)
 
-    def pipeline(self, analyzer: Any) -> Any:
-        """The same as a fitted scikit-learn `Pipeline`; see `TextClassifier.to_sklearn`."""
-        if len(self.classes) == 1 or not self._width:
-            raise OptionError("there is nothing to tell apart yet: learn documents of two labels first")
-        from sklearn.pipeline import Pipeline
-
-        from bunrui.estimators.vectorizer import TextVectorizer
-
-        spec = AnalyzerSpec(name=analyzer) if isinstance(analyzer, str) else analyzer
-        ids = np.arange(self._width) if self._ids is None else self._ids
-        vectorizer = TextVectorizer(analyzer=spec, vocabulary=self.counts.texts_of(ids))
-        return Pipeline([("vectorizer", vectorizer.fit([])), ("model", self.form.estimator)])
+    def vocabulary(self) -> list[str]:
+        """The words of all columns."""
+        return self.counts.texts_of(np.arange(self._width) if self._ids is None else self._ids)
 
     def _occur_with(self, ids: Integers, labels: tuple[Label, Label]) -> npt.NDArray[np.bool_]:
         """Which features occur with one of two labels."""
@@ -146,10 +136,10 @@ class TrainedModel:
         return np.where(self._ids[places] == ids, places, -1) if len(self._ids) else np.full(len(ids), -1)
 
 
-def rows_of(texts: Any, analyzer: Analyzer, counts: Counts, ids: Integers | None, width: int) -> Any:
-    """The counts of some features in texts, a csr_array (n_docs, width)."""
+def rows_of(texts: Any, analyzer: Analyzer, counts: Counts, ids: Integers | None, width: int) -> Sparse:
+    """The counts of some features in texts, (n_docs, width)."""
     X = look_up(texts, analyzer, 1, counts.vocabulary)
     if ids is not None:
-        return X[:, ids]
+        return X.columns(ids)
     # Features that came later, and room that has none yet.
-    return X if X.shape[1] == width else X[:, :width]
+    return X if X.shape[1] == width else X.columns(np.arange(width))

@@ -9,19 +9,18 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from bunrui.analysis import Analyzer
+from bunrui.classcounts import MOST_PAIRS, ClassCounts, encode_labels
 from bunrui.counts import Counts
 from bunrui.errors import NotLearnedError
-from bunrui.estimators.aode import AODE
-from bunrui.estimators.arow import NBAROW
-from bunrui.estimators.arrange import Keys
-from bunrui.estimators.complement import TWCNB
-from bunrui.estimators.nbsvm import NBSVM
-from bunrui.estimators.pairs import MOST_CELLS
+from bunrui.models.aode import Pairs, count_present_pairs, ones_of
+from bunrui.models.base import smoothing_on
+from bunrui.models.heads import Arow, ArowOptions, Keys, SvmOptions, read_batch, train_svm
+from bunrui.models.transform import KeptRows
 from bunrui.models.view import select
-from bunrui.trained.forms import Nothing, form_of
+from bunrui.sparse import Sparse
+from bunrui.trained.forms import Form, HeadForm, Nothing, PairsForm, StepsForm
 from bunrui.trained.kept import Batch, Kept
 from bunrui.trained.model import TrainedModel, rows_of
 from bunrui.trained.names import MOST_FEATURES, TRAINED_ALPHA, reads_table
@@ -93,20 +92,37 @@ def _train(
         # No mark: there is no head to go on with.
         return TrainedModel(counts, analyzer, Nothing(len(classes)), classes, ids, None)
     tables = (_labelled(rows_of(batch.texts, analyzer, counts, ids, width), batch) for batch in batches)
+    form: Form
     if name == "arow":
-        before = previous.form.estimator if goes_on and previous is not None else None
-        estimator = _estimator(name, options) if before is None else before
-        for table in _by_number(tables):
-            estimator.learn_more(*table)
+        head = getattr(previous.form, "head", None) if goes_on and previous is not None else None
+        for X, labels, keys in _by_number(tables):
+            head = head or Arow(ArowOptions(alpha=alpha_of(name, options)), 0)
+            head.learn_in_order(read_batch(X, labels, None, head.presence), keys=keys)
+        form = HeadForm(head) if len(classes) > 1 and head is not None else Nothing(1, head)
     else:
-        X, y, keys = _stacked(list(tables))
-        estimator = _estimator(name, options)
-        if name == "nbsvm":
-            estimator.fit_keyed(X, y, keys)
-        else:
-            estimator.fit(X, y)
-    form = Nothing(1, estimator) if len(classes) == 1 else form_of(estimator)
+        form = _train_at_once(name, options, *_stacked(list(tables)))
     return TrainedModel(counts, analyzer, form, classes, ids, mark)
+
+
+def _train_at_once(name: str, options: Mapping[str, Any], X: Sparse, y: npt.NDArray[Any], keys: Keys) -> Form:
+    labels, ones = encode_labels(y), np.ones(len(y), np.int64)
+    if name == "aode":
+        present = ones_of(X)
+        assert present is not None
+        pairs = count_present_pairs(present, labels[1], ones, len(labels[0]))
+        return PairsForm(Pairs(ClassCounts.of(labels, ones, pairs), options["m"]))
+    alpha = alpha_of(name, options)
+    if name == "nbsvm":
+        svm = SvmOptions(alpha=alpha)
+        return HeadForm(*train_svm(svm, read_batch(X, y, None, svm.presence), keys=keys))
+    rows = KeptRows(((X.with_data(X.data.astype(np.float64)), labels[1], np.ones(len(y))),), len(labels[0]))
+    return StepsForm(ClassCounts.of(labels, ones, rows), smoothing_on(X.shape[1], None, options["smoothing"], alpha))
+
+
+def alpha_of(name: str, options: Mapping[str, Any]) -> Any:
+    """α of a trained model, as the user gives it or as is usual."""
+    usual = options["alpha"] is None and options["smoothing"] == "eap"
+    return TRAINED_ALPHA[name] if usual else options["alpha"]
 
 
 class _Labelled(NamedTuple):
@@ -127,19 +143,8 @@ def _by_number(tables: Iterable[_Labelled]) -> Iterator[tuple[Any, npt.NDArray[A
 def _stacked(tables: list[_Labelled]) -> tuple[Any, npt.NDArray[Any], Keys]:
     if len(tables) == 1:
         return tables[0][:3]
-    X = sparse.vstack([table.X for table in tables], format="csr")
+    X = Sparse.stack([table.X for table in tables])
     return X, np.concatenate([table.labels for table in tables]), np.concatenate([table.keys for table in tables])
-
-
-def _estimator(name: str, options: Mapping[str, Any]) -> Any:
-    if name == "aode":
-        return AODE(m=options["m"])
-    alpha = options["alpha"]
-    if alpha is None and options["smoothing"] == "eap":
-        alpha = TRAINED_ALPHA[name]
-    if name == "twcnb":
-        return TWCNB(alpha=alpha, smoothing=options["smoothing"])
-    return (NBSVM if name == "nbsvm" else NBAROW)(alpha=alpha)
 
 
 def _chosen(name: str, options: Mapping[str, Any], counts: Counts, n_classes: int) -> Integers | None:
@@ -147,7 +152,7 @@ def _chosen(name: str, options: Mapping[str, Any], counts: Counts, n_classes: in
     most = options["max_features"]
     if name == "aode" and most is None:
         # Pairs of present and absent, as many as its tables may have.
-        most = min(MOST_FEATURES, max(1, math.isqrt(MOST_CELLS // n_classes) // 2))
+        most = min(MOST_FEATURES, max(1, math.isqrt(MOST_PAIRS // n_classes) // 2))
     view = select(counts, options["min_df"], most)
     # The size of the vocabulary is a parameter of twcnb: words that were unlearned must not count.
     if not len(view.keep) and (name != "twcnb" or counts.n_features == counts.n_ids):
@@ -165,4 +170,4 @@ def _labelled(X: Any, batch: Batch) -> _Labelled:
     sizes = np.diff(sets.members)[sets.groups]
     rows = np.repeat(np.arange(len(sets.groups)), sizes)
     labels = np.concatenate([sets.indices[sets.members[g] : sets.members[g + 1]] for g in sets.groups.tolist()])
-    return _Labelled(X[rows], names[labels], keys[rows], batch.number)
+    return _Labelled(X.take(rows) if isinstance(X, Sparse) else X[rows], names[labels], keys[rows], batch.number)

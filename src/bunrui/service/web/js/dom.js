@@ -1,6 +1,6 @@
-// Elements.  Text goes in as text nodes: nothing that comes from outside is ever parsed as markup.
+// Elements.  Text goes in as text nodes: it is never parsed as markup.
 
-import { bind } from "./i18n.js";
+import { bind, refresh } from "./i18n.js";
 import { visible } from "./show.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -46,14 +46,12 @@ export function show(element, isShown) {
   return element;
 }
 
-/** Have a drawing follow the width of its place. */
-export function drawn(draw, properties = {}) {
-  const place = h("div", { ...properties, class: `chart ${properties.class ?? ""}` });
-  let width = 0;
-  new ResizeObserver(() => {
-    if (!place.clientWidth || place.clientWidth === width) return;
-    width = place.clientWidth;
-    replace(place, draw(width));
-  }).observe(place);
-  return place;
+/**
+ * A drawing that the service has made: this markup is parsed, and no other.  Texts in it are escaped there, and its
+ * phrases are said in the language of the page.
+ */
+export function drawing(markup) {
+  const parsed = new DOMParser().parseFromString(markup, "text/html");
+  for (const element of parsed.querySelectorAll("[data-t], [data-t-label]")) refresh(element);
+  return Array.from(parsed.body.childNodes);
 }

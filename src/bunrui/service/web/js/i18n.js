@@ -49,10 +49,12 @@ export function bind(element, key, parameters, attribute = "") {
   return element;
 }
 
-function refresh(element) {
-  const { t: key, tLabel: label } = element.dataset;
-  if (key) element.textContent = t(key);
-  if (label) element.setAttribute("aria-label", t(label));
+/** Have an element say its strings in the language that is chosen. */
+export function refresh(element) {
+  const { t: key, tLabel: label, words } = element.dataset;
+  const said = words ? JSON.parse(words) : {};
+  if (key) element.textContent = t(key, said);
+  if (label) element.setAttribute("aria-label", t(label, said));
   for (const [attribute, [name, parameters]] of Object.entries(bound.get(element) ?? {})) {
     if (attribute) element.setAttribute(attribute, t(name, parameters));
     else element.textContent = t(name, parameters);

@@ -1,4 +1,4 @@
-// How texts are shown: whatever they hold is shown, never obeyed.  The same as in bunrui/rendering.py.
+// How texts are shown: whatever they hold is shown, never obeyed.  The same as in bunrui/phrases.py.
 
 const UNSEEN = /\r\n|[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 const PLACEHOLDERS = { "\ue000": "‹url›", "\ue001": "‹mention›", "\ue002": "‹number›" };
@@ -32,5 +32,6 @@ export function signed(values) {
   return (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(figures);
 }
 
-/** From 0 to 1.  The root, so that there is something to see beside one strong word. */
-export const strength = (value, largest) => (largest ? Math.sqrt(Math.min(Math.abs(value) / largest, 1)) : 0);
+/** The class of a colour, for or against.  The root, so that there is something to see beside one strong word. */
+export const level = (value, largest) =>
+  `${value < 0 ? "a" : "f"}${Math.round(5 * Math.sqrt(largest ? Math.min(Math.abs(value) / largest, 1) : 0))}`;

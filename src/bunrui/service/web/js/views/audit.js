@@ -2,10 +2,9 @@
 
 import { work } from "../api.js";
 import { relabel, undo } from "../changes.js";
-import { data, h, replace } from "../dom.js";
-import { explanation, turned } from "../explanation.js";
+import { data, drawing, h, replace } from "../dom.js";
 import { percent, t } from "../i18n.js";
-import { shown, strength, visible } from "../show.js";
+import { level, shown, visible } from "../show.js";
 import { canWrite, events, labels } from "../state.js";
 import { announce, oneAtATime, withProgress } from "../tell.js";
 
@@ -76,7 +75,7 @@ export function create() {
       said(),
       h("p", { class: "doubt", t: ["audit.doubt", words] }),
       one.explanation && one.explanation.against !== null
-        ? [speaking(turned(one.explanation)), explanation(turned(one.explanation), { table: false })]
+        ? [speaking(given, one.explanation.contributions), drawing(one.html)]
         : h("p", { class: "text", dir: "auto" }, visible(one.text)),
       h(
         "div",
@@ -98,18 +97,14 @@ export function create() {
   }
 
   /** The words that speak most against the label. */
-  function speaking({ label, contributions }) {
-    const against = contributions.filter(({ value }) => value < 0).slice(0, MOST_WORDS);
-    const largest = Math.abs(against[0]?.value ?? 0);
+  function speaking(label, contributions) {
+    const against = contributions.filter(({ value }) => value > 0).slice(0, MOST_WORDS);
+    const largest = against[0]?.value;
     return h(
       "p",
       { class: "speaking" },
-      h("span", { class: "muted", t: ["audit.against", { label: visible(label) }] }),
-      against.map(({ feature, value }) => {
-        const word = h("span", { class: "run against" }, data(shown(feature)));
-        word.style.setProperty("--depth", strength(value, largest).toFixed(3));
-        return word;
-      }),
+      h("span", { class: "muted", t: ["audit.against", { label }] }),
+      against.map(({ feature, value }) => h("span", { class: level(-value, largest) }, data(shown(feature)))),
     );
   }
 

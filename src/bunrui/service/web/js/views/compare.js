@@ -1,14 +1,14 @@
 // Compare: all models on the documents of the file, the best first.
 
 import { work } from "../api.js";
-import { data, h, replace } from "../dom.js";
-import { number, percent, t } from "../i18n.js";
+import { data, drawing, h, replace } from "../dom.js";
+import { percent, t } from "../i18n.js";
 import { state } from "../state.js";
 import { announce, guarded, withProgress } from "../tell.js";
 
 export function create() {
   const running = h("div");
-  const found = h("div");
+  const found = h("div", { class: "whole" });
   const trained = h("input", { type: "checkbox", id: "trained" });
 
   const start = guarded(async () => {
@@ -18,7 +18,7 @@ export function create() {
       ...options,
       progress: (job) => {
         options.progress(job);
-        if (job.result) replace(found, table(job.result.rows));
+        if (job.result) replace(found, drawing(job.result.html));
       },
     });
     const measured = await withProgress(
@@ -29,7 +29,7 @@ export function create() {
     const [best] = measured.rows;
     replace(
       found,
-      table(measured.rows),
+      drawing(measured.html),
       measured.skipped.map((line) => h("p", { class: "muted" }, data(line))),
       hint(best.model),
     );
@@ -57,50 +57,4 @@ export function create() {
     found,
   );
   return { element };
-}
-
-const HEADS = ["evaluate.accuracy", "compare.interval", "evaluate.f1.short", "compare.loss", "compare.speed"];
-
-/** A number; of few documents, some cannot be told. */
-const known = (value) => (value === null ? "–" : number(value));
-
-function table(rows) {
-  return h(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", label: "compare.title" },
-    h(
-      "table",
-      { class: "plain whole" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          h("th", { scope: "col", t: "compare.model" }),
-          h("th", { scope: "col", t: "compare.analyzer" }),
-          HEADS.map((key) => h("th", { scope: "col", class: "number", t: key })),
-          h("th", { scope: "col", t: "compare.verdict" }),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        rows.map((row) =>
-          h(
-            "tr",
-            { class: row.verdict },
-            h("th", { scope: "row" }, data(row.model)),
-            h("td", {}, data(row.reads)),
-            h("td", { class: "number" }, percent(row.accuracy)),
-            h("td", { class: "number muted" }, `${percent(row.interval.low)} – ${percent(row.interval.high)}`),
-            h("td", { class: "number" }, percent(row.macro_f1)),
-            h("td", { class: "number" }, known(row.log_loss)),
-            h("td", { class: "number" }, known(row.predict_mb_per_s)),
-            h("td", { t: `compare.${row.verdict}` }),
-          ),
-        ),
-      ),
-    ),
-  );
 }

@@ -1,15 +1,15 @@
 // Evaluate: each document left out and predicted, and accuracy as documents come in.
 
 import { work } from "../api.js";
-import { curve, numbers } from "../charts.js";
-import { h, replace } from "../dom.js";
-import { number, percent, t } from "../i18n.js";
+import { drawing, h, replace } from "../dom.js";
+import { percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { canWrite } from "../state.js";
 import { announce, guarded, withProgress } from "../tell.js";
 
 /** Leave each document out; who has the token sees the mistakes, too. */
-export const evaluate = (options) => work(canWrite() ? "/v1/mistakes" : "/v1/evaluate", options);
+export const evaluate = (options) =>
+  canWrite() ? work("/v1/mistakes", options) : work("/v1/evaluate", { json: { html: true }, ...options });
 
 export function create() {
   const running = h("div");
@@ -23,15 +23,11 @@ export function create() {
     announce(t("evaluate.done", { accuracy: percent(measured.accuracy) }));
   });
   const grow = guarded(async () => {
-    const { points, folds } = await withProgress(learning, (options) => work("/v1/curve", options));
+    const { folds, html } = await withProgress(learning, (options) => work("/v1/curve", options));
     replace(
       learning,
       h("p", { class: "muted", t: ["evaluate.curve.about", { n: folds }] }),
-      curve(points),
-      numbers(
-        ["evaluate.documents", "evaluate.accuracy"],
-        points.map((point) => [number(point.documents), percent(point.accuracy)]),
-      ),
+      drawing(html),
     );
     announce(t("evaluate.curve.done"));
   });

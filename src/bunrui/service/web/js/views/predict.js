@@ -3,8 +3,7 @@
 import { post } from "../api.js";
 import { bars } from "../bars.js";
 import { correct, relabel, undo } from "../changes.js";
-import { data, h, replace, show } from "../dom.js";
-import { explanation } from "../explanation.js";
+import { data, drawing, h, replace, show } from "../dom.js";
 import { fileButton, takesDrops, textOf } from "../files.js";
 import { percent, t } from "../i18n.js";
 import { visible } from "../show.js";
@@ -97,7 +96,7 @@ export function create() {
       const probabilities = Object.fromEntries(top[0].map((one) => [one.label, one.probability]));
       return { text, label: best[0], chosen: best[0], probabilities, explanation: null };
     }
-    const why = await post("/v1/explain", { text, label });
+    const why = await post("/v1/explain", { text, label, html: true });
     const [predicted] = ranked(why.probabilities)[0];
     return { text, label: predicted, chosen: why.label, probabilities: why.probabilities, explanation: why };
   }
@@ -118,7 +117,7 @@ export function create() {
       why,
       h("h3", { t: "predict.why" }),
       found.explanation
-        ? explanation(found.explanation)
+        ? drawing(found.explanation.html)
         : [
             h("p", { class: "muted", t: ["predict.long", { n: LONGEST_EXPLAINED }] }),
             h("div", { class: "text", dir: "auto" }, `${visible(shortened)} …`),

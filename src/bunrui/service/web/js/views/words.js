@@ -1,9 +1,9 @@
 // Words: what a word says about each label, and the words that say most.
 
 import { address, get } from "../api.js";
-import { data, h, replace } from "../dom.js";
+import { data, h, replace, svg } from "../dom.js";
 import { number, t } from "../i18n.js";
-import { shown, signed, strength, visible } from "../show.js";
+import { level, shown, signed, visible } from "../show.js";
 import { labels, state } from "../state.js";
 import { announce, guarded } from "../tell.js";
 
@@ -69,15 +69,16 @@ export function create() {
         "tbody",
         {},
         rows.map(([name, count, weight]) => {
-          const bar = h("span", { class: weight < 0 ? "against" : "for" });
-          bar.style.width = `${largest ? (50 * Math.abs(weight)) / largest : 0}%`;
+          const size = largest ? (50 * Math.abs(weight)) / largest : 0;
+          const [x, fill] = weight < 0 ? [50 - size, "var(--against)"] : [50, "var(--for)"];
+          const bar = svg("rect", { x, width: size, height: 8, fill });
           return h(
             "tr",
             {},
             h("th", { scope: "row" }, data(name)),
             h("td", { class: "number" }, number(count)),
             h("td", { class: "number" }, write(weight)),
-            h("td", { class: "diverging" }, bar),
+            h("td", {}, svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, bar)),
           );
         }),
       ),
@@ -107,12 +108,9 @@ export function create() {
       "ol",
       {},
       words.map(({ word, weight, counts }) => {
-        const button = h(
-          "button",
-          { type: "button", class: "feature run for", title: ["words.times", { weight, n: timesIn(counts, name) }] },
-          data(shown(word)),
-        );
-        button.style.setProperty("--depth", strength(weight, largest).toFixed(3));
+        const title = ["words.times", { weight, n: timesIn(counts, name) }];
+        const press = { type: "button", class: `feature ${level(weight, largest)}`, title };
+        const button = h("button", press, data(shown(word)));
         button.addEventListener("click", () => {
           input.value = word.trim();
           find(word);

@@ -1,0 +1,445 @@
+"""Rows → record batches.  The values that a row may hold are checked here, and nowhere else.
+
+Formats have a quick way for blocks in which nothing is unusual (`tidy`), and a slow way, row by row (`Rows`), that
+knows what is wrong and where.  The slow way decides; the quick way must agree with it or step back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bunrui.documents.encodings import AUTO, detect
+from bunrui.documents.sources import Progress, Source
+from bunrui.errors import DataError
+from bunrui.labels import LONGEST_LABEL, unfit
+from bunrui.phrases import excerpt, some
+
+__all__ = [
+    "COUNTS",
+    "LABELS",
+    "STRING",
+    "TOKENS",
+    "Object",
+    "Options",
+    "Reading",
+    "RowError",
+    "Rows",
+    "Written",
+    "decode_name",
+    "listing",
+    "split_labels",
+    "tidy",
+]
+
+STRING = pa.string()
+TOKENS = pa.list_(STRING)
+COUNTS = pa.map_(STRING, pa.int64())
+LABELS = pa.list_(STRING)
+_KINDS = {"string": STRING, "tokens": TOKENS, "counts": COUNTS}
+_SAID = {"string": "a string", "tokens": "a list of tokens", "counts": "an object of counts"}
+_MOST = (1 << 63) - 1
+_T = TypeVar("_T")
+_MESSAGES = 20  # about skipped rows, that are kept
+
+
+class RowError(Exception):
+    """A bad row; the caller, who knows the file and the line, makes a DataError of it."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The arguments of `read`, checked."""
+
+    text: tuple[str, ...] = ("text",)
+    label: str = "label"
+    id: str | None = None
+    encoding: str = "utf-8"
+    skip_bad: bool = False
+    labelled: bool = True
+    batch_bytes: int = 16 << 20
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    separator: str | None = None
+    columns: bool = False  # then `text` is empty, until the columns of a table are known
+    header: bool = True  # whether CSV and TSV begin with the names of the columns
+
+
+@dataclass
+class Reading:
+    """One source while it is read.
+
+    >>> reading = Reading(Source("a.csv", "a.csv"), Options(skip_bad=True), Progress())
+    >>> reading.refuse("the label is empty", line=7)
+    >>> reading.progress.skipped
+    ['a.csv, line 7: the label is empty']
+    """
+
+    source: Source
+    options: Options
+    progress: Progress
+    bytes_before: int = 0  # read from the sources before this one
+    unit: str = "line"
+    kind: str = ""  # of text: "string", "tokens" or "counts", once the first row is read
+    several: bool = False  # whether other files are read, too, which may have other encodings
+
+    @property
+    def wants_label(self) -> bool:
+        """Whether labels are to be found in the rows."""
+        return self.options.labelled and self.source.label is None
+
+    @property
+    def longest_label(self) -> int | None:
+        """Characters of a label; any number where it will be cut at a separator."""
+        return None if self.options.separator else LONGEST_LABEL
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to be found in the rows, each once."""
+        options = self.options
+        names = [*options.text, *([options.label] if self.wants_label else []), *([options.id] if options.id else [])]
+        return list(dict.fromkeys(names))
+
+    def pick(self, row: Mapping[str, _T]) -> tuple[list[_T], _T | None, _T | None]:
+        """The text columns, the label and the id of a row, or of many."""
+        options = self.options
+        label = row[options.label] if self.wants_label else None
+        return [row[name] for name in options.text], label, row[options.id] if options.id else None
+
+    def where(self, line: int | None = None, source: str | None = None) -> str:
+        """The place of a row, as messages begin with it."""
+        name = source or self.source.name
+        return name if line is None else f"{name}, {self.unit} {line}"
+
+    def encoding_of(self, data: bytes) -> str:
+        """The encoding of a file that is read now; `auto` is found out from its bytes, a megabyte of them or all."""
+        if self.options.encoding != AUTO:
+            return self.options.encoding
+        found = detect(data)
+        if found != "utf-8":
+            self.progress.encodings[found] += 1
+        return found
+
+    def refuse(self, what: str, line: int | None = None, source: str | None = None) -> None:
+        """Raise about a bad row, or count it."""
+        self.fail(DataError(f"{self.where(line, source)}: {what}"))
+
+    def fail(self, error: DataError) -> None:
+        """Raise an error about one row, or count it."""
+        if not self.options.skip_bad:
+            raise error
+        self.progress.n_skipped += 1
+        if len(self.progress.skipped) < _MESSAGES:
+            self.progress.skipped.append(str(error))
+
+    def lacks(self, there: list[str]) -> str:
+        """A sentence about all missing columns; nothing if none is missing."""
+        known = set(there)
+        missing = [name for name in self.columns if name not in known]
+        if not missing:
+            return ""
+        say = f"there is {' and '.join(f'no column {name!r}' for name in missing)}"
+        only = f", only {listing(there)}" if there else ""
+        known_as = {self.options.id: "id=", self.options.label: "label="} | dict.fromkeys(self.options.text, "text=")
+        options = dict.fromkeys(known_as[name] for name in missing)
+        return f"{say}{only}: choose {'others' if missing[1:] else 'another'} with {' and '.join(options)}"
+
+    def check_columns(self, there: list[str], hint: str = "") -> None:
+        """Refuse a file whose columns lack one that is wanted, or have it twice."""
+        if lacks := self.lacks(there):
+            raise DataError(f"{self.source.name}: {lacks}{hint}")
+        times = Counter(there)
+        for column in self.columns:
+            if times[column] > 1:
+                raise DataError(f"{self.source.name} has {times[column]} columns {column!r}: keep one")
+
+
+def listing(names: list[str]) -> str:
+    """Names of columns in a message.
+
+    >>> listing(["title", "body"])
+    "'title', 'body'"
+    """
+    return some(repr(excerpt(name, 40)) for name in names)
+
+
+class Written(str):
+    """A number that is kept as it was written."""
+
+
+class Object(dict[str, Any]):
+    """A JSON object, made of pairs, that knows the keys that came twice."""
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]], repeated: frozenset[str] = frozenset()) -> None:
+        pairs = list(pairs)
+        super().__init__(pairs)
+        if len(self) < len(pairs):
+            repeated = frozenset(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
+        self.repeated = repeated
+
+
+class Rows:
+    """Gather rows of Python values, refuse the bad ones, and make a batch of the rest.
+
+    Examples
+    --------
+    >>> from bunrui.documents.sources import Progress, Source
+    >>> rows = Rows(Reading(Source("a.jsonl", "a.jsonl"), Options(), Progress()))
+    >>> rows.add(["good"], 5, None, line=1)
+    >>> rows.add(["bad"], ["x", "y"], None, line=2)
+    >>> rows.batch().select(["label", "text", "line"]).to_pylist()
+    [{'label': ['5'], 'text': 'good', 'line': 1}, {'label': ['x', 'y'], 'text': 'bad', 'line': 2}]
+    >>> rows.add(["good"], "", None, line=3)
+    Traceback (most recent call last):
+    bunrui.errors.DataError: a.jsonl, line 3: the label is empty: give it a name, or leave the row out
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.n_bytes = 0
+        self._rows: list[tuple[Any, Any, str | None, int | None, str | None]] = []
+
+    def add(
+        self, parts: Sequence[Any], label: Any, id: Any, *, line: int | None = None, source: str | None = None
+    ) -> None:
+        """Add a row, given the values of its text columns, unless it is bad."""
+        reading = self.reading
+        try:
+            if reading.options.columns:
+                kind, text = "string", _check_whole(parts[0], "the row")
+            else:
+                kind, text = _check_text(parts, reading.options.text)
+            if reading.kind and kind != reading.kind:
+                raise RowError(f"the text is {_SAID[kind]}, and {_SAID[reading.kind]} before: keep to one in a file")
+            label = _check_label(label, reading.longest_label) if reading.wants_label or label is not None else None
+            id = _check_id(id) if reading.options.id or id is not None else None
+        except RowError as bad:
+            reading.refuse(str(bad), line, source)
+            return
+        reading.kind = kind
+        self._rows.append((text, label, id, line, source))
+        self.n_bytes += len(text) if isinstance(text, str) else sum(map(len, text))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time for a batch."""
+        return self.n_bytes >= self.reading.options.batch_bytes
+
+    def batch(self) -> pa.RecordBatch | None:
+        """The rows so far as a batch, None if there are none; then begin anew."""
+        if not self._rows:
+            return None
+        reading, (texts, labels, ids, lines, sources) = self.reading, zip(*self._rows, strict=True)
+        self._rows, self.n_bytes = [], 0
+        text = pa.array([list(t.items()) for t in texts] if reading.kind == "counts" else texts, _KINDS[reading.kind])
+        label = None
+        if reading.wants_label or labels[0] is not None:
+            if any(isinstance(value, list) for value in labels):
+                label = pa.array([value if isinstance(value, list) else [value] for value in labels], LABELS)
+            else:
+                label = pa.array(labels, STRING)
+        names = [source or reading.source.name for source in sources] if any(sources) else None
+        return _assemble(reading, text, label, pa.array(ids, STRING), lines, names)
+
+
+def _assemble(
+    reading: Reading, text: pa.Array, label: pa.Array, id: pa.Array, lines: Any, sources: list[str] | None = None
+) -> pa.RecordBatch:
+    """Arrays → a batch with the columns that all batches have."""
+    n = len(text)
+    columns: dict[str, pa.Array] = {}
+    if reading.options.labelled:
+        columns["label"] = label if reading.source.label is None else pa.repeat(pa.scalar(reading.source.label), n)
+    columns["text"] = text
+    columns["id"] = pa.nulls(n, STRING) if id is None else id
+    if sources is None:
+        zeros = pa.array(np.zeros(n, np.int32))
+        columns["source"] = pa.DictionaryArray.from_arrays(zeros, pa.array([decode_name(reading.source.name)]))
+    else:
+        columns["source"] = pa.array([decode_name(source) for source in sources], STRING).dictionary_encode()
+    columns["line"] = pa.array(lines, pa.int64())
+    return pa.record_batch(columns)
+
+
+def tidy(reading: Reading, texts: list[pa.Array], label: pa.Array, id: pa.Array, lines: Any) -> pa.RecordBatch | None:
+    """Arrays of whole columns → a batch, or None if a row of them needs a closer look.
+
+    Parameters
+    ----------
+    reading : Reading
+    texts : list of arrays
+        The text columns: strings, or one list of strings, or one map from string to int64.
+    label, id : array or None
+        Strings, or lists of strings for the label.
+    lines : array of int64, (n_docs,)
+    """
+    kind = "tokens" if texts[0].type == TOKENS else "counts" if texts[0].type == COUNTS else "string"
+    if reading.kind not in ("", kind) or any(array.null_count for array in texts):
+        return None
+    if kind == "tokens" and texts[0].flatten().null_count:
+        return None
+    if kind == "counts" and not _are_counts(texts[0]):
+        return None
+    if kind != "string" and len(texts) > 1:
+        return None
+    if reading.wants_label and not _are_labels(label, reading.longest_label):
+        return None
+    if id is not None and (id.null_count or pc.any(pc.equal(id, "")).as_py()):
+        return None
+    reading.kind = kind
+    text = texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, "\n")
+    return _assemble(reading, text, label, id, lines)
+
+
+def _are_labels(label: pa.Array, longest: int | None) -> bool:
+    if label.null_count:
+        return False
+    if label.type == LABELS:
+        if len(label) and not pc.min(pc.list_value_length(label)).as_py():
+            return False
+        label = label.flatten()
+    blank = pc.or_(pc.equal(label, ""), pc.utf8_is_space(label))
+    wrong = pc.or_(blank, pc.match_substring(label, "\0"))
+    if longest is not None:
+        wrong = pc.or_(wrong, pc.greater(pc.utf8_length(label), longest))
+    return not label.null_count and not pc.any(wrong).as_py()
+
+
+def _are_counts(text: pa.Array) -> bool:
+    counts = text.items
+    smallest = pc.min(counts).as_py()
+    return not counts.null_count and (smallest is None or smallest >= 0)
+
+
+def split_labels(batch: pa.RecordBatch, reading: Reading) -> pa.RecordBatch:
+    """The batch with labels cut at the separator, those of lists too; spaces around them are left out."""
+    separator, label = reading.options.separator, batch["label"]
+    if not separator or reading.source.label is not None:
+        return batch
+    listed = pa.types.is_list(label.type)
+    owner = pc.list_parent_indices(label).to_numpy() if listed else np.arange(len(label))
+    parts = pc.split_pattern(label.flatten() if listed else label, separator)
+    names = pc.utf8_trim_whitespace(parts.flatten())
+    there = pc.not_equal(names, "")
+    rows = owner[pc.list_parent_indices(parts).filter(there).to_numpy()]
+    sizes = np.bincount(rows, minlength=len(label))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32))
+    place = batch.schema.get_field_index("label")
+    batch = batch.set_column(place, "label", pa.ListArray.from_arrays(offsets, names.filter(there)))
+    if (sizes > 0).all():
+        return batch
+    lines = batch["line"].to_pylist()
+    for row in np.flatnonzero(sizes == 0).tolist():
+        reading.refuse(f"there is no label between the separators {separator!r}: give one", lines[row])
+    return batch.filter(pa.array(sizes > 0))
+
+
+# --- one value
+
+
+def _check_text(parts: Sequence[Any], columns: Sequence[str]) -> tuple[str, Any]:
+    if len(parts) > 1:
+        for part, column in zip(parts, columns, strict=True):
+            if not isinstance(part, str) or isinstance(part, Written):
+                raise RowError(f"{_name_text(column)} is {_describe(part)}: columns that are joined hold strings")
+        return "string", _check_whole("\n".join(parts), "the text")
+    text, name = parts[0], _name_text(columns[0])
+    if isinstance(text, str) and not isinstance(text, Written):
+        return "string", _check_whole(text, name)
+    if isinstance(text, list):
+        for token in text:
+            if not isinstance(token, str) or isinstance(token, Written):
+                raise RowError(f"{name} has the token {_shorten(token)}: tokens are strings")
+            _check_whole(token, name)
+        return "tokens", text
+    if isinstance(text, dict):
+        return "counts", _check_counts(text, name)
+    if text is None:
+        raise RowError(f"{name} is missing (null): fill it with an empty string, or leave the row out")
+    raise RowError(f"{name} is {_describe(text)}: give a string, a list of tokens, or an object from word to count")
+
+
+def _check_counts(text: dict[str, Any], name: str) -> dict[str, int]:
+    if isinstance(text, Object) and text.repeated:
+        raise RowError(f"{name} counts {_shorten(min(text.repeated))} twice: keep one")
+    for word, count in text.items():
+        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST:
+            raise RowError(
+                f"{name} counts {_shorten(word)} {_shorten(count)} times: counts are whole numbers from 0 up"
+            )
+        _check_whole(word, name)
+    return text
+
+
+def _check_label(label: Any, longest: int | None) -> str | list[str]:
+    if isinstance(label, list):
+        if not label:
+            raise RowError("the list of labels is empty: give at least one, or leave the row out")
+        return [_check_one_label(name, longest) for name in label]
+    return _check_one_label(label, longest)
+
+
+def _check_one_label(label: Any, longest: int | None) -> str:
+    if label is None:
+        raise RowError("the label is missing (null): give one, or leave the row out")
+    name = _to_string(label)
+    if name is None:
+        raise RowError(f"the label is {_describe(label)}: give a string, a number, or a list of them")
+    if why := unfit(name, longest):
+        raise RowError(f"the label {why}, or leave the row out")
+    if "\0" in name:
+        raise RowError(f"the label {_shorten(name)} has a NUL: give it another name")
+    return _check_whole(name, "the label")
+
+
+def _check_id(id: Any) -> str:
+    name = _to_string(id)
+    if not name:
+        raise RowError("the id is missing: give one, or read without id=")
+    return _check_whole(name, "the id")
+
+
+def _to_string(value: Any) -> str | None:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else None
+
+
+def _check_whole(text: str, name: str) -> str:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            lone = f"\\u{ord(text[error.start]):04x}"
+            raise RowError(f"{name} has {lone}, half of a character, at character {error.start + 1}: mend it") from None
+    return text
+
+
+def _name_text(column: str) -> str:
+    return "the text" if column == "text" else f"the text {column!r}"
+
+
+def _describe(value: Any) -> str:
+    if value is None:
+        return "missing (null)"
+    if isinstance(value, (bool, int, float, Written)):
+        return f"{'true' if value is True else 'false' if value is False else value}, not a string"
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else f"{value!r}"
+
+
+def _shorten(value: Any) -> str:
+    text = "null" if value is None else str(value) if isinstance(value, Written) else repr(value)
+    return excerpt(text, 40)
+
+
+def decode_name(name: str) -> str:
+    """File names may be bytes in any encoding; Arrow's strings may not."""
+    return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

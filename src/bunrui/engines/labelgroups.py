@@ -1,0 +1,180 @@
+"""Labels → groups of documents that share them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from bunrui.counts import Label, check_types
+from bunrui.errors import DataError, LabelError
+from bunrui.labels import unfit
+
+__all__ = ["LabelSets", "check_new", "label_sets"]
+
+Integers = npt.NDArray[np.int64]
+
+_KINDS = (
+    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    *(pa.types.is_integer, pa.types.is_boolean),
+)
+_UNFIT = re.compile("[\0\ud800-\udfff]").search
+
+
+class LabelSets(NamedTuple):
+    """Which labels each document has: group g has labels[indices[k]] for members[g] <= k < members[g + 1]."""
+
+    labels: list[Label]
+    groups: Integers  # (n_docs,)
+    members: Integers  # (n_groups + 1,)
+    indices: Integers
+
+    @property
+    def is_single(self) -> bool:
+        """Whether every group is one label, in the same order."""
+        every = np.arange(len(self.labels))
+        return len(self.members) - 1 == len(self.labels) and np.array_equal(self.indices, every)
+
+    def by_label(self, by_group: Integers) -> Integers:
+        """Sums over groups → over the labels that they have, on the last axis."""
+        out = np.zeros((*by_group.shape[:-1], len(self.labels)), np.int64)
+        for g, count in enumerate(np.moveaxis(by_group, -1, 0)):
+            out[..., self.indices[self.members[g] : self.members[g + 1]]] += count[..., None]
+        return out
+
+    def subset(self, rows: Integers) -> LabelSets:
+        """The same for some of the documents."""
+        return self._replace(groups=self.groups[rows])
+
+
+def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSets:
+    """Labels of documents: strings, integers or booleans, all of one type, or collections of them.
+
+    They come back as Python's own, whatever they were: `np.int64(3)` is 3.
+
+    Labels that are known come first, in the order of their ids, so that counts join without sorting.
+    """
+    if isinstance(labels, str):
+        raise LabelError("labels should be a list with one for each text, not one string")
+    if isinstance(labels, (Mapping, Set)) or not any(
+        hasattr(labels, name) for name in ("__iter__", "__arrow_c_array__")
+    ):
+        raise LabelError(f"labels should be a list with one for each text, not {type(labels).__name__}")
+    if hasattr(labels, "columns") and hasattr(labels, "shape"):
+        raise LabelError("labels are a data frame: give one of its columns, for example df['label']")
+    if isinstance(labels, np.ndarray) and labels.ndim > 1 and labels.dtype.kind in "biuf":
+        # A matrix of 0 and 1 says which labels a document has: read as sets, they would all be 0 and 1.
+        raise LabelError(f"labels have the shape {labels.shape}: give one for each text, or a list of its labels")
+    values, codes, sets = _encode(labels)
+    check_types(values, known)
+    for value in values:
+        # NumPy's strings drop NUL at the end, and nothing encodes a lone surrogate: another label would come back.
+        if isinstance(value, str) and _UNFIT(value):
+            raise LabelError(f"a label is {value!r}, with a NUL or a lone surrogate: give it another name")
+    if len(codes) != n_docs:
+        raise DataError(f"there are {n_docs} texts and {len(codes)} labels: give one label for each text")
+    order = sorted(range(len(values)), key=lambda v: (known.get(values[v], len(known)), values[v]))
+    rank = np.empty(len(values), np.int64)
+    rank[order] = np.arange(len(values))
+    names = [values[v] for v in order]
+    if sets is None:
+        every = np.arange(len(values) + 1, dtype=np.int64)
+        return LabelSets(names, rank[codes], every, every[:-1])
+    members = np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64)
+    indices = np.array([rank[v] for s in sets for v in sorted(s, key=rank.__getitem__)], np.int64)
+    return LabelSets(names, codes, members, indices)
+
+
+def check_new(labels: Iterable[Label], known: Callable[[], Collection[Label]] = tuple) -> None:
+    """Refuse names that no label should get; those that a file has from before, which are `known`, may stay.
+
+    >>> check_new(["spam", " "])
+    Traceback (most recent call last):
+    ...
+    bunrui.errors.LabelError: a label is blank: give it a name
+    """
+    for label in labels:
+        why = unfit(label) if isinstance(label, str) else None
+        if why and label not in known():
+            raise LabelError(f"a label {why}")
+
+
+def _encode(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | None]:
+    """Distinct labels, the code of each document, and what a code stands for where documents have several labels."""
+    if isinstance(labels, Sequence) and len(labels) <= 32:
+        return _encode_few(labels)
+    try:
+        array = labels if isinstance(labels, (pa.Array, pa.ChunkedArray)) else pa.array(labels)
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError):
+        return _encode_few(labels)
+    if any(is_it(array.type) for is_it in _KINDS):
+        array = array.dictionary_encode()
+    if not pa.types.is_dictionary(array.type):
+        return _encode_few(array.to_pylist())
+    if isinstance(array, pa.ChunkedArray):
+        array = array.unify_dictionaries().combine_chunks()
+        array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    if array.null_count:
+        row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
+        raise LabelError(f"the label of text {row} is missing (null)")
+    try:
+        values = array.dictionary.to_pylist()
+    except UnicodeDecodeError as error:
+        raise LabelError(f"a label is not valid UTF-8: {error}. Decode it with its own encoding first") from error
+    # A slice, or a category that no row has, leaves values in the dictionary that are no labels of these documents.
+    codes = array.indices.to_numpy().astype(np.int64)
+    used = np.bincount(codes, minlength=len(values)) > 0
+    codes = (np.cumsum(used) - 1)[codes]
+    return [_check_label(values[v], "among the labels") for v in np.flatnonzero(used).tolist()], codes, None
+
+
+def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | None]:
+    values: dict[Label, int] = {}
+    sets: dict[tuple[Label, ...], int] = {}
+    kind: type | None = None
+    codes = []
+    several = False
+    for row, label in enumerate(labels):
+        if isinstance(label, Collection) and not isinstance(label, (str, bytes)):
+            several = True
+            listed = [_check_label(name, f"of text {row}") for name in label]
+            if not listed:
+                raise LabelError(f"text {row} has no label: give at least one")
+        else:
+            listed = [_check_label(label, f"of text {row}")]
+        for name in listed:
+            kind = kind or type(name)
+            if type(name) is not kind:
+                raise LabelError(
+                    f"a label of text {row} is {name!r}, of type {type(name).__name__}, and others are of type "
+                    f"{kind.__name__}: convert all labels to one type, such as str"
+                )
+        names = tuple(sorted(set(listed))) if several else tuple(listed)
+        for name in names:
+            values.setdefault(name, len(values))
+        codes.append(sets.setdefault(names, len(sets)))
+    if not several:
+        return list(values), np.array(codes, np.int64), None
+    return list(values), np.array(codes, np.int64), [[values[name] for name in names] for names in sets]
+
+
+def _check_label(label: Any, where: str) -> Label:
+    if isinstance(label, (bool, np.bool_)):
+        return bool(label)
+    if isinstance(label, (int, np.integer)):
+        if not -(1 << 63) <= label < 1 << 63:  # an array of such would be of floats
+            raise LabelError(f"a label {where} is {label}, which has more than 64 bits: convert labels with str")
+        return int(label)
+    if label is None or (isinstance(label, (float, np.floating)) and label != label):
+        raise LabelError(f"the label {where} is missing: give one, or leave the text out")
+    if isinstance(label, (float, np.floating)):
+        raise LabelError(f"a label {where} is {label!r}, a fraction: convert labels with int, or with str")
+    if not isinstance(label, str):
+        raise LabelError(f"a label {where} is {label!r}, no string, integer or boolean: convert labels with str")
+    if not label:
+        raise LabelError(f"a label {where} is empty: give it a name, or leave the text out")
+    return str(label)

@@ -1,0 +1,296 @@
+"""Documents → a sparse matrix, on the threads of this machine, in one pass of the kernel.
+
+documents ─► rows of each thread, with ids of its own ─► ids of one vocabulary ─► columns ─► `Sparse`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bunrui.analysis import Analyzer
+from bunrui.analysis import texts as inputs
+from bunrui.engines import threads
+from bunrui.kernel import rows as kernel
+from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
+from bunrui.kernel.library import run
+from bunrui.kernel.postings import BLOCK
+from bunrui.kernel.rows import Csr, Rows
+from bunrui.kernel.vocabulary import BYTES, FEATURES, MISSING, Vocabulary
+from bunrui.kernel.workspace import grown_vocabulary, listed_vocabulary, new_items, new_vocabulary, resized, scratch_for
+from bunrui.sparse import Sparse
+
+__all__ = ["Counted", "Features", "count_features", "hash_features", "look_up", "sorted_ids"]
+
+Integers = npt.NDArray[np.int64]
+Part = tuple[Vocabulary, Csr]
+
+_PAD = 64
+
+
+class Counted(NamedTuple):
+    """Rows as the threads left them: part p has rows cells[p], whose feature f is ids[p][f] of the vocabulary."""
+
+    vocabulary: Vocabulary
+    ids: list[Any]
+    cells: list[Csr]
+
+    @property
+    def n_docs(self) -> int:
+        """Documents that were counted."""
+        return sum(len(cells.starts) - 1 for cells in self.cells)
+
+    @property
+    def n_features(self) -> int:
+        """Features that were counted."""
+        return int(self.vocabulary.size[FEATURES])
+
+    def totals(self) -> tuple[Integers, Integers]:
+        """(doc_freq, term_count) of every feature."""
+        doc_freq, term_count = np.zeros((2, self.n_features), np.int64)
+        for ids, cells in zip(self.ids, self.cells, strict=True):
+            run(kernel.add_totals, cells.indices, cells.values, ids, doc_freq, term_count)
+        return doc_freq, term_count
+
+    def matrix(self, columns: Any, n_columns: int) -> Sparse:
+        """The matrix with feature f in column columns[f], or left out where that is negative."""
+        return _assembled(self.cells, [columns[ids] for ids in self.ids], n_columns)
+
+
+def count_features(texts: Any, analyzer: Analyzer, shortest: int = 1) -> Counted:
+    """Count every feature of documents; n-grams of fewer than `shortest` words are left out."""
+    source = _Source(analyzer, shortest, kernel.GROWS)
+    parts = source.read(texts)
+    v = parts[0][0]
+    ids = [np.arange(int(v.size[FEATURES]), dtype=np.uint32)]
+    for more, _ in parts[1:]:
+        v, found = join(v, more)
+        ids.append(found)
+    return Counted(v, ids, [cells for _, cells in parts])
+
+
+def look_up(texts: Any, analyzer: Analyzer, shortest: int, table: Vocabulary) -> Sparse:
+    """The matrix of the features of a table; all others are left out."""
+    source = _Source(analyzer, shortest, kernel.KNOWN, table, int(table.size[FEATURES]))
+    return _identity(source, texts)
+
+
+def hash_features(texts: Any, analyzer: Analyzer, shortest: int, width: int) -> Sparse:
+    """The matrix with each feature in the column that is its hash modulo `width`."""
+    return _identity(_Source(analyzer, shortest, kernel.HASHED, width=width), texts)
+
+
+def _identity(source: _Source, texts: Any) -> Sparse:
+    parts = source.read(texts)
+    return _assembled([cells for _, cells in parts], [None] * len(parts), source.width)
+
+
+class _Source(NamedTuple):
+    """How documents become rows."""
+
+    analyzer: Analyzer
+    shortest: int
+    grows: int
+    table: Vocabulary | None = None
+    width: int = 0
+
+    def read(self, texts: Any) -> list[Part]:
+        """Rows by thread."""
+        if isinstance(texts, Iterator):
+            texts = list(texts)
+        if inputs.is_given(texts):
+            docs, recipe = inputs.given(texts), self.analyzer.given
+        else:
+            docs, recipe = self.analyzer.documents(inputs.strings(texts)), self.analyzer.recipe
+        longest = threads.longest_document(docs, recipe)
+        return threads.each_slice(
+            lambda lo, hi: self._fill(docs, recipe, lo, hi, longest), threads.bounds_of(docs, recipe)
+        )
+
+    def _fill(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int) -> Part:
+        offsets = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets
+        n_bytes = int(offsets[hi] - offsets[lo])
+        guess = min(max(64, n_bytes // 4), 1 << 15)
+        v = new_vocabulary(guess, 8 * guess) if self.table is None else self.table
+        scratch = scratch_for(longest)
+        # More than words alone can fill; what is not touched costs nothing.
+        room = min(n_bytes // 2, 1 << 26) + 64
+        rows = Rows(
+            starts=np.zeros(hi - lo + 1, np.int64),
+            indices=np.empty(room, np.int32),
+            values=np.empty(room, np.int64),
+            places=np.zeros(self.width if self.grows == kernel.HASHED else len(v.hashes), np.int64),
+            state=np.zeros(kernel.STATES, np.int64),
+        )
+        # Features that are given stay as they are.
+        rows.state[kernel.SHORTEST] = 1 if recipe.params[KIND] == GIVEN else self.shortest
+        while True:
+            status = run(kernel.fill_rows, docs, lo, hi, recipe, scratch, v, self.grows, rows)
+            if status == kernel.DONE:
+                break
+            if status == kernel.GROW_ROWS:
+                room = 2 * len(rows.indices) + len(scratch.items.starts)
+                rows = rows._replace(indices=resized(rows.indices, room), values=resized(rows.values, room))
+                continue
+            n_new = min(len(scratch.items.starts), n_bytes + 1)
+            v = grown_vocabulary(v, max(4 * len(v.hashes), int(v.size[FEATURES]) + n_new), 4 * len(v.text) + 16 * n_new)
+            places = np.zeros(len(v.hashes), np.int64)
+            places[: len(rows.places)] = rows.places
+            rows = rows._replace(places=places)
+        filled = int(rows.state[kernel.FILLED])
+        return v, Csr(rows.starts, rows.indices[:filled], rows.values[:filled])
+
+
+def _assembled(parts: Sequence[Csr], columns: Sequence[Any], n_columns: int) -> Sparse:
+    """The matrix of all rows, columns ascending in each."""
+    each = range(len(parts) + 1)
+    done = threads.each_slice(lambda p, _: _sorted(parts[p], columns[p], n_columns), each)
+    return Sparse.stack([Sparse(*part, (len(part.starts) - 1, n_columns)) for part in done])
+
+
+def _sorted(cells: Csr, columns: Any, n_columns: int) -> Csr:
+    """Rows with columns in place of features, in order; None where they are the same."""
+    n = len(cells.indices)
+    if 4 * n < n_columns or n == 0:
+        return _sorted_few(cells, columns, n_columns)
+    if columns is None:
+        columns = np.arange(n_columns, dtype=np.int32)
+    ends = np.zeros(n_columns, np.int64)
+    kept = run(kernel.count_columns, cells.indices, columns, ends)
+    room = Csr(np.empty(0, np.int64), np.empty(kept, np.int32), np.empty(kept, np.int64))
+    out = Csr(np.zeros(len(cells.starts), np.int64), np.empty(kept, np.int32), np.empty(kept, np.int64))
+    run(kernel.sort_rows, cells, columns, ends, room, out)
+    return out
+
+
+def _sorted_few(cells: Csr, columns: Any, n_columns: int) -> Csr:
+    """The same without an array as long as the columns: a few rows of a wide matrix."""
+    starts, indices, values = cells
+    if columns is not None:
+        indices = columns[indices]
+        kept = indices >= 0
+        starts = np.concatenate([[0], np.cumsum(kept)])[starts]
+        indices, values = indices[kept], values[kept]
+    order = np.lexsort((indices, np.repeat(np.arange(len(starts) - 1), np.diff(starts))))
+    return Csr(starts, indices[order].astype(np.int32, copy=False), values[order])
+
+
+# Columns
+
+
+class Features:
+    """Feature texts by column.
+
+    The table is made when something is looked up: a matrix that was counted in one pass needs none, and a pickle holds
+    the texts alone.
+
+    Examples
+    --------
+    >>> features = Features.of_words(["b", "a"])
+    >>> features.columns
+    {'b': 0, 'a': 1}
+    >>> features.append(Features.of_words(["c", "a"]).table)
+    >>> features.names
+    ['b', 'a', 'c']
+    """
+
+    def __init__(self, texts: pa.Array) -> None:
+        self._texts = texts
+        self._table: Vocabulary | None = None
+
+    @classmethod
+    def of_words(cls, words: Sequence[str]) -> Features:
+        """Features in this order."""
+        return cls(pa.array([word.encode() for word in words], pa.large_binary()))
+
+    @classmethod
+    def of_vocabulary(cls, v: Vocabulary, ids: Any) -> Features:
+        """Some features of a vocabulary, in the order of `ids`."""
+        return cls(_texts(v).take(pa.array(ids)))
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"texts": self._texts.to_pylist()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(pa.array(state["texts"], pa.large_binary()))  # type: ignore[misc]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The texts as strings."""
+        names: list[str] = self._texts.cast(pa.large_string()).to_pylist()
+        return names
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """The column of every feature."""
+        return {name: column for column, name in enumerate(self.names)}
+
+    @property
+    def table(self) -> Vocabulary:
+        """The vocabulary whose ids are the columns."""
+        if self._table is None:
+            listed = _listed(self._texts)
+            self._table, _ = join(new_vocabulary(1, 1), listed)
+        return self._table
+
+    def append(self, v: Vocabulary) -> None:
+        """Add the features of a vocabulary that are new, sorted, behind those that are known."""
+        new = np.flatnonzero(find(self.table, v) == MISSING)
+        if not len(new):
+            return
+        more = _texts(v).take(pa.array(new))
+        more = more.take(pc.sort_indices(more))
+        self._table, _ = join(self.table, _listed(more))
+        self._texts = _texts(self._table)
+        for name in ("names", "columns"):
+            self.__dict__.pop(name, None)
+
+
+def join(v: Vocabulary, more: Vocabulary) -> tuple[Vocabulary, npt.NDArray[np.uint32]]:
+    """The vocabulary with the features of another, and their ids in it."""
+    n, n_bytes = (int(v.size[place]) + int(more.size[place]) for place in (FEATURES, BYTES))
+    v = grown_vocabulary(v, n, n_bytes)
+    return v, find(v, more, kernel.GROWS)
+
+
+def find(v: Vocabulary, others: Vocabulary, grows: int = kernel.KNOWN) -> npt.NDArray[np.uint32]:
+    """The ids that the features of another vocabulary have in this one, MISSING where it lacks them."""
+    n = int(others.size[FEATURES])
+    ids = np.empty(n, np.uint32)
+    run(kernel.find_features, v, others, grows, new_items(BLOCK), ids)
+    return ids
+
+
+def sorted_ids(v: Vocabulary) -> npt.NDArray[np.int64]:
+    """Ids by the text of their features, in the order of code points."""
+    # UTF-8 sorts as the code points that it stands for.
+    order: npt.NDArray[np.int64] = pc.sort_indices(_texts(v)).to_numpy().astype(np.int64)
+    return order
+
+
+def _texts(v: Vocabulary) -> pa.Array:
+    """The texts of a vocabulary, by id, as they stand."""
+    n = int(v.size[FEATURES])
+    buffers = [None, pa.py_buffer(v.starts[: n + 1]), pa.py_buffer(v.text)]
+    return pa.Array.from_buffers(pa.large_binary(), n, buffers)
+
+
+def _listed(texts: pa.Array) -> Vocabulary:
+    """Texts as a vocabulary without a table: others can take them over, nothing can be looked up."""
+    _, starts, data = texts.buffers()
+    n = len(texts)
+    offsets = np.frombuffer(starts, np.int64)[texts.offset : texts.offset + n + 1] if n else np.zeros(1, np.int64)
+    n_bytes = int(offsets[-1] - offsets[0])
+    text = np.zeros(n_bytes + _PAD, np.uint8)
+    if n_bytes:
+        text[:n_bytes] = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
+    return listed_vocabulary(offsets - offsets[0], text, n_bytes)

@@ -1,0 +1,541 @@
+"""Linear heads that begin at the naive-Bayes ratios: how rows are read, `train_svm` and `Arow`.
+
+    x[f] = presence[f] · idf[f] ** p / length of the row          idf[f] = log((1 + D) / (1 + D[f])) + 1
+    margin[c] = intercept[c] + Σ_f x[f] · coef[c, f]
+
+    D   training rows (the sum of their weights), D[f] those that contain f
+
+**NBSVM**, a linear SVM whose features have the naive-Bayes ratios as prior:
+
+    minimise over w, b:   ½ Σ_f (w[f] - m · r[f])² / r[f]²  +  ½ b²  +  C Σ_i s[i] · loss(y[i] · (w · x[i] + B · b))
+
+    r[f] = log( ((n[f, c] + α) / (N[c] + α V)) / ((n[f, ~c] + α) / (N[~c] + α V)) )
+
+    n[f, c]   rows of class c in which feature f is above 0 (~c: of all other classes), N[c] their sum over features
+    V         features in the training rows;  B the value of the constant feature;  s[i] the weight of row i
+    m         such that the mean |margin| of the naive-Bayes weights m · r on the training rows is `start`
+
+A feature with a strong ratio is cheap to use, one without is dear.  This is the model of Wang and Manning (2012), who
+scale features by r: a weight u[f] of the scaled feature is w[f] = u[f] · r[f].  As a prior the ratio needs no scaled
+copy of the rows, one for each class; in dual coordinate descent only the update changes, to w[f] += d · x[f] · r[f]².
+
+**NB-AROW**, which learns in one pass, and can go on learning:
+
+    for every row x of class c, and every class k (y = 1 where k = c, else -1), where y · (w · x) < 1:
+
+        β = 1 / (Σ_f v[f] · x[f]² + r / s)          s  the weight of the row
+        w[f] += β · (1 - y · (w · x)) · y · v[f] · x[f]
+        v[f] -= β · (v[f] · x[f])²
+
+    begun at w[f] = m · ratio[f], v[f] = max(ratio[f]², floor), for the ratio and m of NBSVM
+
+A weight has a variance, which shrinks with every row that moved it: what was learned often changes little.
+
+Heads that learn row by row depend on the order of the rows, and a row of weight 2 is not to them what two rows are.
+So rows are put into the order of a hash of what they hold, and equal rows with equal labels become one row with the sum
+of their weights (`arrange`): the head is then the same, to the last bit of a whole-numbered weight, however rows are
+shuffled, repeated or weighted.  The hash also mixes the classes, of which corpora are often sorted.
+
+Wang, Manning (2012), Baselines and Bigrams; Hsieh et al. (2008), A Dual Coordinate Descent Method for Large-scale
+Linear SVM; Yu, Huang, Lin (2011) for logistic regression; Crammer, Kulesza, Dredze (2009), Adaptive Regularization of
+Weight Vectors: diagonal covariance, squared hinge.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.classcounts import Labels, encode_labels, join_labels
+from bunrui.errors import DataError, OptionError
+from bunrui.kernel import headrows, heads
+from bunrui.kernel.headrows import ALONE, Rows, Targets, tally
+from bunrui.kernel.heads import Dual, Head, Sums
+from bunrui.kernel.library import run
+from bunrui.kernel.logs import log
+from bunrui.sparse import Sparse
+
+__all__ = ["LOSSES", "Arow", "ArowOptions", "Batch", "Keys", "LinearHead", "SvmOptions", "read_batch", "train_svm"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+
+LOSSES = {"squared_hinge": heads.SQUARED_HINGE, "hinge": heads.HINGE, "logistic": heads.LOGISTIC}
+
+# With more columns than this for each cell, sorting the cells is quicker than an array of all columns.
+_FEW = 16
+# Rows from which the mean margin is taken.
+_SAMPLE = 1000
+_ROUNDING = 1e-9
+
+
+class SvmOptions(NamedTuple):
+    """The parameters of `NBSVM`, with its defaults."""
+
+    C: float = 1.0
+    loss: str = "squared_hinge"
+    alpha: float = 0.5
+    variance: str = "ratio"
+    start: float = 0.3
+    beta: float | None = None
+    bias: float = 0.1
+    presence: bool = True
+    idf_power: float = 0.5
+    norm: str | None = "l2"
+    max_iter: int = 2
+    tol: float = 1e-4
+
+
+class ArowOptions(NamedTuple):
+    """The parameters of `NBAROW`, with its defaults."""
+
+    r: float = 0.5
+    floor: float = 0.3
+    alpha: float = 0.5
+    start: float = 0.3
+    bias: float = 0.1
+    presence: bool = True
+    idf_power: float = 0.5
+    norm: str | None = "l2"
+
+
+HeadOptions = SvmOptions | ArowOptions
+
+
+# Rows
+
+
+class Cells(NamedTuple):
+    """A sparse matrix as the kernels read it; `values` is empty where only presence counts."""
+
+    starts: Integers
+    indices: npt.NDArray[np.int32]
+    values: Floats
+    n_columns: int
+
+
+def cells_of(X: Sparse, presence: bool) -> Cells:
+    """The cells of sparse rows that are not zero, or those above 0; its rows are sorted, and no cell comes twice."""
+    stays = X.data > 0 if presence else X.data != 0
+    starts, indices, values = X.indptr, X.indices, X.data
+    if not stays.all():
+        starts = np.append(0, np.cumsum(stays))[starts]
+        indices, values = indices[stays], values[stays]
+    return Cells(starts, indices, np.empty(0) if presence else values.astype(np.float64), X.shape[1])
+
+
+class Batch(NamedTuple):
+    """Rows with their labels: codes are places among the sorted `classes`, -1 for a row without weight."""
+
+    cells: Cells
+    classes: Labels
+    codes: Integers
+    weights: Floats
+
+
+def read_batch(X: Sparse, labels: Labels, weights: Floats | None, presence: bool) -> Batch:
+    """Rows of counts with a label each."""
+    weights = np.ones(len(labels)) if weights is None else weights
+    classes, codes = encode_labels(labels[weights > 0])
+    everywhere = np.full(len(weights), -1, np.int64)
+    everywhere[weights > 0] = codes
+    return Batch(cells_of(X, presence), classes, everywhere, weights)
+
+
+def arrange(
+    cells: Cells, codes: Integers, weights: Floats, seed: int, keys: Keys | None = None
+) -> tuple[Integers, Floats]:
+    """The rows to learn from, in the order to take them, and the weight of each; rows of no weight are left out.
+
+    `keys`, (n_rows, 2), are two hashes of what rows hold, where columns have no numbers of their own: those of words
+    depend on which came first.
+    """
+    rows = np.flatnonzero(weights > 0)
+    hashes = _hashes(cells, codes, seed)[rows] if keys is None else _labelled(keys[rows, 0], codes[rows])
+    by_hash = np.argsort(hashes, kind="stable")
+    rows, hashes = rows[by_hash], hashes[by_hash]
+    differs = np.append(True, hashes[1:] != hashes[:-1])
+    if not differs.all():
+        # Equal by one hash of 64 bits: equal if they are so by another.
+        if keys is None:
+            others = _hashes(cells, codes, seed ^ 0x5DEECE66D)[rows]
+        else:
+            others = _labelled(keys[rows, 1], codes[rows])
+        by_both = np.lexsort((others, hashes))
+        rows, hashes, others = rows[by_both], hashes[by_both], others[by_both]
+        differs = np.append(True, (hashes[1:] != hashes[:-1]) | (others[1:] != others[:-1]))
+    firsts = np.flatnonzero(differs)
+    return rows[firsts], np.add.reduceat(weights[rows], firsts)
+
+
+def _labelled(keys: Keys, codes: Integers) -> Keys:
+    """Hashes of rows and of their classes; the product mixes upwards only, so the upper half is brought down."""
+    mixed = (keys ^ (codes.astype(np.uint64) + np.uint64(1)) * headrows.H1) * headrows.H2
+    return np.asarray(mixed ^ (mixed >> np.uint64(32)))
+
+
+def _hashes(cells: Cells, codes: Integers, seed: int) -> npt.NDArray[np.uint64]:
+    out = np.empty(len(codes), np.uint64)
+    bits = cells.values.view(np.uint64)
+    run(headrows.hash_rows, cells.starts, cells.indices, bits, codes, seed, out)
+    return out
+
+
+def _occurring(cells: Cells, order: Integers, weights: Floats) -> tuple[Integers, Floats, Integers]:
+    """The columns that some rows have, the sum of the weights of these rows, and their number."""
+    if len(cells.indices) * _FEW < cells.n_columns:
+        known, places = np.unique(cells.indices, return_inverse=True)
+        part = cells._replace(indices=places.astype(np.int32).reshape(-1), n_columns=len(known))
+    else:
+        known, part = np.arange(cells.n_columns, dtype=np.int32), cells
+    doc_freq, n_rows = np.zeros(part.n_columns), np.zeros(part.n_columns, np.int64)
+    args = (part.starts, part.indices, order, weights, doc_freq, n_rows)
+    run(headrows.count_rows, *args)
+    taken = np.flatnonzero(n_rows)
+    return known[taken].astype(np.int64), doc_freq[taken], n_rows[taken]
+
+
+def _compact(
+    cells: Cells, order: Integers, factor: Floats, norm: int, place_of: Integers, shared: int
+) -> tuple[Rows, int]:
+    """Rows as a head reads them, and the first free place; places from `shared` on go to columns that are alone."""
+    n, n_cells = len(order), len(cells.indices)
+    rows = Rows(np.empty(n + 1, np.int64), np.empty(n_cells, np.int64), np.empty(n_cells), np.empty(n))
+    args = (cells.starts, cells.indices, cells.values, order, factor, norm, place_of, shared, rows)
+    free = int(run(headrows.compact, *args))
+    filled = int(rows.starts[-1])
+    return rows._replace(places=rows.places[:filled], x=rows.x[:filled]), free
+
+
+# Heads
+
+
+class LinearHead:
+    """Weights by column and class, and how a row is read before it is multiplied with them.
+
+    Columns that are alike share a row of weights, their place.
+
+    Attributes
+    ----------
+    classes : (n_classes,)
+        Sorted labels.
+    place_of : (n_columns,) int64
+        The place of every column of X; -1 for one that never occurred.
+    factor : (n_columns,)
+        IDF to its power; 0 for a column that never occurred.
+    weights : (n_places, n_margins)
+    intercepts : (n_margins,)
+    """
+
+    def __init__(self, options: HeadOptions, classes: Labels, n_columns: int) -> None:
+        self.presence, self.norm = bool(options.presence), options.norm
+        self.classes = classes
+        self.place_of = np.full(n_columns, -1, np.int64)
+        self.factor = np.zeros(n_columns)
+        self.weights, self.intercepts = np.zeros((0, 0)), np.zeros(0)
+
+    def read(self, X: Sparse) -> Sparse:
+        """Rows as the head reads them."""
+        if self.presence:
+            X = X.with_data((X.data > 0).astype(np.int64)).without_zeros()
+        values = X.data * self.factor[X.indices]
+        if self.norm == "l2":
+            rows = X.row_of_cells()
+            length = np.sqrt(np.bincount(rows, values**2, X.shape[0]))
+            values = values / np.where(length > 0, length, 1.0)[rows]
+        return X.with_data(values)
+
+    def margins(self, X: Sparse) -> Floats:
+        """The margins of every row, (n_rows, n_classes); of two classes, only those of the second, (n_rows, 1)."""
+        rows = self.read(X)
+        # A column that was never seen has no place, and the value 0.
+        places = np.maximum(self.place_of[rows.indices], 0)
+        table = self.weights if len(self.weights) else np.zeros((1, len(self.intercepts)))
+        return self.by_class(np.asarray(rows.at(places, len(table)) @ table + self.intercepts))
+
+    def by_class(self, margins: Floats) -> Floats:
+        """Margins, or weights, of the columns of the table as those of the classes."""
+        return margins
+
+    @property
+    def intercept(self) -> Floats:
+        """The margins of an empty row."""
+        return self.by_class(self.intercepts)
+
+    def weights_of(self, columns: Integers) -> Floats:
+        """What some columns of rows that were read add to the margins, (n_columns, n_margins)."""
+        places = self.place_of[columns]
+        table = np.zeros((len(columns), self.weights.shape[1]))
+        table[places >= 0] = self.weights[places[places >= 0]]
+        return self.by_class(table)
+
+    def factor_of(self, columns: Integers) -> Floats:
+        """What some columns are multiplied with before the length of the row divides them: IDF to its power."""
+        return self.factor[columns]
+
+
+def _idf(options: HeadOptions, n_docs: float, doc_freq: Floats) -> Floats:
+    if options.idf_power == 0:
+        return np.ones(len(doc_freq))
+    return np.asarray((log((1 + n_docs) / (1 + doc_freq)) + 1) ** options.idf_power)
+
+
+def _unit(options: HeadOptions, rows: Rows, targets: Targets, head: Head) -> float:
+    """What ratios are multiplied with for the mean size of the margins to be `start`."""
+    n = min(len(targets.weight), _SAMPLE)
+    mean = run(heads.mean_margin, rows, targets, n, head, _sums_for(len(head.bias)))
+    # Where there is no more than rounding, classes do not differ yet.
+    return float(options.start) / mean if mean > _ROUNDING else 0.0
+
+
+def _sums_for(n_margins: int) -> Sums:
+    """Room for the sums of one row."""
+    return Sums(*np.zeros((4, n_margins)))
+
+
+def _class_shift(mass: Floats, alpha: float, n_features: int) -> Floats:
+    """What the sizes of classes add to their ratios: log((N[~c] + α V) / (N[c] + α V)), (n_classes,).
+
+    `mass` is N[c]; its first number stands for rows without a class.
+    """
+    added = alpha * max(n_features, 1)
+    return log((mass.sum() - mass[1:] + added) / (mass[1:] + added))
+
+
+# NBSVM
+
+
+class Descent(NamedTuple):
+    """How the training went: epochs that were run, and the largest violation in the last of them."""
+
+    n_iter: int
+    violation: float
+
+
+def train_svm(options: SvmOptions, batch: Batch, seed: int = 0, keys: Keys | None = None) -> tuple[LinearHead, Descent]:
+    """The head of some rows; `keys` are hashes of the rows, (n_rows, 2), where they are known (see `arrange`)."""
+    n_classes = len(batch.classes)
+    if n_classes < 2:
+        only = batch.classes.tolist()[0]
+        raise DataError(f"NBSVM tells classes apart, and all rows are of one class, {only!r}: give rows of another")
+    out = LinearHead(options, batch.classes, batch.cells.n_columns)
+    order, weights = arrange(batch.cells, batch.codes, batch.weights, seed, keys)
+    codes = batch.codes[order]
+    task = _laid_out(options, out, batch.cells, order, Targets(codes - 1 if n_classes == 2 else codes, weights))
+    ratio = _begin_svm(options, task)
+    descent = _descend(options, task, seed)
+    if options.beta is not None:
+        _interpolate(out.place_of, task.head.weights, ratio, float(options.beta))
+    out.weights = task.head.weights.reshape(-1, len(task.head.bias))
+    out.intercepts = task.head.bias * float(options.bias)
+    return out, descent
+
+
+class _Task(NamedTuple):
+    """Rows and what they are to say, the head, totals of features, and what the sizes of classes add to ratios."""
+
+    rows: Rows
+    targets: Targets
+    head: Head
+    totals: Floats
+    shift: Floats
+
+
+def _laid_out(options: SvmOptions, out: LinearHead, cells: Cells, order: Integers, targets: Targets) -> _Task:
+    """Rows as the head reads them, a place for every column that occurs, and counts in `head.variance`."""
+    columns, doc_freq, n_rows = _occurring(cells, order, targets.weight)
+    out.factor[columns] = _idf(options, float(targets.weight.sum()), doc_freq)
+    # Where values count too, features of one row have different ones.
+    alone = (n_rows == 1) & bool(options.presence)
+    own = columns[~alone]
+    out.place_of[own] = np.arange(len(own))
+    out.place_of[columns[alone]] = ALONE
+    rows, n_places = _compact(cells, order, out.factor, int(options.norm == "l2"), out.place_of, len(own))
+
+    n_margins = int(targets.column.max()) + 1
+    weights, variance = np.zeros((2, n_places * n_margins))
+    head = Head(weights, variance, np.zeros(n_margins), np.ones(n_margins), float(options.bias))
+    totals, mass = np.zeros(n_places), np.zeros(n_margins + 1)
+    run(tally, rows, targets, n_margins, 0, 0, variance, totals, mass)
+    return _Task(rows, targets, head, totals, _class_shift(mass, float(options.alpha), len(columns)))
+
+
+def _begin_svm(options: SvmOptions, task: _Task) -> Floats:
+    """Turn counts into the prior, and start at its mean; the ratios."""
+    head, n_places = task.head, len(task.totals)
+    run(heads.ratios, head, task.totals, task.shift, float(options.alpha), 0, n_places, 0, 1.0, 0.0)
+    ratio = head.weights.copy() if options.beta is not None else np.empty(0)
+    unit = _unit(options, task.rows, task.targets, head) if options.start > 0 else 0.0
+    np.multiply(head.weights, unit, out=head.weights)
+    if options.variance == "one":
+        head.variance.fill(1.0)
+    return ratio
+
+
+def _descend(options: SvmOptions, task: _Task, seed: int) -> Descent:
+    head, n, n_margins = task.head, len(task.targets.weight), len(task.head.bias)
+    dual = Dual(np.zeros(n * n_margins), np.zeros(n * n_margins), LOSSES[options.loss])
+    order, epoch, violation = np.arange(n), 0, np.inf
+    while epoch < int(options.max_iter) and not violation <= options.tol:
+        if epoch:
+            order = np.random.default_rng([seed, epoch]).permutation(n)
+        args = (task.rows, order, task.targets, float(options.C), head, dual, _sums_for(n_margins))
+        violation = float(run(heads.sweep, *args))
+        epoch += 1
+    return Descent(epoch, violation)
+
+
+def _interpolate(place_of: Integers, weights: Floats, ratio: Floats, beta: float) -> None:
+    """(1 - β) · mean|u| + β · u, where u are the weights of features that are scaled by the ratio."""
+    scaled = np.divide(weights, ratio, out=np.zeros_like(weights), where=ratio != 0)
+    uses = np.bincount(place_of[place_of >= 0])
+    mean = uses @ np.abs(scaled).reshape(len(uses), -1) / uses.sum()
+    even = (ratio.reshape(len(uses), -1) * mean).reshape(-1)
+    weights *= beta
+    weights += (1 - beta) * even
+
+
+# NB-AROW
+
+
+class Arow(LinearHead):
+    """A head that goes on learning: tables with room for more features and classes.
+
+    Attributes
+    ----------
+    labels : list
+        The classes in the order in which they came: the columns of the tables.
+    variance : (room, n_classes)
+        That of the weights.
+    bias, bias_variance : (n_classes,)
+    totals : (room,)
+        What was counted of each of the features at a place.
+    uses : (room,) int64
+        How many features share a place.
+    mass : (1 + n_classes,)
+        What was counted by class; the first number stands for no class, and is 0.
+    unit : float, optional
+        What ratios are multiplied with to become weights; None before the first batch.
+    """
+
+    def __init__(self, options: ArowOptions, n_columns: int) -> None:
+        super().__init__(options, np.empty(0), n_columns)
+        self.options = options
+        self.labels: list[Any] = []
+        self.variance = np.zeros((0, 0))
+        self.bias, self.bias_variance, self.totals = np.zeros((3, 0))
+        self.mass = np.zeros(1)
+        self.uses = np.zeros(0, np.int64)
+        self.unit: float | None = None
+        self.n_docs = 0.0
+        self.n_places = 0
+        self.n_features = 0
+
+    def check_options(self, options: ArowOptions) -> None:
+        """Refuse to go on with other options than before; `r` may change."""
+        for name, value in self.options._replace(r=options.r)._asdict().items():
+            if getattr(options, name) != value:
+                raise OptionError(f"{name}={value!r} decided what was learned: call fit again after changing it")
+        self.options = options
+
+    def learn(self, batch: Batch, classes: Labels, order: Integers, weights: Floats) -> None:
+        """Learn rows in some order, all of whose labels are among `classes`."""
+        old_classes = len(self.labels)
+        known = set(self.labels)
+        self._add_classes([label for label in classes.tolist() if label not in known])
+        column = {label: place for place, label in enumerate(self.labels)}
+        column_of = np.array([column[label] for label in batch.classes.tolist()], np.int64)
+        targets = Targets(column_of[batch.codes[order]], weights)
+
+        rows, old_places = self._place(batch.cells, order, weights)
+        constant = float(self.options.bias)
+        head = Head(self.weights.reshape(-1), self.variance.reshape(-1), self.bias, self.bias_variance, constant)
+        run(tally, rows, targets, len(column), old_places, old_classes, head.variance, self.totals, self.mass)
+        self._begin(head, old_places, old_classes, rows, targets)
+        run(heads.arow, rows, targets, float(self.options.r), head, _sums_for(len(column)))
+        self.intercepts, self.classes = self.bias * constant, classes
+
+    def learn_in_order(self, batch: Batch, seed: int = 0, keys: Keys | None = None) -> None:
+        """Learn rows in the order of their hashes (see `arrange`); they may have more columns than those before."""
+        self.widen(batch.cells.n_columns)
+        order, weights = arrange(batch.cells, batch.codes, batch.weights, seed, keys)
+        self.learn(batch, join_labels(self.classes, batch.classes), order, weights)
+
+    def widen(self, n_columns: int) -> None:
+        """Columns of X that there were not before, to the right of the others."""
+        more = n_columns - len(self.place_of)
+        self.place_of = np.pad(self.place_of, (0, more), constant_values=-1)
+        self.factor = np.pad(self.factor, (0, more))
+
+    def by_class(self, margins: Floats) -> Floats:
+        """In the order of the labels; of two classes, half the difference (which one against the rest mirrors)."""
+        column = {label: place for place, label in enumerate(self.labels)}
+        margins = margins[..., [column[label] for label in self.classes.tolist()]]
+        return (margins[..., 1:] - margins[..., :1]) / 2 if len(self.classes) == 2 else margins
+
+    def _place(self, cells: Cells, order: Integers, weights: Floats) -> tuple[Rows, int]:
+        """Rows as the head reads them, and the first place that is new."""
+        columns, doc_freq, n_rows = _occurring(cells, order, weights)
+        new = self.place_of[columns] < 0
+        self.n_docs += float(weights.sum())
+        self.n_features += int(new.sum())
+        self.factor[columns[new]] = _idf(self.options, self.n_docs, doc_freq[new])
+        self._part(columns[~new])
+        # Where values count too, features of one row have different ones.
+        alone = new & (n_rows == 1) & self.presence
+        own, old_places = columns[new & ~alone], self.n_places
+        first_shared = old_places + len(own)
+        self.place_of[own] = old_places + np.arange(len(own))
+        self.place_of[columns[alone]] = ALONE
+        self._make_room(first_shared + (len(order) if alone.any() else 0))
+        args = (self.factor, int(self.norm == "l2"), self.place_of, first_shared)
+        rows, self.n_places = _compact(cells, order, *args)
+        np.add.at(self.uses, self.place_of[columns[new]], 1)
+        return rows, old_places
+
+    def _begin(self, head: Head, old_places: int, old_classes: int, rows: Rows, targets: Targets) -> None:
+        """Turn counts into ratios, in new places, and of new classes in all places."""
+        alpha, floor = float(self.options.alpha), float(self.options.floor)
+        shift = _class_shift(self.mass, alpha, self.n_features)
+        unit = 1.0 if self.unit is None else self.unit
+        for block in ((0, old_places, old_classes), (old_places, self.n_places, 0)):
+            run(heads.ratios, head, self.totals, shift, alpha, *block, unit, floor)
+        if self.unit is None:
+            unit = _unit(self.options, rows, targets, head) if len(shift) > 1 else 0.0
+            self.weights[old_places:] *= unit
+            self.weights[:old_places, old_classes:] *= unit
+            # As long as classes do not differ, weights begin at 0 and the next batch tries again.
+            self.unit = unit or None
+
+    def _add_classes(self, labels: list[Any]) -> None:
+        """New classes, with no weights yet."""
+        more = len(labels)
+        self.labels = self.labels + labels
+        self.weights, self.variance = (np.pad(table, ((0, 0), (0, more))) for table in (self.weights, self.variance))
+        self.bias, self.mass = np.pad(self.bias, (0, more)), np.pad(self.mass, (0, more))
+        self.bias_variance = np.pad(self.bias_variance, (0, more), constant_values=1.0)
+
+    def _make_room(self, n_places: int) -> None:
+        """Make room for this many places: just these the first time, later at least twice the room."""
+        room = len(self.weights)
+        if n_places > room:
+            more = max(n_places, 2 * room) - room
+            self.weights, self.variance = (np.pad(t, ((0, more), (0, 0))) for t in (self.weights, self.variance))
+            self.totals, self.uses = np.pad(self.totals, (0, more)), np.pad(self.uses, (0, more))
+
+    def _part(self, columns: Integers) -> None:
+        """Give columns that share a place one of their own: they are no longer alike."""
+        before = self.place_of[columns]
+        shared = self.uses[before] > 1
+        columns, before = columns[shared], before[shared]
+        after = self.n_places + np.arange(len(columns))
+        self.n_places += len(columns)
+        self._make_room(self.n_places)
+        for table in (self.weights, self.variance, self.totals):
+            table[after] = table[before]
+        np.subtract.at(self.uses, before, 1)
+        self.uses[after] = 1
+        self.place_of[columns] = after

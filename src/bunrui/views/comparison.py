@@ -1,0 +1,185 @@
+"""Comparisons and searches: tables for the terminal; a table and a diagram for reports, notebooks and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from bunrui.phrases import counted, percent, short
+from bunrui.views.charts import Axis, Bar, ranges
+from bunrui.views.markup import Markup, Phrase, element, joined
+from bunrui.views.page import fragment
+from bunrui.views.tables import Column, Table, numbers, words
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+    from bunrui.selection import Comparison
+    from bunrui.selection.comparison import Row
+    from bunrui.selection.search import Search, Trial
+    from bunrui.selection.tuning import Tuning
+
+__all__ = [
+    "LEGEND",
+    "ComparisonTable",
+    "comparison_chart",
+    "comparison_html",
+    "comparison_table",
+    "trial_table",
+    "tuning_html",
+]
+
+_WIDE = 112  # from here on, all columns have room
+_MOST_DRAWN = 40
+_MOST_TRIALS = 15
+
+_NAMES = words(Phrase("model", "compare.model"), Phrase("analyzer", "compare.analyzer"))
+_QUALITY = [
+    Column(Phrase("accuracy", "evaluate.accuracy")),
+    Column(Phrase("95 %", "compare.interval"), is_number=False),
+    Column(Phrase("macro F1", "evaluate.f1.short")),
+    Column(Phrase("vs. first", "compare.verdict"), is_number=False),
+]
+_LOSS, _PREDICT = numbers(Phrase("log loss", "compare.loss"), Phrase("predict", "compare.speed"))
+_COST = [Column("learn"), _PREDICT, *numbers("features", "cells")]
+_COLUMNS = [*_NAMES, *_QUALITY, *_COST]
+_PAGE_COLUMNS = [*_NAMES, *_QUALITY[:3], _LOSS, _PREDICT, _QUALITY[3]]
+
+LEGEND = (
+    "95 %: bootstrap interval of the accuracy\n"
+    "tied: not to be told from the first by McNemar's test at 5 %, shared by all pairs of rows\n"
+    "+ only this one is right, − only the first\n"
+    "learn, predict: MB/s in this run; cells: numbers that the model keeps"
+)
+
+
+class ComparisonTable(NamedTuple):
+    """A line for each row, in the terminal; where there is not much room, time and size have a table of their own.
+
+    With `most`, as many rows and no more than that.
+    """
+
+    comparison: Comparison
+    most: int | None = None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        rows = self.comparison.rows[: self.most]
+        yield Text(_headline(self.comparison))
+        if options.max_width >= _WIDE:
+            yield _table(rows, _COLUMNS)
+        else:
+            yield _table(rows, [*_NAMES, *_QUALITY])
+            if self.most is None:
+                yield _table(rows, [*_NAMES, *_COST])
+        if self.most is None:
+            yield Text(LEGEND, "dim")
+        elif len(self.comparison.rows) > self.most:
+            yield Text(f"and {len(self.comparison.rows) - self.most} more", "dim")
+
+
+def trial_table(search: Search, most: int) -> Table:
+    """The best settings so far."""
+    best = sorted(search.trials, key=lambda trial: -trial.merit.value)[:most]
+    return _trials(best, search.metric, [search.value_of(trial) for trial in best])
+
+
+# --- HTML
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """A piece of a notebook."""
+    legend = joined(element("div", line, class_="muted") for line in LEGEND.splitlines())
+    table = comparison_table(comparison).to_html()
+    return fragment(element("p", _headline(comparison)), comparison_chart(comparison), table, legend)
+
+
+def comparison_chart(comparison: Comparison) -> Markup:
+    """The accuracy of each row, and its interval."""
+    rows = [
+        Bar(
+            f"{row.model}, {row.features}",
+            row.metrics.accuracy,
+            percent(row.metrics.accuracy),
+            row.interval.low,
+            row.interval.high,
+            is_first=row.verdict == "first",
+        )
+        for row in comparison.rows[:_MOST_DRAWN]
+    ]
+    first, last = rows[0], rows[-1]
+    label = f"Accuracy of {len(rows)} models, from {first.name} with {first.text} to {last.name} with {last.text}"
+    return ranges(rows, Axis.share("accuracy", min(row.low for row in rows)), label=label)
+
+
+def comparison_table(comparison: Comparison, *, is_sortable: bool = False, is_page: bool = False) -> Table:
+    """A line for each row, with all figures, or with those of the page; sorting takes a script."""
+    columns = _PAGE_COLUMNS if is_page else _COLUMNS
+    return _table(comparison.rows, columns, caption=Phrase("All figures", "compare.figures"), is_sortable=is_sortable)
+
+
+def tuning_html(tuning: Tuning) -> str:
+    """A piece of a notebook: the settings that were chosen and why, and the best that were tried in the same way."""
+    rows = [trial for trial in tuning.trials if trial.how == tuning.choice.chosen.how]
+    best = sorted(rows, key=lambda trial: -trial.merit.value)
+    listed = best[:_MOST_TRIALS]
+    if not any(trial is tuning.choice.chosen for trial in listed):
+        listed.append(tuning.choice.chosen)
+    caption = f"The best of {tuning.n_tried} settings" if len(best) > len(listed) else f"{tuning.n_tried} settings"
+    chosen = next(k for k, trial in enumerate(listed) if trial is tuning.choice.chosen)
+    table = _trials(listed, tuning.metric, [tuning.value_of(trial) for trial in listed], caption, {chosen: "bold"})
+    return fragment(element("p", tuning.reason()), table.to_html())
+
+
+# --- rows
+
+
+def _headline(comparison: Comparison) -> str:
+    return f"{counted(comparison.n_docs, 'document')}, predicted {comparison.how}"
+
+
+def _table(rows: Sequence[Row], columns: Sequence[Column], caption: str = "", *, is_sortable: bool = False) -> Table:
+    found = [_cells(row) for row in rows]
+    return Table(
+        columns,
+        [[cells[column.name][0] for column in columns] for cells in found],
+        caption=caption,
+        values=[[cells[column.name][1] for column in columns] for cells in found] if is_sortable else None,
+        styles={k: "bold" for k, row in enumerate(rows) if row.verdict == "first"},
+    )
+
+
+def _cells(row: Row) -> dict[str, tuple[str, str | float]]:
+    """What stands in a column, and what sorts it."""
+    against, verdict = row.against_first, row.verdict
+    counts = "" if against is None else f" +{against.only_second} −{against.only_first}"
+    cells: dict[str, tuple[str, str | float]] = {
+        "model": (row.model, row.model),
+        "analyzer": (row.features, row.features),
+        "accuracy": (f"{row.metrics.accuracy:.4f}", row.metrics.accuracy),
+        "95 %": (f"{row.interval.low:.3f}–{row.interval.high:.3f}", f"{row.interval.low:.6f}"),
+        "macro F1": (f"{row.metrics.macro.f1:.4f}", row.metrics.macro.f1),
+        "log loss": (f"{row.log_loss:.4f}", row.log_loss),
+        "vs. first": (Phrase(f"{verdict}{counts}", f"compare.{verdict}"), verdict),
+    }
+    cost = (row.cost.learn_rate, row.cost.predict_rate, row.cost.size.features, row.cost.size.cells)
+    return cells | {
+        column.name: (short(number), -1.0 if number is None else number)
+        for column, number in zip(_COST, cost, strict=True)
+    }
+
+
+def _trials(
+    trials: Sequence[Trial],
+    metric: str,
+    values: Sequence[float],
+    caption: str = "",
+    styles: dict[int, str] | None = None,
+) -> Table:
+    rows = [
+        [trial.settings.describe(), f"{value:.4f}", short(trial.n_features), f"{trial.seconds:.1f}"]
+        for trial, value in zip(trials, values, strict=True)
+    ]
+    columns = [*words("settings"), *numbers(metric.replace("_", " "), "features", "seconds")]
+    return Table(columns, rows, caption=caption, styles=styles or {})

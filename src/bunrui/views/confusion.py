@@ -1,0 +1,288 @@
+"""The confusion matrix: how it looks in the terminal, in reports, in notebooks and on the page.
+
+    rows       the labels that documents have
+    columns    the labels that are predicted
+
+Blue (in the terminal green) is right, orange (red) is wrong; the stronger, the larger the share of the row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bunrui.phrases import counted, one_line, percent
+from bunrui.views.charts import BLUE, ORANGE, SIZE
+from bunrui.views.markup import Markup, Phrase, element, fit, text_width
+from bunrui.views.tables import Column, Table
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.style import Style
+    from rich.text import Text
+
+    from bunrui.counts import Label
+    from bunrui.evaluation import Metrics
+    from bunrui.evaluation.metrics import Pair
+
+    Links = Mapping[tuple[Label, Label], str]
+
+__all__ = ["Confusion", "label_width", "most_confused"]
+
+_MOST_LABELS = 25  # of a drawing
+_MOST_COLUMNS = 20  # of the terminal
+_MOST_PAIRS = 10  # of a list in the terminal
+_LONGEST_NAME = 150.0  # in a drawing
+_LONGEST_LABEL, _SHORTEST_LABEL = 24, 4  # in the terminal
+
+# Black is readable on all of these, and none is lost on a light or a dark screen.
+_FEW = (160, 165, 170)
+_MANY = (240, 90, 80)
+
+
+def most_confused(metrics: Metrics, most: int = _MOST_LABELS) -> list[Label]:
+    """The labels that occur, in their order; of many, those with the most mistakes."""
+    occurring = metrics.occurring
+    if len(occurring) > most:
+        n_wrong: Counter[Label] = Counter()
+        for pair in metrics.pairs:
+            if pair.true != pair.predicted:
+                n_wrong[pair.true] += pair.doc_count
+                n_wrong[pair.predicted] += pair.doc_count
+        occurring = frozenset(sorted(occurring, key=lambda name: (-n_wrong[name], name))[:most])
+    return [name for name in metrics.labels if name in occurring]
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """The confusion of some metrics.
+
+    Examples
+    --------
+    >>> from rich.console import Console
+    >>> from bunrui.evaluation import measure
+    >>> found = Confusion(measure(["ham", "ham", "spam"], ["ham", "spam", "spam"]))
+    >>> Console(width=60, color_system=None).print(found)
+    confusion matrix · documents · rows true, columns predicted
+           1 2
+    1 ham  1 1
+    2 spam · 1
+    >>> drawn = found.to_svg({("ham", "spam"): "#pair-0"})
+    >>> drawn.count("<rect"), drawn.count("<a ")
+    (4, 1)
+    """
+
+    metrics: Metrics
+
+    @cached_property
+    def labels(self) -> list[Label]:
+        """The labels of the drawing."""
+        return most_confused(self.metrics)
+
+    @cached_property
+    def wrong(self) -> list[Pair]:
+        """Pairs of a true label and another that is predicted, the most frequent first."""
+        pairs = (pair for pair in self.metrics.pairs if pair.true != pair.predicted)
+        return sorted(pairs, key=lambda pair: -pair.doc_count)
+
+    def share(self, pair: Pair) -> float:
+        """The share of a pair among the documents of its true label."""
+        return pair.doc_count / self._support[pair.true]
+
+    @cached_property
+    def _support(self) -> dict[Label, int]:
+        return {one.label: one.support for one in self.metrics.per_class}
+
+    # --- HTML
+
+    def to_svg(self, links: Links | None = None) -> Markup:
+        """The drawing; `links` are the addresses behind cells, by true and predicted label."""
+        names, n = [str(label) for label in self.labels], len(self.labels)
+        size = 60.0 if n <= 4 else 52.0 if n <= 8 else 42.0 if n <= 12 else 22.0
+        height = min(size, 40.0)
+        longest = max((text_width(name, SIZE) for name in names), default=0.0)
+        left = 14 + min(max(longest, text_width("true ↓", SIZE)), _LONGEST_NAME)
+        top = left + 16
+        found = {(pair.true, pair.predicted): pair.doc_count for pair in self.metrics.pairs}
+        counts = [[found.get((true, predicted), 0) for predicted in self.labels] for true in self.labels]
+        totals = [sum(row) or 1 for row in counts]
+        cells = [
+            _cell(
+                (names[i], names[j]),
+                counts[i][j],
+                counts[i][j] / totals[i],
+                (left + j * size, top + i * height, size, height),
+                (links or {}).get((self.labels[i], self.labels[j])),
+                is_right=i == j,
+            )
+            for i in range(n)
+            for j in range(n)
+        ]
+        width = max(left + n * size + 2, left + 90)
+        across, down = Phrase("predicted →", "evaluate.predicted"), Phrase("true ↓", "evaluate.true")
+        about = f"Confusion matrix of {counted(n, 'label')}: rows true, columns predicted"
+        return element(
+            "svg",
+            element("text", across, x=left, y=11.0, class_="axis", fill_opacity="0.7"),
+            element("text", down, x=left - 8, y=top - 5, text_anchor="end", class_="axis", fill_opacity="0.7"),
+            _names(names, left, top, size, height),
+            *cells,
+            viewBox=f"0 0 {width:.0f} {top + n * height + 2:.0f}",
+            width=width,
+            height=top + n * height + 2,
+            class_=f"matrix {'small' if n <= 6 else 'middle' if n <= 12 else 'large'}",
+            role="group" if links else "img",  # an image has no links in it
+            aria_label=Phrase(about, "evaluate.confusion"),
+            font_size=SIZE,
+            fill="currentColor",
+        )
+
+    def to_table(self, most: int, links: Links | None = None) -> Table:
+        """The most frequent confusions."""
+        rows = []
+        for pair in self.wrong[:most]:
+            link = (links or {}).get((pair.true, pair.predicted))
+            count = f"{pair.doc_count:,}"
+            shown = count if link is None else element("a", count, href=link)
+            rows.append([pair.true, pair.predicted, shown, percent(self.share(pair))])
+        more = len(self.wrong) - len(rows)
+        caption = "The most frequent confusions" + (f"; {more:,} other pairs are rarer" if more else "")
+        names = [Column("true", is_number=False), Column("predicted", is_number=False)]
+        return Table([*names, Column("documents"), Column("of true")], rows, caption=caption)
+
+    # --- the terminal
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The matrix in documents if it fits, else in shares of the rows, else the most frequent confusions."""
+        from rich.text import Text
+
+        metrics = self.metrics
+        if len(metrics.labels) <= _MOST_COLUMNS:
+            counts = metrics.confusion.tolist()
+            shares = [[n / (c.support or 1) for n in row] for row, c in zip(counts, metrics.per_class, strict=True)]
+            for unit, cells in (
+                ("documents", [[str(n) if n else "·" for n in row] for row in counts]),
+                ("% of the row", [[_percent(share) for share in row] for row in shares]),
+            ):
+                widths = [max(len(str(k)), *map(len, column)) for k, column in enumerate(zip(*cells, strict=True), 1)]
+                room = options.max_width - len(str(len(cells))) - 1 - sum(width + 1 for width in widths)
+                if room >= label_width(metrics.labels, 8):
+                    yield Text.assemble(("confusion matrix", "bold"), f" · {unit} · rows true, columns predicted")
+                    yield self._matrix(cells, shares, widths, label_width(metrics.labels, room))
+                    return
+        if not self.wrong:
+            yield Text("no confusions: every document has its label")
+            return
+        yield Text("most frequent confusions", "bold")
+        yield self._list(options.max_width)
+        if len(self.wrong) > _MOST_PAIRS:
+            yield Text(f"and {len(self.wrong) - _MOST_PAIRS:,} more", "dim")
+
+    def _matrix(self, cells: list[list[str]], shares: list[list[float]], widths: list[int], width: int) -> Text:
+        from rich.text import Text
+
+        labels = self.metrics.labels
+        digits = len(str(len(labels)))
+        text = Text(" " * (digits + 1 + width), no_wrap=True)
+        for k, column in enumerate(widths, 1):
+            text.append(f" {k:>{column}}", "dim")
+        for row, label in enumerate(labels):
+            name = Text(fit(label, width))
+            name.truncate(width, overflow="ellipsis", pad=True)
+            text.append(f"\n{row + 1:>{digits}} ", "dim").append_text(name)
+            for column, cell in enumerate(cells[row]):
+                style = _shade(shares[row][column], row == column)
+                text.append(" ").append(f"{cell:>{widths[column]}}", style)
+        return text
+
+    def _list(self, max_width: int) -> Table:
+        shown = self.wrong[:_MOST_PAIRS]
+        digits = max(len("n"), len(f"{shown[0].doc_count:,}"))
+        names = [name for pair in shown for name in pair[:2]]
+        width = label_width((*names, "predicted"), (max_width - digits - len("of true") - 6) // 2)
+        rows = [
+            (fit(pair.true, width), fit(pair.predicted, width), f"{pair.doc_count:,}", f"{self.share(pair):.1%}")
+            for pair in shown
+        ]
+        labels = [Column(name, is_number=False, width=width) for name in ("true", "predicted")]
+        return Table([*labels, Column("n", width=digits), Column("of true")], rows)
+
+
+def label_width(labels: tuple[Label, ...], room: int) -> int:
+    """Cells for labels in the terminal: as wide as the longest, if there is room."""
+    from rich.cells import cell_len
+
+    longest = max(cell_len(one_line(str(label))) for label in labels)
+    return max(min(longest, _LONGEST_LABEL, room), _SHORTEST_LABEL)
+
+
+def _names(names: list[str], left: float, top: float, width: float, height: float) -> Markup:
+    drawn = []
+    for k, name in enumerate(names):
+        line, x, y = fit(name, left - 14, SIZE), left + (k + 0.5) * width + 4, top + (k + 0.5) * height + 4
+        title = element("title", name)
+        drawn.append(element("text", title, line, x=left - 8, y=y, text_anchor="end"))
+        drawn.append(element("text", title, line, x=x, y=top - 6, transform=f"rotate(-90 {x:.1f} {top - 6:.1f})"))
+    return element("g", *drawn, class_="names")
+
+
+def _cell(
+    names: tuple[str, str],
+    count: int,
+    share: float,
+    place: tuple[float, float, float, float],
+    link: str | None,
+    *,
+    is_right: bool,
+) -> Markup:
+    x, y, width, height = place
+    true, predicted = names
+    about = f"{true}, predicted as {predicted}: {counted(count, 'document')}"
+    box = element(
+        "rect",
+        x=x + 1,
+        y=y + 1,
+        width=width - 2,
+        height=height - 2,
+        rx=3,
+        fill=BLUE if is_right else ORANGE,
+        fill_opacity=f"{(0.55 if is_right else 0.85) * math.sqrt(share):.2f}",  # one in a hundred is still seen
+        stroke="currentColor",
+        stroke_opacity="0.18",
+    )
+    text = None
+    if count:
+        written = f"{count:,}" if count < 10_000 else f"{count / 1000:.0f}k"
+        letters = min(SIZE, SIZE * (width - 5) / text_width(written, SIZE))
+        middle = {"x": x + width / 2, "y": y + height / 2 + 0.36 * letters, "text_anchor": "middle"}
+        text = element("text", written, **middle, font_size=letters if letters < SIZE else None)
+    kind = f"cell {'right' if is_right else 'wrong'}{'' if count else ' none'}"
+    if link is None:
+        return element("g", element("title", about), box, text, class_=kind)
+    words = Phrase(about, "evaluate.cell", row=true, column=predicted, n=count)
+    return element("a", element("title", words), box, text, href=link, class_=kind, aria_label=words)
+
+
+def _percent(share: float) -> str:
+    """A hundred is all of them: less has two digits, so that the columns stay narrow."""
+    if not share:
+        return "·"
+    return "<1" if share < 0.005 else "100" if share == 1 else str(min(round(100 * share), 99))
+
+
+def _shade(share: float, is_right: bool) -> Style:
+    """Green where label and prediction agree; else the more red, the larger the share of the row."""
+    from rich.color import Color
+    from rich.style import Style
+
+    if not share:
+        return Style(dim=True)
+    if is_right:
+        return Style(color="green", bold=True)
+    strength = math.sqrt(share)  # one in a hundred is still seen
+    mixed = (round(a + (b - a) * strength) for a, b in zip(_FEW, _MANY, strict=True))
+    return Style(color="black", bgcolor=Color.from_rgb(*mixed))

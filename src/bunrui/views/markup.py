@@ -1,0 +1,154 @@
+"""Elements of HTML and SVG.
+
+`Markup` goes in as it is.  Any other string is text, out of documents and labels perhaps: it is shown, never obeyed.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from bunrui.phrases import one_line, visible
+
+__all__ = ["Markup", "Phrase", "element", "escaped", "fit", "isolated", "joined", "number", "text_width"]
+
+_HALVES = re.compile("[\ud800-\udfff]")
+_WIDE = 0.6  # of a letter, by its size
+_EMPTY = frozenset(("br", "input", "meta"))  # elements of HTML that have no end
+
+
+class Markup(str):
+    """A string that is HTML."""
+
+    __slots__ = ()
+
+
+class Phrase(str):
+    """English words that the page of the service can also say in another language.
+
+    Parameters
+    ----------
+    text : str
+    key : str
+        The name of the translation in `service/web/lang`.
+    words : str or int
+        What the translation says besides.
+
+    Examples
+    --------
+    >>> element("text", Phrase("3 documents", "evaluate.n", n=3))
+    '<text data-t="evaluate.n" data-words="{&quot;n&quot;: 3}">3 documents</text>'
+    """
+
+    def __new__(cls, text: str, key: str, **words: str | int) -> Phrase:
+        made = super().__new__(cls, text)
+        made.key = key
+        made.words = {name: visible(word) if isinstance(word, str) else word for name, word in words.items()}
+        return made
+
+    key: str
+    words: dict[str, str | int]
+
+    def attributes(self, name: str) -> dict[str, str]:
+        """How an element tells the page about the phrase."""
+        words = {"data_words": json.dumps(self.words)} if self.words else {}
+        return {name: self.key} | words
+
+
+def escaped(text: str) -> Markup:
+    """Text as HTML: half a character, which no encoding has, becomes the sign for that.
+
+    >>> escaped("<b> & \\0 \\ud800"), escaped(Markup("<b>"))
+    ('&lt;b&gt; &amp; ␀ \ufffd', '<b>')
+    """
+    if isinstance(text, Markup):
+        return text
+    return Markup(html.escape(_HALVES.sub("\ufffd", visible(text))))
+
+
+def element(name: str, /, *children: Any, **attributes: Any) -> Markup:
+    """An element; `class_` is the attribute class, `aria_label` is aria-label.
+
+    Attributes that are None or False are left out, children that are None too.  A phrase that is the only child, or the
+    label, can be translated.
+
+    >>> element("a", "1 < 2", href="#x", class_="cell", aria_label='"', hidden=False)
+    '<a href="#x" class="cell" aria-label="&quot;">1 &lt; 2</a>'
+    >>> element("g", element("line", x1=1.25, y1=2.0))
+    '<g><line x1="1.2" y1="2"></line></g>'
+    """
+    label = attributes.get("aria_label")
+    if isinstance(label, Phrase):
+        attributes |= label.attributes("data_t_label")
+    if len(children) == 1 and isinstance(children[0], Phrase):
+        attributes |= children[0].attributes("data_t")
+    written = "".join(
+        f" {_name(key)}" if value is True else f' {_name(key)}="{escaped(_value(value))}"'
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    if name in _EMPTY:
+        return Markup(f"<{name}{written}>")
+    return Markup(f"<{name}{written}>{joined(children)}</{name}>")
+
+
+def joined(children: Iterable[Any]) -> Markup:
+    """Pieces one after the other; None is nothing."""
+    return Markup(
+        "".join(escaped(child if isinstance(child, str) else str(child)) for child in children if child is not None)
+    )
+
+
+def isolated(text: Any) -> Markup:
+    """A text out of the data that leaves the direction of the text around it alone.
+
+    >>> isolated("שלום")
+    '<bdi>שלום</bdi>'
+    """
+    return element("bdi", text)
+
+
+def number(value: float) -> str:
+    """A place in a drawing, to a tenth.
+
+    >>> number(3.0), number(2 / 3), number(-0.01)
+    ('3', '0.7', '0')
+    """
+    return f"{round(value, 1) + 0.0:.1f}".removesuffix(".0")  # 0.0 is added to lose the sign of -0.0
+
+
+def text_width(text: str, size: float) -> float:
+    """About how wide a text is drawn in letters of a size: characters of East Asia are twice as wide as others."""
+    from rich.cells import cell_len
+
+    return _WIDE * size * cell_len(visible(text))
+
+
+def fit(text: Any, width: float, size: float = 1 / _WIDE) -> str:
+    """A text in one line of a width; cut in the middle, since labels of one family differ at their ends.
+
+    The width is in letters of a size, or in cells of a terminal.
+
+    >>> fit("comp.sys.mac.hardware", 12), fit("comp.sys.mac.hardware", 90, 12), fit("ニュース", 90, 12)
+    ('comp.s…dware', 'comp.s…dware', 'ニュース')
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    most = max(int(width / (_WIDE * size) + 1e-9), 3)
+    line = one_line(str(text))
+    if cell_len(line) <= most:
+        return line
+    tail = (most - 1) // 2
+    ends = set_cell_size(line, most - 1 - tail), set_cell_size(line[::-1], tail)[::-1]
+    return f"{ends[0].rstrip()}…{ends[1].lstrip()}"
+
+
+def _name(key: str) -> str:
+    return key.removesuffix("_").replace("_", "-")
+
+
+def _value(value: Any) -> str:
+    return number(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,188 @@
+"""A table, in the terminal and in HTML, and figures that are read at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from bunrui.phrases import visible
+from bunrui.views.markup import Markup, Phrase, element, isolated
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+__all__ = ["Column", "Table", "figures", "numbers", "words"]
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : str
+    is_number : bool
+        Numbers stand on the right.
+    overflow : str
+        How a terminal without enough room shows it: `keep` it, `cut` its end, `fold` it into several lines, or `grow`,
+        which cuts it too, and else takes all the room there is.
+    width, max_width : int, optional
+        Cells in the terminal.
+    """
+
+    name: str
+    is_number: bool = True
+    overflow: Literal["keep", "cut", "fold", "grow"] = "keep"
+    width: int | None = None
+    max_width: int | None = None
+
+
+def words(*names: str) -> list[Column]:
+    """Columns that are no numbers."""
+    return [Column(name, is_number=False) for name in names]
+
+
+def numbers(*names: str) -> list[Column]:
+    """Columns of numbers."""
+    return [Column(name) for name in names]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with a cell for each column; the first cell is the name of its row.
+
+    Print it with rich, or call `to_html`.
+
+    Attributes
+    ----------
+    columns : sequence of Column
+    rows, feet : sequence of rows
+        Cells: text, markup, or something that rich can print.  Feet stay below.
+    caption : str
+        For HTML.
+    values : sequence of rows, optional
+        Sort the cells by these; a table with values can be sorted, where there are scripts.
+    styles : mapping from the number of a row to str
+        `bold`, `dim`, `strike`: a style of rich, and a class of HTML.
+    is_long : bool
+        Whether it scrolls in a box that is not as high as all rows.
+    gap : int
+        Cells between columns in the terminal.
+
+    Examples
+    --------
+    >>> from rich.console import Console
+    >>> found = Table([Column("label", is_number=False), Column("n")], [["a<b", "3"]], caption="Two")
+    >>> Console(width=40, color_system=None).print(found)
+    label  n
+    ────────
+    a<b    3
+    >>> print(found.to_html().replace("><", ">\\n<"))
+    <div class="scroll" tabindex="0" role="group" aria-label="Two">
+    <table>
+    <caption>Two</caption>
+    <thead>
+    <tr>
+    <th scope="col">label</th>
+    <th scope="col" class="number">n</th>
+    </tr>
+    </thead>
+    <tbody>
+    <tr>
+    <th scope="row">
+    <bdi>a&lt;b</bdi>
+    </th>
+    <td class="number">3</td>
+    </tr>
+    </tbody>
+    </table>
+    </div>
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    caption: str = ""
+    feet: Sequence[Sequence[Any]] = ()
+    values: Sequence[Sequence[Any]] | None = None
+    styles: Mapping[int, str] = field(default_factory=dict)
+    is_long: bool = False
+    gap: int = 2
+
+    # --- the terminal
+
+    def __rich__(self) -> RichTable:
+        from rich.box import Box
+        from rich.table import Table as RichTable
+
+        # Lines under the header and between sections alone.
+        box = Box("    \n    \n ── \n    \n ── \n ── \n    \n    \n")
+        look: dict[str, Any] = {"show_edge": False, "pad_edge": False, "border_style": "dim"}
+        grows = any(column.overflow == "grow" for column in self.columns)
+        table = RichTable(box=box, padding=(0, self.gap - 1, 0, 0), expand=grows, **look)
+        for column in self.columns:
+            table.add_column(
+                _text(column.name, column),
+                justify="right" if column.is_number else "left",
+                no_wrap=column.overflow == "keep",
+                width=column.width,
+                max_width=column.max_width,
+                ratio=1 if column.overflow == "grow" else None,
+            )
+        for k, row in enumerate(self.rows):
+            table.add_row(*map(_text, row, self.columns), style=self.styles.get(k))
+        table.add_section()
+        for row in self.feet:
+            table.add_row(*map(_text, row, self.columns))
+        return table
+
+    # --- HTML
+
+    def to_html(self) -> Markup:
+        """A box with the table, which scrolls where it is too wide."""
+        head = element("tr", *map(self._head, self.columns))
+        lines = [
+            self._row(row, self.values[k] if self.values is not None else None, self.styles.get(k))
+            for k, row in enumerate(self.rows)
+        ]
+        foot = element("tfoot", *map(self._row, self.feet)) if self.feet else None
+        caption = element("caption", self.caption)
+        kind = "sortable" if self.values is not None else None
+        table = element("table", caption, element("thead", head), element("tbody", *lines), foot, class_=kind)
+        # What scrolls must be within reach of the keyboard.
+        box = {"class_": "scroll long" if self.is_long else "scroll", "tabindex": 0, "role": "group"}
+        return element("div", table, **box, aria_label=self.caption)
+
+    def _head(self, column: Column) -> Markup:
+        name = element("button", column.name, type="button") if self.values is not None else column.name
+        return element("th", name, scope="col", class_="number" if column.is_number else None)
+
+    def _row(self, cells: Sequence[Any], values: Sequence[Any] | None = None, style: str | None = None) -> Markup:
+        drawn = []
+        for k, (column, cell) in enumerate(zip(self.columns, cells, strict=True)):
+            value = None if values is None else repr(values[k]) if isinstance(values[k], float) else values[k]
+            inside = cell if column.is_number or isinstance(cell, (Markup, Phrase)) else isolated(cell)
+            attributes = {"class_": "number" if column.is_number else None, "data_value": value}
+            drawn.append(element("td", inside, **attributes) if k else element("th", inside, scope="row", **attributes))
+        return element("tr", *drawn, class_=style)
+
+
+def _text(cell: Any, column: Column) -> Any:
+    from rich.text import Text
+
+    if not isinstance(cell, str):
+        return cell
+    folds = column.overflow == "fold"
+    return Text(visible(cell), no_wrap=None if folds else True, overflow="fold" if folds else "ellipsis")
+
+
+def figures(found: Sequence[tuple[str, str, str]]) -> Markup:
+    """Names with their numbers, and a few words about each.
+
+    >>> figures([("Accuracy", "91.2 %", "90 – 92 %")])
+    '<dl class="figures"><div><dt>Accuracy</dt><dd>91.2 %<small>90 – 92 %</small></dd></div></dl>'
+    """
+    items = (
+        element("div", element("dt", name), element("dd", value, element("small", about) if about else None))
+        for name, value, about in found
+    )
+    return element("dl", *items, class_="figures")
