@@ -32,8 +32,8 @@ def add_learn(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     served = service.served
 
-    def describe_change(summary: str, body: type[schemas.Body], answer: type = schemas.Changed) -> dict[str, Any]:
-        return describe(summary, answer, 409, 507, body=body, token=True)
+    def describe_change(summary: str, answer: type = schemas.Changed, **more: Any) -> dict[str, Any]:
+        return describe(summary, answer, 409, 507, token=True, **more)
 
     async def change(kind: type[T], request: Request, work: Callable[[T], Any]) -> Response:
         done = await service.writer.run(work, await service.body(kind, request))
@@ -41,21 +41,22 @@ def add_learn(app: FastAPI, service: Service) -> None:
         event("change", kind=work.__name__, **number, documents=done["changed"])
         return answer(done)
 
-    @app.post("/v1/learn", **describe_change("Learn documents, all or none of them", schemas.Learn))
+    @app.post("/v1/learn", **describe_change("Learn documents, all or none of them", body=schemas.Learn))
     async def learn(request: Request) -> Response:
         return await change(schemas.Learn, request, served.learn)
 
     @app.post(
-        "/v1/unlearn", **describe_change("Take documents back, as if they had never been learned", schemas.Unlearn)
+        "/v1/unlearn",
+        **describe_change("Take documents back, as if they had never been learned", body=schemas.Unlearn),
     )
     async def unlearn(request: Request) -> Response:
         return await change(schemas.Unlearn, request, served.unlearn)
 
-    @app.post("/v1/relabel", **describe_change("Give documents that were learned another label", schemas.Relabel))
+    @app.post("/v1/relabel", **describe_change("Give documents that were learned another label", body=schemas.Relabel))
     async def relabel(request: Request) -> Response:
         return await change(schemas.Relabel, request, served.relabel)
 
-    @app.post("/v1/undo", **describe_change("Take the last change back", schemas.Undo, schemas.Undone))
+    @app.post("/v1/undo", **describe_change("Take the last change back", schemas.Undone, body=schemas.Undo))
     async def undo(request: Request) -> Response:
         return await change(schemas.Undo, request, served.undo)
 
@@ -63,14 +64,7 @@ def add_learn(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/v1/inspect",
-        **describe(
-            "Look into a file: its columns, its first rows, its labels",
-            schemas.Inspected,
-            409,
-            507,
-            is_file=True,
-            token=True,
-        ),
+        **describe_change("Look into a file: its columns, its first rows, its labels", schemas.Inspected, is_file=True),
     )
     async def inspect(
         request: Request,
@@ -86,15 +80,7 @@ def add_learn(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/v1/train",
-        **describe(
-            "Learn the documents of a file, all or none",
-            schemas.Job,
-            409,
-            507,
-            is_file=True,
-            token=True,
-            status=202,
-        ),
+        **describe_change("Learn the documents of a file, all or none", schemas.Job, is_file=True, status=202),
     )
     async def train(
         request: Request,
