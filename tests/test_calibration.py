@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from bunrui import TextClassifier
-from bunrui.calibration import MOST_KNOTS, Calibration, digest_of, lengths_of, mapped
+from bunrui.calibration import MOST_KNOTS, Calibration, digest_of, lengths_of, map_largest
 from bunrui.errors import DataError
 
 PLAIN = Calibration(
@@ -64,12 +64,12 @@ def test_the_temperature_grows_with_the_length() -> None:
 
 def test_the_map_moves_the_largest_and_rescales_the_others() -> None:
     shares = np.array([[0.8, 0.15, 0.05]])
-    found = mapped(shares, np.array([0]), np.array([0.0, 1.0]), np.array([0.5, 0.7]))
+    found = map_largest(shares, np.array([0]), np.array([0.0, 1.0]), np.array([0.5, 0.7]))
     np.testing.assert_allclose(found, [[0.66, 0.34 * 0.75, 0.34 * 0.25]], rtol=1e-12)
 
 
 def test_two_labels_never_fall_below_a_half() -> None:
-    found = mapped(np.array([[0.9, 0.1]]), np.array([0]), np.array([0.5]), np.array([0.0]))
+    found = map_largest(np.array([[0.9, 0.1]]), np.array([0]), np.array([0.5]), np.array([0.0]))
     assert 0.5 < found[0, 0] < 0.5 + 1e-6
 
 

@@ -35,8 +35,7 @@ from bunrui.errors import (
     UnlearnError,
 )
 from bunrui.kernel import slices
-from bunrui.models import MODELS
-from bunrui.trained import TRAINED
+from bunrui.models import MODELS, TRAINED
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "👍 한국어 무료", ""]
 LABELS = ["spam", "ham", "spam", "ham", "spam", "ham"]

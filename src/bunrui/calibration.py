@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.errors import DataError
-from bunrui.prediction import probabilities
+from bunrui.models.linear import probabilities
 
 __all__ = ["MOST_KNOTS", "Calibration", "digest_of", "lengths_of"]
 
@@ -92,8 +92,8 @@ class Calibration:
 
     def apply(self, scores: Floats, lengths: Floats) -> Floats:
         """P(class | document) from scores (n_docs, n_classes) and `lengths_of` the documents (n_docs,)."""
-        shares = tempered(scores, lengths, self.level, self.slope)
-        return mapped(shares, scores.argmax(axis=1), np.array(self.confidences), np.array(self.accuracies))
+        shares = temper(scores, lengths, self.level, self.slope)
+        return map_largest(shares, scores.argmax(axis=1), np.array(self.confidences), np.array(self.accuracies))
 
     def threshold(self, error: float) -> float:
         """How sure answers must be for at most a share `error` of them to be wrong; inf if none are that sure."""
@@ -154,12 +154,12 @@ def _curve(name: str, values: Any, *, falls: bool) -> tuple[float, ...]:
     return found
 
 
-def tempered(scores: Floats, lengths: Floats, level: float, slope: float) -> Floats:
+def temper(scores: Floats, lengths: Floats, level: float, slope: float) -> Floats:
     """The softmax of scores over a temperature that grows with the length."""
     return probabilities(scores / np.exp(level + slope * np.log1p(lengths))[:, None])
 
 
-def mapped(shares: Floats, top: npt.NDArray[np.int64], confidences: Floats, accuracies: Floats) -> Floats:
+def map_largest(shares: Floats, top: npt.NDArray[np.int64], confidences: Floats, accuracies: Floats) -> Floats:
     """Shares (n_docs, n_classes) with the one of column `top` put through a map, and the others rescaled.
 
     It stays the largest: where the map would put it below the next, it is just above it.

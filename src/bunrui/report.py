@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.errors import BunruiError
 from bunrui.evaluation import Evaluation, LearningCurve, Metrics
@@ -57,7 +57,7 @@ def evaluation_page(
     facts: Facts = (),
     texts: Sequence[Any] | Mapping[int, Any] | None = None,
     places: Sequence[str] | Mapping[int, str] | None = None,
-    classifier: TextClassifier | None = None,
+    classifier: AnyClassifier | None = None,
     is_learned: bool = False,
     curve: LearningCurve | None = None,
     n_duplicates: int | None = None,
@@ -288,7 +288,7 @@ def _curve(curve: LearningCurve) -> Section:
     return section("learning", "Learning curve", pair, note=note)
 
 
-def _words(classifier: TextClassifier, metrics: Metrics) -> Section | None:
+def _words(classifier: AnyClassifier, metrics: Metrics) -> Section | None:
     support = Counter({one.label: one.support for one in metrics.per_class})
     try:
         known = sorted(classifier.classes_.tolist(), key=lambda name: (-support[name], name))
@@ -301,7 +301,7 @@ def _words(classifier: TextClassifier, metrics: Metrics) -> Section | None:
     return section("words", "Telling words", element("div", *cards, class_="cards"), note=note)
 
 
-def _card(name: Label, classifier: TextClassifier) -> Markup:
+def _card(name: Label, classifier: AnyClassifier) -> Markup:
     found = classifier.words(name, top=_N_WORDS)
     largest = max((abs(word.weight) for word in found), default=0.0)
     figures = max(2 - math.floor(math.log10(largest)), 2) if largest else 2

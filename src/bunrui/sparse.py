@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.cells import ranges
+from bunrui.kernel.library import run
+from bunrui.kernel.product import multiply
 from bunrui.kernel.slices import each_slice, stretches
 
 __all__ = ["Sparse", "count_by_class", "sum_by_class"]
@@ -27,11 +29,8 @@ Numbers = npt.NDArray[Any]
 
 # Up to this size, a dense table (128 MB) collects sums; beyond it, cells are sorted.
 _DENSE_CELLS = 1 << 24
-# Rows that are multiplied together; fewer long ones go one by one.
-_TOGETHER = 16
-_BLOCK = 1 << 14  # sums of rows that are multiplied together: 128 kB
-# A table with so few columns is multiplied column by column: for two classes and texts of 15 words, five times as fast.
-_NARROW = 4
+# Rows for which a thread is worth while.
+_WORTH_A_THREAD = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,50 +205,18 @@ class Sparse:
         np.add.at(out, self.row_of_cells(), self.data)
         return out
 
-    def __matmul__(self, table: Numbers) -> Numbers:
+    def __matmul__(self, table: Numbers) -> Floats:
         """The product with a dense vector or matrix."""
-        if table.ndim == 1:
-            return np.bincount(self.row_of_cells(), self.data * table[self.indices], self.shape[0])
-        if table.shape[1] <= _NARROW:
-            columns = np.ascontiguousarray(table.T)
-            return np.array([self @ column for column in columns]).reshape(len(columns), self.shape[0]).T
-        out = np.zeros((self.shape[0], table.shape[1]))
-        by_length = np.argsort(-self.lengths, kind="stable")
-        step = max(_TOGETHER, _BLOCK // table.shape[1])
-        blocks = [by_length[first : first + step] for first in range(0, len(by_length), step)]
+        table = np.ascontiguousarray(table, np.float64)
+        n_columns = 1 if table.ndim == 1 else table.shape[1]
+        out = np.zeros((self.shape[0], n_columns))
+        args = (self.indptr, np.ascontiguousarray(self.indices), np.ascontiguousarray(self.data, np.float64))
 
-        def multiply(lo: int, hi: int) -> None:
-            for rows in blocks[lo:hi]:
-                out[rows] = self._multiply(table, rows)
+        def work(lo: int, hi: int) -> None:
+            run(multiply, *args, table.reshape(-1), n_columns, lo, hi, out.reshape(-1))
 
-        each_slice(multiply, stretches(len(blocks), 4))
-        return out
-
-    def _multiply(self, table: Numbers, rows: Integers) -> Floats:
-        """The product of some rows, the longest first: first cells of all, then second cells of those that have one, …
-
-        The cells of a row are added one after the other, as SciPy does it.  Row by row, texts of 15 words took ten
-        times as long; in blocks that stay in the cache, long texts take a third of the time.
-        """
-        starts, lengths = self.indptr[rows], self.lengths[rows]
-        longer = len(rows) - np.searchsorted(lengths[::-1], np.arange(lengths[0]), side="right")
-        done = int((longer >= _TOGETHER).sum())
-        longer = longer[:done]
-        firsts = np.cumsum(longer) - longer
-        row, place = ranges(np.zeros_like(firsts), longer), np.repeat(np.arange(done), longer)
-        cells = starts[row] + place
-        values, columns = self.data[cells, None], self.indices[cells]
-        sums, terms = np.zeros((2, len(rows), table.shape[1]))
-        for first, n in zip(firsts.tolist(), longer.tolist(), strict=True):
-            np.take(table, columns[first : first + n], axis=0, out=terms[:n], mode="clip")
-            np.multiply(terms[:n], values[first : first + n], out=terms[:n])
-            np.add(sums[:n], terms[:n], out=sums[:n])
-        for k in range(int((lengths > done).sum())):
-            rest = slice(int(starts[k]) + done, int(starts[k] + lengths[k]))
-            more = self.data[rest, None] * table[self.indices[rest]]
-            # np.cumsum adds in order, np.sum may add in pairs.
-            sums[k] = np.cumsum(np.concatenate([sums[k, None], more]), axis=0)[-1]
-        return sums
+        each_slice(work, stretches(self.shape[0], _WORTH_A_THREAD))
+        return out[:, 0] if table.ndim == 1 else out
 
 
 def sum_by_class(X: Any, codes: Integers, weights: Numbers, n_classes: int) -> Numbers:

@@ -9,8 +9,7 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.cli import options
 from bunrui.cli.commands import COMMANDS
 from bunrui.documents import FORMATS
-from bunrui.models import MODELS
-from bunrui.trained import TRAINED
+from bunrui.models import MODELS, TRAINED
 
 
 def test_choices_are_those_of_the_library() -> None:

@@ -12,7 +12,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
 from bunrui import TextClassifier
-from bunrui.models import DEFAULT_MODEL, MODELS
+from bunrui.errors import NotLearnedError, OptionError
+from bunrui.models import DEFAULT_MODEL, MODELS, TRAINED, kind_of
 
 every = pytest.mark.parametrize("model", MODELS)
 estimators = pytest.mark.parametrize("smoothing", ["eap", "map", "mle"])
@@ -200,3 +201,48 @@ def test_the_default_is_one_of_them() -> None:
     assert TextClassifier().model == DEFAULT_MODEL
     assert DEFAULT_MODEL in MODELS
     assert all(0 < model.alpha <= 1 for model in MODELS.values())
+
+
+# --- the protocol, which trained models follow too
+
+ON_TEXT = [*MODELS, *(name for name in TRAINED if name != "columns")]
+
+
+@pytest.mark.parametrize("name", ON_TEXT)
+def test_a_model_answers_from_what_its_memory_has_learned(name: str) -> None:
+    clf = learned(name)
+    model = clf.current_model
+    assert model is clf.current_model
+    classes, scores = model.scores(QUERIES)
+    assert classes == sorted(set(LABELS)) and scores.shape == (len(QUERIES), 4)
+    best = model.best(QUERIES, 2)
+    assert np.array_equal(best.scores, -np.sort(-scores, axis=1)[:, :2])
+    assert best.labels[:, 0].tolist() == [classes[k] for k in scores.argmax(axis=1)]
+    found = model.explain(["p", "q"], "P", "Q")
+    assert (found.label, found.against) == ("P", "Q")
+    assert found.bias + sum(c.value for c in found.contributions) == pytest.approx(found.difference)
+    assert model.words("P", None, None, "p", 1)[0].text == "p"
+    clf.learn([["s"]], ["S"])
+    assert model.scores([["s"]])[0] == sorted({*LABELS, "S"})
+
+
+@pytest.mark.parametrize("name", ON_TEXT)
+def test_a_model_says_whether_counts_are_enough(name: str) -> None:
+    counts_only = TextClassifier().learn(TEXTS, LABELS)
+    other = counts_only.with_model(name)
+    assert other.needs_documents == kind_of(name).needs_documents == (name in TRAINED)
+    if other.needs_documents:
+        with pytest.raises(NotLearnedError, match=f"make one with TextClassifier\\('{name}'\\)"):
+            other.predict(QUERIES)
+    else:
+        assert np.array_equal(other.scores(QUERIES), learned(name).scores(QUERIES))
+
+
+@pytest.mark.parametrize("name", ON_TEXT)
+def test_labels_are_held_against_the_rest_or_that_is_refused(name: str) -> None:
+    clf = learned(name)
+    if name in TRAINED or name == "wcnb":
+        with pytest.raises(OptionError, match=f"{name} tells labels from each other.* choose one of multinomial, "):
+            clf.label_odds(QUERIES)
+    else:
+        assert clf.label_odds(QUERIES).shape == (len(QUERIES), 4)

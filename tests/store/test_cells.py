@@ -12,7 +12,7 @@ from bunrui import TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import StoreError
 from bunrui.store import cells
-from bunrui.store.cells import Head, Part, Parts, joined
+from bunrui.store.cells import Head, Part, Parts, join_parts
 from bunrui.store.codec import Unpacker, pack, pack_numbers
 
 LABELS = ["ham", "spam", "ad"]
@@ -40,7 +40,7 @@ def parts_of(counts: Counts, ids: np.ndarray) -> Iterator[Part]:
 def round_trip(counts: Counts, file_labels: list[str]) -> Counts:
     ids = np.array([file_labels.index(label) for label in counts.labels], np.int64)
     parts = list(parts_of(counts, ids))
-    return joined(head_of(counts, ids), parts, file_labels, counts.fingerprint, Unpacker("x", 1 << 24))
+    return join_parts(head_of(counts, ids), parts, file_labels, counts.fingerprint, Unpacker("x", 1 << 24))
 
 
 @given(DOCUMENTS, st.permutations([*LABELS, "other"]))
@@ -108,7 +108,7 @@ def one(n: int, value: int, rest: int = 1) -> bytes:
 def test_numbers_that_no_documents_have(column: str, value: object, what: str) -> None:
     part = PART._replace(**{column: value})
     with pytest.raises(StoreError, match=what):
-        joined(head_of(COUNTS, IDS), [part], LABELS, "", Unpacker("x", 1 << 24))
+        join_parts(head_of(COUNTS, IDS), [part], LABELS, "", Unpacker("x", 1 << 24))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_numbers_that_no_documents_have(column: str, value: object, what: str) -
 )
 def test_heads_that_no_documents_have(change: dict[str, object], what: str) -> None:
     with pytest.raises(StoreError, match=what):
-        joined(head_of(COUNTS, IDS)._replace(**change), [PART], LABELS, "", Unpacker("x", 1 << 24))
+        join_parts(head_of(COUNTS, IDS)._replace(**change), [PART], LABELS, "", Unpacker("x", 1 << 24))
 
 
 def test_a_feature_in_two_parts() -> None:
@@ -136,7 +136,7 @@ def test_a_feature_in_two_parts() -> None:
         n_docs=2 * head.n_docs, n_terms=2 * head.n_terms, n_doc_freq=2 * head.n_doc_freq, doc_count=2 * head.doc_count
     )
     with pytest.raises(StoreError, match="a feature is there twice"):
-        joined(twice, [PART, PART], LABELS, "", Unpacker("x", 1 << 24))
+        join_parts(twice, [PART, PART], LABELS, "", Unpacker("x", 1 << 24))
 
 
 def test_part_has_the_columns_of_the_table() -> None:

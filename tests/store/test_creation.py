@@ -13,12 +13,13 @@ import pytest
 import bunrui
 from bunrui.cli import main
 from bunrui.errors import StoreError
-from bunrui.store import creation, unpublished
+from bunrui.store import creation
+from bunrui.store.creation import publish_when_done
 
 KILLED = """
 import os, sys
-from bunrui.store import unpublished
-with unpublished(sys.argv[1]) as temporary:
+from bunrui.store.creation import publish_when_done
+with publish_when_done(sys.argv[1]) as temporary:
     for suffix in ("", "-journal", "-wal", "-shm"):
         open(temporary + suffix, "w").close()
     os._exit(9)
@@ -74,9 +75,9 @@ def test_files_of_the_living_stay(tmp_path: Path) -> None:
     others += [f".a.bunrui.{mine}-{os.getppid()}-01234567.unfinished", ".a.bunrui.99999999.unfinished"]
     for name in others:
         (tmp_path / name).write_text("")
-    with unpublished(path) as first:
+    with publish_when_done(path) as first:
         Path(first).write_text("first")
-        with pytest.raises(RuntimeError), unpublished(path) as second:
+        with pytest.raises(RuntimeError), publish_when_done(path) as second:
             assert Path(first).exists()
             Path(second).write_text("second")
             raise RuntimeError
@@ -98,14 +99,14 @@ def test_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: 
         assert clf.counts.n_docs == 1
     with (
         pytest.raises(StoreError, match=r"b.bunrui was made by somebody else meanwhile"),
-        unpublished(str(tmp_path / "b.bunrui")) as temporary,
+        publish_when_done(str(tmp_path / "b.bunrui")) as temporary,
     ):
         Path(temporary).write_text("ours")
         (tmp_path / "b.bunrui").write_text("theirs")
     assert (tmp_path / "b.bunrui").read_text() == "theirs"
     with (
         pytest.raises(StoreError, match=r"c.bunrui cannot be made: No such file"),
-        unpublished(str(tmp_path / "c.bunrui")),
+        publish_when_done(str(tmp_path / "c.bunrui")),
     ):
         pass
     assert names(tmp_path) == ["a.bunrui", "b.bunrui"]

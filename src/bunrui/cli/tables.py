@@ -13,9 +13,9 @@ from bunrui.cli.options import Analysis, Documents, UsageError
 from bunrui.phrases import some
 
 if TYPE_CHECKING:
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["Tables", "known_columns", "reads_tables", "warn_of_columns"]
 
@@ -83,7 +83,7 @@ class Tables:
                 raise OptionError(f"--kind names the column {column!r}, and there are only {only}: nothing was learned")
 
 
-def reads_tables(classifier: TextClassifier) -> bool:
+def reads_tables(classifier: AnyClassifier) -> bool:
     """Whether a classifier is one of tables."""
     return bool(getattr(classifier.analyzer, "name", classifier.analyzer) == "columns")
 

@@ -24,7 +24,6 @@ from bunrui.engines.partitions import add_part
 from bunrui.engines.pieces import Block, split
 from bunrui.engines.tasks import Answers, Done, Folder, Labels, blank
 from bunrui.errors import BunruiError, DataError, OptionError
-from bunrui.models import MODELS
 
 __all__ = ["Counted", "Done", "Tree", "connect", "count", "learn", "predict", "predict_blocks"]
 
@@ -279,10 +278,10 @@ def predict_blocks(
 
 def _make_blank(classifier: Any) -> Any:
     """A classifier in memory with the same options, if that can be sent."""
-    if classifier.model not in MODELS:
+    if classifier.needs_documents:
         raise OptionError(
-            f"{classifier.model} is trained from documents, which are not kept where they are counted: choose one of "
-            f"{', '.join(MODELS)}"
+            f"{classifier.model} is trained from documents, which are not kept where they are counted: choose a model "
+            "that reads counts, such as multinomial"
         )
     return blank(classifier)
 

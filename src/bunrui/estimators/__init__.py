@@ -1,7 +1,7 @@
 """The scikit-learn side: estimators and transformers for pipelines, on matrices and data frames.
 
 Only this package imports scikit-learn and SciPy: `pip install 'bunrui[sklearn]'` installs them.  Formulas and trained
-models stand below it and need neither: `models/`, `trained/`, `classcounts.py`, `sparse.py`.
+models stand below it and need neither: `models/`, `classcounts.py`, `sparse.py`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from bunrui.classcounts import ClassCounts, Labels, in_order
 from bunrui.errors import MismatchError, OptionError, UnlearnError
 from bunrui.estimators.base import Codes, CountingClassifier, canonical
-from bunrui.models.aode import Pairs, check_rows, count_present_pairs, count_value_pairs, ones_of
+from bunrui.models.aode import Pairs, count_present_pairs, count_value_pairs, ones_of
+from bunrui.models.base import check_rows
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 
 __all__ = ["AODE"]

@@ -22,7 +22,7 @@ from bunrui.classcounts import Labels, as_whole, check_among, encode_labels, joi
 from bunrui.errors import DataError, LabelError, MismatchError, OptionError
 from bunrui.kernel.logs import log
 from bunrui.models.base import prior_shares
-from bunrui.prediction import log_sum_exp, probabilities
+from bunrui.models.linear import log_sum_exp, probabilities
 
 __all__ = ["CountingClassifier", "canonical", "check_discrete", "check_number", "check_weights", "presence_of"]
 

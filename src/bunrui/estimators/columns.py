@@ -16,8 +16,8 @@ from bunrui.errors import DataError, MismatchError, OptionError
 from bunrui.estimators.base import Codes, CountingClassifier, check_discrete, check_number, check_weights
 from bunrui.estimators.vectorizer import read_by
 from bunrui.models.base import column_names
-from bunrui.trained.frames import Given, columns_by_name, is_frame, of_dicts, of_frame
-from bunrui.trained.likelihoods import Choices, ColumnLikelihoods, Plan, Rules, count_columns, plan_columns, rules_of
+from bunrui.models.frames import Given, columns_by_name, is_frame, of_dicts, of_frame
+from bunrui.models.likelihoods import Choices, ColumnLikelihoods, Plan, Rules, count_columns, plan_columns, rules_of
 
 __all__ = ["ColumnsExplanation", "ColumnsNB"]
 

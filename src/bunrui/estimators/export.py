@@ -11,6 +11,7 @@ would have been fitted on its rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,20 +26,29 @@ from bunrui.estimators.columns import ColumnsNB
 from bunrui.estimators.discrete import TWCNB
 from bunrui.estimators.heads import NBAROW, NBSVM
 from bunrui.estimators.vectorizer import TextVectorizer
-from bunrui.models.heads import Arow
+from bunrui.models import TRAINED
+from bunrui.models.aode import PresenceForm
+from bunrui.models.columns import ColumnsForm, ColumnsModel, table_of
+from bunrui.models.heads import Arow, HeadForm
+from bunrui.models.linear import Reader
 from bunrui.models.table import dense_table
-from bunrui.prediction import Reader
-from bunrui.trained.columns import ColumnsForm, ColumnsModel, table_of
-from bunrui.trained.forms import HeadForm, PairsForm, StepsForm
-from bunrui.trained.model import TrainedModel
-from bunrui.trained.training import alpha_of
+from bunrui.models.trained import Fitted
+from bunrui.models.twcnb import StepsForm
 
-__all__ = ["pipeline_of", "pipeline_of_trained"]
+__all__ = ["pipeline_of"]
 
 
-def pipeline_of(reader: Reader, analyzer: Any, smooth_unseen: bool) -> Pipeline:
-    """A fitted pipeline that predicts what the reader does."""
-    if smooth_unseen:
+def pipeline_of(parts: Reader | Fitted, options: Mapping[str, Any]) -> Pipeline:
+    """A fitted pipeline that predicts what a model does; `options` are those of its classifier."""
+    if isinstance(parts, Reader):
+        return _pipeline_of_reader(parts, options)
+    if isinstance(parts, ColumnsModel):
+        return _pipeline_of_columns(parts, options)
+    return _pipeline_of_words(parts, options)
+
+
+def _pipeline_of_reader(reader: Reader, options: Mapping[str, Any]) -> Pipeline:
+    if options["unseen"] == "smooth":
         raise OptionError("scikit-learn ignores words that were never learned: use unseen='ignore'")
     counts, scorer = reader.view.counts, reader.scorer
     ids, columns = reader.view.feature_ids(), reader.columns
@@ -50,33 +60,30 @@ def pipeline_of(reader: Reader, analyzer: Any, smooth_unseen: bool) -> Pipeline:
     model.class_count_ = counts.doc_count[columns].astype(np.float64)
     model.n_features_in_ = len(ids)
     words = counts.texts_of(ids)
-    return _pipeline(TextVectorizer(vocabulary=words, binary=scorer.presence, dtype=np.float64), analyzer, model)
+    return _pipeline(TextVectorizer(vocabulary=words, binary=scorer.presence, dtype=np.float64), options, model)
 
 
-def pipeline_of_trained(model: TrainedModel, analyzer: Any) -> Pipeline:
-    """The same of a trained model."""
-    if isinstance(model, ColumnsModel):
-        return _pipeline_of_columns(model)
-    words, form, options = model.vocabulary(), model.form, model.options
+def _pipeline_of_words(model: Fitted, options: Mapping[str, Any]) -> Pipeline:
+    words, form = model.vocabulary(), model.form
     if len(model.classes) == 1 or not words:
         raise OptionError("there is nothing to tell apart yet: learn documents of two labels first")
     estimator: Any
     if isinstance(form, HeadForm) and isinstance(form.head, Arow):
-        estimator = NBAROW.of_head(form.head, alpha=alpha_of("arow", options))
+        estimator = NBAROW.of_head(form.head, alpha=TRAINED["arow"].alpha_of(options))
     elif isinstance(form, HeadForm) and form.descent is not None:
-        estimator = NBSVM.of_head(form.head, form.descent, alpha=alpha_of("nbsvm", options))
+        estimator = NBSVM.of_head(form.head, form.descent, alpha=TRAINED["nbsvm"].alpha_of(options))
     elif isinstance(form, StepsForm):
-        parameters = {"alpha": alpha_of("twcnb", options), "smoothing": options["smoothing"]}
+        parameters = {"alpha": TRAINED["twcnb"].alpha_of(options), "smoothing": options["smoothing"]}
         estimator = TWCNB.of_learned(form.learned, len(words), **parameters)
     else:
-        assert isinstance(form, PairsForm)
+        assert isinstance(form, PresenceForm)
         estimator = AODE.of_learned(form.pairs.learned, len(words), m=form.pairs.m)
-    return _pipeline(TextVectorizer(vocabulary=words), analyzer, estimator)
+    return _pipeline(TextVectorizer(vocabulary=words), options, estimator)
 
 
-def _pipeline_of_columns(model: ColumnsModel) -> Pipeline:
+def _pipeline_of_columns(model: ColumnsModel, options: Mapping[str, Any]) -> Pipeline:
     """The fitted estimator, which reads data frames and dicts in place of JSON."""
-    form, options = model.form, model.options
+    form = model.form
     if isinstance(form, ColumnsForm):
         parameters = {name: options[name] for name in ("smoothing", "alpha", "prior")}
         return Pipeline([("model", ColumnsNB.of_model(form.likelihoods, columns=form.kinds, **parameters))])
@@ -85,6 +92,7 @@ def _pipeline_of_columns(model: ColumnsModel) -> Pipeline:
     return Pipeline([("table", FunctionTransformer(table_of, kw_args={"names": columns})), ("model", estimator)])
 
 
-def _pipeline(vectorizer: TextVectorizer, analyzer: Any, model: Any) -> Pipeline:
+def _pipeline(vectorizer: TextVectorizer, options: Mapping[str, Any], model: Any) -> Pipeline:
+    analyzer = options["analyzer"]
     spec = AnalyzerSpec(name=analyzer) if isinstance(analyzer, str) else analyzer
     return Pipeline([("vectorizer", vectorizer.set_params(analyzer=spec).fit([])), ("model", model)])

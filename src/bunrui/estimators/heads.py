@@ -27,8 +27,8 @@ from bunrui.models.heads import (
     read_batch,
     train_svm,
 )
+from bunrui.models.linear import probabilities
 from bunrui.models.table import MOST_CELLS
-from bunrui.prediction import probabilities
 from bunrui.sparse import Sparse
 
 __all__ = ["NBAROW", "NBSVM"]

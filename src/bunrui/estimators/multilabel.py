@@ -38,9 +38,9 @@ from bunrui.classcounts import ClassCounts, Labels, SparseCounts, encode_labels
 from bunrui.errors import DataError, LabelError, MismatchError, OptionError, UnlearnError
 from bunrui.estimators.base import CountingClassifier, check_discrete, check_weights
 from bunrui.estimators.discrete import ComplementNB, DiscreteNB, MultinomialNB, have_same
+from bunrui.models.linear import log_sum_exp
 from bunrui.models.multilabel import PairView, best_cut
 from bunrui.models.table import DENSE_CELLS, MatrixView, dense_table
-from bunrui.prediction import log_sum_exp
 from bunrui.sparse import Sparse
 
 __all__ = ["MultilabelNB"]

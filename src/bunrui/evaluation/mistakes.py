@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.errors import BunruiError
 from bunrui.evaluation.metrics import encoded
 from bunrui.evaluation.result import Evaluation
-from bunrui.trained.names import is_trained
 from bunrui.views.explanation import Explanation
 
 __all__ = ["Mistake", "explain_mistake", "find_mistakes"]
@@ -61,7 +60,7 @@ def find_mistakes(evaluation: Evaluation) -> list[Mistake]:
 
 
 def explain_mistake(
-    clf: TextClassifier, document: Any, mistake: Mistake, *, is_learned: bool = False
+    clf: AnyClassifier, document: Any, mistake: Mistake, *, is_learned: bool = False
 ) -> Explanation | None:
     """Why the predicted label, and not the one that the document has; None where nobody can say.
 
@@ -71,7 +70,7 @@ def explain_mistake(
         return None
     if not is_learned:
         return _explain(clf, document, mistake)
-    if is_trained(clf.model):
+    if clf.needs_documents:
         return None  # it would be trained for each of them
     clf.unlearn([document], [list(mistake.true)])
     try:
@@ -80,7 +79,7 @@ def explain_mistake(
         clf.learn([document], [list(mistake.true)])
 
 
-def _explain(clf: TextClassifier, document: Any, mistake: Mistake) -> Explanation | None:
+def _explain(clf: AnyClassifier, document: Any, mistake: Mistake) -> Explanation | None:
     known = set(clf.counts.live_labels)
     if mistake.predicted not in known:
         return None

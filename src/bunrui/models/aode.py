@@ -34,16 +34,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.classcounts import ClassCounts, ValueCounts, check_pairs, encode_values
-from bunrui.errors import DataError, OptionError
+from bunrui.classcounts import ClassCounts, ValueCounts, check_pairs, encode_labels, encode_values
+from bunrui.errors import DataError
 from bunrui.kernel.aode import PairScratch, PairTable, RowValues, count_pairs, score_rows, weigh_pairs
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
-from bunrui.models.base import prior_shares
+from bunrui.models.base import check_rows, prior_shares
 from bunrui.models.mdl import cut_columns
+from bunrui.models.model import Parts as RowParts
 from bunrui.sparse import Sparse
 
-__all__ = ["Pairs", "aode", "beyond", "check_rows", "count_present_pairs", "count_value_pairs", "ones_of"]
+__all__ = [
+    "Pairs",
+    "PresenceForm",
+    "aode",
+    "beyond",
+    "count_present_pairs",
+    "count_value_pairs",
+    "ones_of",
+    "train_aode",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -116,12 +126,6 @@ def beyond(table: PairTable, sizes: Integers, usual: Integers, other: Integers) 
         (bayes[other] - bayes[usual]).reshape(-1),
         table.defaults,
     )
-
-
-def check_rows(m: Any) -> None:
-    """Refuse an m that is no number of rows."""
-    if isinstance(m, bool) or not isinstance(m, (int, float, np.number)) or not 0 < m < np.inf:
-        raise OptionError(f"m should be a number of rows, above 0, not {m!r}")
 
 
 # Counting
@@ -322,3 +326,34 @@ def _parts(rows: RowValues, table: PairTable, usual: Floats) -> Parts:
     own[columns] = shares
     values += own[items] * (base[rows.parents] - usual)
     return items, values, top + np.log(total / len(columns)) - values.sum(axis=0)
+
+
+class PresenceForm:
+    """`aode`: presence."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+
+    def scores(self, X: Sparse) -> Floats:
+        return self.pairs.scores(X)
+
+    def parts(self, row: Sparse) -> RowParts:
+        ones = ones_of(row)
+        assert ones is not None
+        return RowParts(*self.pairs.presence_parts(ones))
+
+    def weights(self, columns: Integers) -> Floats:
+        """In a document that has no other word."""
+        width = len(self.pairs.counts.places)
+        starts, one = np.array([0, 1]), np.ones(1, np.int64)
+        rows = (Sparse(starts, np.array([column], np.int32), one, (1, width)) for column in columns.tolist())
+        return np.array([self.parts(row).values[0] for row in rows])
+
+
+def train_aode(m: float, X: Sparse, y: npt.NDArray[Any]) -> PresenceForm:
+    """`aode` of the words of all documents."""
+    labels, ones = encode_labels(y), np.ones(len(y), np.int64)
+    present = ones_of(X)
+    assert present is not None
+    pairs = count_present_pairs(present, labels[1], ones, len(labels[0]))
+    return PresenceForm(Pairs(ClassCounts.of(labels, ones, pairs), m))

@@ -28,6 +28,7 @@ __all__ = [
     "ColumnSmoothing",
     "Scorer",
     "Smoothing",
+    "check_rows",
     "column_names",
     "log_prior",
     "normalised",
@@ -328,3 +329,9 @@ def normalised(view: CountView, scorer: Scorer) -> Scorer:
     # With one feature every weight is 0, and so is their sum but for rounding.
     noise = 1e-12 * (np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2]))
     return replace(scorer, scale=scorer.scale / np.where(size > noise, size, 1.0))
+
+
+def check_rows(m: Any) -> None:
+    """Refuse an m that is no number of rows."""
+    if isinstance(m, bool) or not isinstance(m, (int, float, np.number)) or not 0 < m < np.inf:
+        raise OptionError(f"m should be a number of rows, above 0, not {m!r}")

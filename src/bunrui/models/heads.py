@@ -43,6 +43,7 @@ Weight Vectors: diagonal covariance, squared hinge.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,9 +56,11 @@ from bunrui.kernel.headrows import ALONE, Rows, Targets, tally
 from bunrui.kernel.heads import Dual, Head, Sums
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
+from bunrui.models.model import Parts
 from bunrui.sparse import Sparse
 
-__all__ = ["LOSSES", "Arow", "ArowOptions", "Batch", "Keys", "LinearHead", "SvmOptions", "read_batch", "train_svm"]
+__all__ = ["LOSSES", "Arow", "ArowOptions", "Batch", "HeadForm", "Keys", "LinearHead", "SvmOptions", "read_batch"]
+__all__ += ["train_arow", "train_nbsvm", "train_svm"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -539,3 +542,47 @@ class Arow(LinearHead):
         np.subtract.at(self.uses, before, 1)
         self.uses[after] = 1
         self.place_of[columns] = after
+
+
+def _both(margins: Floats) -> Floats:
+    """Of two classes there is one margin: half of it speaks for the second, half against the first."""
+    return np.hstack([-margins / 2, margins / 2]) if margins.shape[1] == 1 else margins
+
+
+class HeadForm:
+    """`nbsvm` and `arow`: margins.  Rows are divided by their length, so words weigh less in long documents."""
+
+    def __init__(self, head: LinearHead, descent: Descent | None = None) -> None:
+        self.head = head
+        self.descent = descent
+
+    def scores(self, X: Sparse) -> Floats:
+        return _both(self.head.margins(X))
+
+    def parts(self, row: Sparse) -> Parts:
+        read = self.head.read(row)
+        columns = read.indices.astype(np.int64)
+        values = read.data[:, None] * _both(self.head.weights_of(columns))
+        return Parts(columns, values, _both(self.head.intercept[None])[0])
+
+    def weights(self, columns: Integers) -> Floats:
+        """Before a row is divided by its length."""
+        return np.asarray(_both(self.head.weights_of(columns)) * self.head.factor_of(columns)[:, None])
+
+
+def train_nbsvm(alpha: Any, X: Sparse, y: npt.NDArray[Any], keys: Keys) -> HeadForm:
+    """`nbsvm` of all documents."""
+    options = SvmOptions(alpha=alpha)
+    return HeadForm(*train_svm(options, read_batch(X, y, None, options.presence), keys=keys))
+
+
+def train_arow(
+    alpha: Any, tables: Iterable[tuple[Sparse, npt.NDArray[Any], Keys]], before: LinearHead | None
+) -> LinearHead | None:
+    """The head of `arow` after some more batches of documents; `before` goes on in place."""
+    head = before
+    for X, labels, keys in tables:
+        head = head or Arow(ArowOptions(alpha=alpha), 0)
+        assert isinstance(head, Arow)
+        head.learn_in_order(read_batch(X, labels, None, head.presence), keys=keys)
+    return head

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.calibration import MOST_KNOTS, Calibration, digest_of, lengths_of, mapped, tempered
-from bunrui.classifier import TextClassifier
+from bunrui.calibration import MOST_KNOTS, Calibration, digest_of, lengths_of, map_largest, temper
+from bunrui.classifier import AnyClassifier
 from bunrui.errors import DataError
 from bunrui.evaluation.probabilistic import calibration_error, log_loss, reliability
-from bunrui.prediction import probabilities
+from bunrui.models.linear import probabilities
 from bunrui.selection.isotonic import rising
 from bunrui.selection.leftout import left_out
 
@@ -51,7 +51,7 @@ _FEWEST_HALVED = 20
 _MOST_STEPS, _FLAT = 200, 1e-9  # of the search: by then it stands still
 
 
-def calibrate(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Calibration:
+def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
     """Fit the calibration of a classifier, and give it to it: `predict_proba` applies it from then on.
 
     Parameters
@@ -75,7 +75,7 @@ def calibrate(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Cal
     return calibration
 
 
-def calibration_for(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Calibration:
+def calibration_for(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
     """Fit the calibration of a classifier, which stays as it is; see `calibrate`."""
     tx = getattr(clf, "last_change", 0)
     found = left_out(clf, texts, labels)
@@ -136,14 +136,14 @@ class _Fit(NamedTuple):
     accuracies: Floats
 
     def apply(self, scores: Floats, lengths: Floats) -> Floats:
-        shares = tempered(scores, lengths, self.level, self.slope)
-        return mapped(shares, scores.argmax(axis=1), self.confidences, self.accuracies)
+        shares = temper(scores, lengths, self.level, self.slope)
+        return map_largest(shares, scores.argmax(axis=1), self.confidences, self.accuracies)
 
 
 def _fit(scores: Floats, lengths: Floats, own: Booleans) -> _Fit:
     level, slope = _temperature(scores, lengths, own)
     rows, top = np.arange(len(scores)), scores.argmax(axis=1)
-    sure = tempered(scores, lengths, level, slope)[rows, top]
+    sure = temper(scores, lengths, level, slope)[rows, top]
     return _Fit(level, slope, *_map(sure, own[rows, top], 1 / scores.shape[1]))
 
 

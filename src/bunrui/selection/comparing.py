@@ -18,15 +18,14 @@ from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.metrics import measure
 from bunrui.evaluation.probabilistic import log_loss
 from bunrui.evaluation.uncertainty import bootstrap, mcnemar
-from bunrui.models import MODELS
-from bunrui.prediction import probabilities
+from bunrui.models import MODELS, TRAINED
+from bunrui.models.linear import probabilities
 from bunrui.selection.bases import Fitted, Folds, LeaveOneOut, by_folds
 from bunrui.selection.comparison import Comparison, Row, significant
 from bunrui.selection.corpus import Documents
 from bunrui.selection.scripts import analyzer_named, analyzers_for
 from bunrui.selection.settings import Settings
 from bunrui.selection.sizes import Cost
-from bunrui.trained.names import TRAINED
 
 __all__ = ["Progress", "checked", "compare"]
 

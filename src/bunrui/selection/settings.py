@@ -7,9 +7,8 @@ from typing import Any
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import TextClassifier
-from bunrui.models import DEFAULT_MODEL, MODELS
+from bunrui.models import DEFAULT_MODEL, MODELS, kind_of
 from bunrui.models.base import smoothing_of
-from bunrui.trained.names import is_trained
 
 __all__ = ["Settings", "analyzer_fields", "analyzer_name"]
 
@@ -44,7 +43,7 @@ class Settings:
     @property
     def is_trained(self) -> bool:
         """Whether the model is trained from documents."""
-        return is_trained(self.model)
+        return kind_of(self.model).needs_documents
 
     @property
     def lam(self) -> float | None:

@@ -28,7 +28,7 @@ from bunrui.service.monitor import ALWAYS, add_monitor, log_request
 from bunrui.service.predict import Endpoint, add_predict
 from bunrui.service.schemas import describe_all
 from bunrui.service.service import GONE, Service
-from bunrui.stored import StoredClassifier
+from bunrui.store import StoredClassifier
 
 __all__ = ["Gate", "create_app"]
 

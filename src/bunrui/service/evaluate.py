@@ -6,9 +6,10 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.engines.ranking import slices
 from bunrui.evaluation import Tally
+from bunrui.models import kind_of
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job
@@ -17,7 +18,6 @@ from bunrui.service.processes import study_apart
 from bunrui.service.schemas import describe
 from bunrui.service.service import Service, call_of
 from bunrui.service.studies import leave_out, study
-from bunrui.trained.names import is_trained
 
 __all__ = ["add_evaluate"]
 
@@ -83,7 +83,7 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
         return start(request, "audit", (await service.body(schemas.Audit, request)).kept)
 
 
-def _predict_all(classifier: TextClassifier, body: schemas.Evaluate, job: Job) -> dict[str, Any]:
+def _predict_all(classifier: AnyClassifier, body: schemas.Evaluate, job: Job) -> dict[str, Any]:
     known: list[str] = classifier.classes_.tolist()
     tally = Tally(known)
     start = 0
@@ -98,5 +98,5 @@ def _predict_all(classifier: TextClassifier, body: schemas.Evaluate, job: Job) -
 def _check_leaves_out(keep: str, model: str) -> None:
     if keep != "text":
         raise Problem("conflict", f"the file keeps {keep} of its documents: send texts and labels to be predicted")
-    if is_trained(model):
+    if kind_of(model).needs_documents:
         raise Problem("conflict", f"{model} would be trained for each document: send texts and labels to be predicted")

@@ -11,7 +11,7 @@ from bunrui import __version__
 from bunrui.service import schemas
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of
-from bunrui.store import Entry
+from bunrui.store.transaction import Entry
 
 __all__ = ["add_info"]
 

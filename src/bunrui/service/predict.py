@@ -14,9 +14,9 @@ import pyarrow as pa
 from fastapi import FastAPI, Request, Response
 
 from bunrui.analysis.texts import normalise
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.engines.ranking import rank, slices
-from bunrui.explanation.documents import check_pair, hold
+from bunrui.models.explain import check_pair, hold
 from bunrui.service import schemas
 from bunrui.service.admission import ARROW
 from bunrui.service.errors import Problem
@@ -95,11 +95,12 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
 # --- predictions
 
 
-def predict_all(classifier: TextClassifier, texts: Any, top: int | None) -> schemas.Predicted:
+def predict_all(classifier: AnyClassifier, texts: Any, top: int | None) -> schemas.Predicted:
     """The best label of each text.
 
     What is learned meanwhile may count for the last of many texts, and not for the first.
 
+    >>> from bunrui import TextClassifier
     >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
     >>> predict_all(clf, ["pills", "noon"], None)["labels"]
     ['spam', 'ham']
@@ -136,10 +137,11 @@ def _to_arrow(found: schemas.Predicted) -> Response:
 
 
 def explain_one(
-    classifier: TextClassifier, text: str, label: str | None, against: str | None, *, html: bool = False
+    classifier: AnyClassifier, text: str, label: str | None, against: str | None, *, html: bool = False
 ) -> dict[str, Any]:
     """Why a label: what each word adds, of a long text those in its beginning, and what the rest adds in one number.
 
+    >>> from bunrui import TextClassifier
     >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
     >>> long = explain_one(clf, "pills " + "noon " * 4000, None, None)
     >>> len(long["text"]), long["left_out"]
@@ -148,7 +150,7 @@ def explain_one(
     beginning = _beginning(text)
     if beginning == text:
         return _explanation_members(classifier.explain(text, label=label, against=against), html=html)
-    if getattr(classifier._analyzer, "reads_rows", False):
+    if getattr(classifier.text_analyzer, "reads_rows", False):
         raise Problem("too-large", f"a row is explained up to {_MOST_EXPLAINED:,} characters: leave columns out")
     ranking = rank(classifier, [text])
     check_pair(ranking.classes, label, against)

@@ -15,7 +15,7 @@ from bunrui.errors import OptionError
 from bunrui.service import Settings
 from bunrui.service.app import Gate, create_app
 from bunrui.service.monitor import event, open_log
-from bunrui.stored import StoredClassifier
+from bunrui.store import StoredClassifier
 
 __all__ = ["listen", "run"]
 

@@ -12,15 +12,15 @@ from collections.abc import Callable, Collection
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from bunrui import stored
-from bunrui.classifier import TextClassifier
+from bunrui import store
+from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.evaluation import Evaluation, leave_one_out
 from bunrui.evaluation import mistakes as evaluated
 from bunrui.evaluation.loo import kept_documents, own_documents
 from bunrui.models import MODELS
 from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
-from bunrui.stored.documents import Document
+from bunrui.store.documents import Document
 from bunrui.views.comparison import comparison_table
 from bunrui.views.evaluation import curve_html, page_parts
 from bunrui.views.explanation import explanation_html
@@ -43,7 +43,7 @@ def _texts_and_labels(documents: list[Document]) -> tuple[list[Any], list[Any]]:
 # --- mistakes
 
 
-def find_mistakes(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+def find_mistakes(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
     """Predict every document by what the others say; `clf` gives the options."""
     from bunrui.selection.leftout import left_out
 
@@ -101,7 +101,7 @@ def _mistakes(evaluation: Evaluation, documents: list[Document]) -> list[dict[st
 # --- the learning curve
 
 
-def find_curve(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+def find_curve(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
     """Learn growing parts of the documents, and predict others.
 
     >>> texts = ["cheap pills", "lunch at noon"] * 10
@@ -124,7 +124,7 @@ def find_curve(clf: TextClassifier, documents: list[Document], job: Job) -> dict
 # --- other models
 
 
-def compare_all(_: TextClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
+def compare_all(_: AnyClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
     """Measure all models; the rows that are measured already are the result of the job while it runs."""
     from bunrui.selection import compare
 
@@ -148,7 +148,7 @@ def _comparison_members(comparison: Comparison) -> dict[str, Any]:
 # --- suspect labels
 
 
-def find_suspects(clf: TextClassifier, documents: list[Document], kept: Collection[str], job: Job) -> dict[str, Any]:
+def find_suspects(clf: AnyClassifier, documents: list[Document], kept: Collection[str], job: Job) -> dict[str, Any]:
     """The most suspicious documents, but those whose digests are in `kept`: somebody has said that they are right."""
     from bunrui.selection import audit
 
@@ -195,7 +195,7 @@ _STUDIES: dict[str, Callable[..., dict[str, Any]]] = {
 
 def leave_out(path: str, model: str | None, html: bool, job: Job) -> dict[str, Any]:
     """What every document of a file is predicted to be by the others."""
-    with closing(stored.open(path, read_only=True)) as opened:
+    with closing(store.open(path, read_only=True)) as opened:
         texts, labels = own_documents(opened)
         options = (opened if model is None else opened.with_model(model)).get_params()
     job.total = len(texts)
@@ -206,7 +206,7 @@ def leave_out(path: str, model: str | None, html: bool, job: Job) -> dict[str, A
 
 def study(path: str, kind: str, *given: Any) -> dict[str, Any]:
     """What a study says of the documents of a file; the last that is given is the job."""
-    with closing(stored.open(path, read_only=True)) as opened:
+    with closing(store.open(path, read_only=True)) as opened:
         documents = kept_documents(opened)
         empty = TextClassifier(**opened.get_params())
         empty.set_calibration(opened.calibration)

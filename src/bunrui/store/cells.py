@@ -24,7 +24,7 @@ from bunrui.errors import DataError, StoreError
 from bunrui.kernel.workspace import MAX_TEXT
 from bunrui.store.codec import Unpacker, pack, pack_numbers
 
-__all__ = ["Head", "Part", "Parts", "joined", "packed", "piecemeal"]
+__all__ = ["Head", "Part", "Parts", "counts_by_part", "join_parts", "pack_part"]
 
 # A part is packed and unpacked at once: its size bounds the memory for that.
 _PART_FEATURES = 1 << 18
@@ -82,10 +82,10 @@ class Parts:
 
     def part(self, lo: int, hi: int) -> Part:
         """The features lo … hi - 1."""
-        return packed(self._counts.take(self._ids[lo:hi]), self._label_ids)
+        return pack_part(self._counts.take(self._ids[lo:hi]), self._label_ids)
 
 
-def packed(cells: Cells, label_ids: Integers) -> Part:
+def pack_part(cells: Cells, label_ids: Integers) -> Part:
     """A part of cells; class c has the id label_ids[c] in the file."""
     c = cells.mapped(label_ids)
     first = np.cumsum(c.lengths, dtype=np.int64) - c.lengths
@@ -106,7 +106,9 @@ def packed(cells: Cells, label_ids: Integers) -> Part:
     )
 
 
-def joined(head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint: str, unpacker: Unpacker) -> Counts:
+def join_parts(
+    head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint: str, unpacker: Unpacker
+) -> Counts:
     """Counts from their rows; `labels` are those of the file, in the order of their ids.
 
     Raises
@@ -118,7 +120,7 @@ def joined(head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint
     return _counts(head, cells, labels, fingerprint, unpacker)
 
 
-def piecemeal(
+def counts_by_part(
     head: Head, parts: Iterable[Part], labels: Sequence[str], fingerprint: str, new_unpacker: Callable[[], Unpacker]
 ) -> Iterator[Counts]:
     """The same part by part, where all together would not fit; the first has the documents."""
@@ -130,7 +132,7 @@ def piecemeal(
         n_terms, n_doc_freq = n_terms + own.n_terms, n_doc_freq + own.n_doc_freq
         yield _counts(own, c, labels, fingerprint, unpacker, has_docs=not number)
     if not (n_terms or n_doc_freq):
-        yield joined(head, [], labels, fingerprint, new_unpacker())
+        yield join_parts(head, [], labels, fingerprint, new_unpacker())
     elif (n_terms, n_doc_freq) != (head.n_terms, head.n_doc_freq):
         raise new_unpacker().damaged("the totals are not those of the features")
 

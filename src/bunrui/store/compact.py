@@ -12,11 +12,10 @@ from bunrui.errors import StoreError
 from bunrui.store import schema
 from bunrui.store.blocks import BLOCK_BYTES, BLOCK_DOCS, Block, Row
 from bunrui.store.codec import HEAD_SIZE, size_of
-from bunrui.store.history import History
 from bunrui.store.schema import seal
 from bunrui.store.store import Store
-from bunrui.store.transaction import insert_block, insert_counts, insert_removals
-from bunrui.store.trouble import explained
+from bunrui.store.transaction import History, insert_block, insert_counts, insert_removals
+from bunrui.store.trouble import explain_errors
 
 __all__ = ["compact", "join", "wipe"]
 
@@ -27,7 +26,7 @@ _ON_THE_WAY = 1 / 16
 
 def compact(store: Store, counts: Counts) -> None:
     """Rewrite a file whose counts are `counts`; call while writing, then `wipe` when that is committed."""
-    with explained(store.path):
+    with explain_errors(store.path):
         db = store.db
         tx = store.state().tx
         names = store.labels()
@@ -60,14 +59,14 @@ def _clear_notes(store: Store) -> None:
 def wipe(store: Store) -> None:
     """Write the file anew without free pages, and empty the journal."""
     try:
-        with explained(store.path):
+        with explain_errors(store.path):
             store.db.execute("PRAGMA temp_store = DEFAULT")  # a copy of the file, too large for memory
             store.db.execute("VACUUM")
     except StoreError as error:
         raise StoreError(
             f"{store.path} was compacted, but what was unlearned could not be wiped out ({error}): compact it again"
         ) from error
-    with explained(store.path):
+    with explain_errors(store.path):
         is_settled = store.settle(schema.WAIT_SECONDS)
     if not is_settled:
         raise StoreError(
@@ -99,7 +98,7 @@ def join(store: Store, tx: int) -> None:
     Only when the snapshot stands for all transactions up to `tx`: what is in one block cannot be undone by itself.
     Blocks that stay get one row for all that was unlearned of them.
     """
-    with explained(store.path):
+    with explain_errors(store.path):
         gone = dict(store.db.execute("SELECT block, sum(n_docs) FROM removals GROUP BY block"))
         for numbers in _neighbours(store, gone):
             left = set(numbers)
@@ -151,7 +150,7 @@ def _put(store: Store, waiting: list[tuple[int, Block]], tx: int, label_ids: Seq
     if not waiting:
         return
     _delete(store, [number for number, _ in waiting])
-    joined = _joined([block for _, block in waiting])
+    joined = _join_blocks([block for _, block in waiting])
     if label_ids is not None:
         label_sets = [sorted(label_ids[label] for label in labels) for labels in joined.label_sets]
         if any(labels[0] < 0 for labels in label_sets):
@@ -173,7 +172,7 @@ def _size(blocks: Sequence[tuple[int, Block]]) -> float:
     )
 
 
-def _joined(blocks: Sequence[Block]) -> Block:
+def _join_blocks(blocks: Sequence[Block]) -> Block:
     """One block of the documents of several."""
     label_sets: dict[tuple[int, ...], int] = {}  # each once, and its code
     sources: dict[str, int] = {}

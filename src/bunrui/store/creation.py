@@ -15,26 +15,26 @@ from bunrui.errors import StoreError
 from bunrui.store.journal import renew_mark
 from bunrui.store.schema import APPLICATION_ID, connect, migrate, seal
 
-__all__ = ["delete_abandoned", "empty_file", "new_file", "unfinished", "unpublished"]
+__all__ = ["delete_abandoned", "empty_file", "new_file", "publish_when_done", "temporary_beside"]
 
 _NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # of a file system
 
 
 @contextmanager
-def unpublished(path: str) -> Iterator[str]:
+def publish_when_done(path: str) -> Iterator[str]:
     """The name of a file beside the path, which gets that name when the block ends without an error.
 
     Nobody sees the file before, and a file that somebody else has made under the name meanwhile is not replaced.
     """
     if os.path.lexists(path):
         raise StoreError(f"{path} is there already: open it, or choose another name")
-    with unfinished(path) as temporary:
+    with temporary_beside(path) as temporary:
         yield temporary
         _publish(temporary, path)
 
 
 @contextmanager
-def unfinished(path: str) -> Iterator[str]:
+def temporary_beside(path: str) -> Iterator[str]:
     """The name of a file beside the path, which is deleted when the block ends, if it still has that name.
 
     What killed processes have left in the same folder is deleted, too.

@@ -2,7 +2,7 @@
 
 SQLite writes a change first into a journal, FILE-wal, and the processes at work share an index of it, FILE-shm.  It
 finds both by the name of the file alone.  Whoever replaces FILE leaves it the journal of another file, and SQLite would
-write that into it.  So nobody opens a file before `owned` has looked:
+write that into it.  So nobody opens a file before `owns_journal` has looked:
 
 - Every file has a mark, the bits 8 to 30 of `user_version` on page 1.  A change writes page 1 with the mark that it
   found.  Then `Store.settle` writes a new mark, and empties the journal into the file, page 1 first.  A journal that
@@ -33,7 +33,7 @@ from bunrui.kernel.mutex import Mutex
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["FORMAT_MASK", "OPENING", "Connection", "new_mark", "owned", "place", "renew_mark"]
+__all__ = ["FORMAT_MASK", "OPENING", "Connection", "new_mark", "owns_journal", "place", "renew_mark"]
 
 FORMAT_MASK = 0xFF  # of `user_version`: the rest is the mark
 
@@ -139,7 +139,7 @@ def new_mark() -> int:
     return (secrets.randbelow((1 << 23) - 1) + 1) << 8
 
 
-def owned(path: str, *, may_write: bool) -> bool:
+def owns_journal(path: str, *, may_write: bool) -> bool:
     """Whether the journal at a path without links is that of the file; if we may write, it is afterwards.
 
     Call while `OPENING`.  The file is opened here only if this process has no connection to it: to close it again would

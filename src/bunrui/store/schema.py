@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import quote
 
 from bunrui.errors import DamagedError, StoreError
-from bunrui.store.journal import FORMAT_MASK, OPENING, Connection, new_mark, owned
+from bunrui.store.journal import FORMAT_MASK, OPENING, Connection, new_mark, owns_journal
 
 __all__ = [
     "APPLICATION_ID",
@@ -131,7 +131,7 @@ def connect(path: str, *, read_only: bool) -> Connection:
     path = os.path.realpath(path)  # SQLite names the journal after the file itself
     may_write = _may_write(path)
     with OPENING:
-        is_own = owned(path, may_write=may_write)
+        is_own = owns_journal(path, may_write=may_write)
         mode = "mode=rw"
         if not read_only and not is_own:
             raise StoreError(f"{path}-wal belongs to a file that was here before: delete it, and {path}-shm")

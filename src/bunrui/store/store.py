@@ -18,15 +18,14 @@ from weakref import WeakSet
 
 from bunrui.counts import Counts
 from bunrui.errors import MovedError, StoreError, UnlearnError
-from bunrui.store.cells import Head, Part, joined, piecemeal
+from bunrui.store.cells import Head, Part, counts_by_part, join_parts
 from bunrui.store.codec import Unpacker
-from bunrui.store.creation import delete_abandoned, empty_file, new_file, unpublished
+from bunrui.store.creation import delete_abandoned, empty_file, new_file, publish_when_done
 from bunrui.store.journal import Connection, place, renew_mark
 from bunrui.store.log import Log
-from bunrui.store.mounts import warn_of_network
 from bunrui.store.schema import FORMAT, SEALED, SEALED_SINCE, connect, is_whole, migrate, seal, version_of
 from bunrui.store.transaction import Transaction, now
-from bunrui.store.trouble import check_is_file, explained
+from bunrui.store.trouble import check_is_file, explain_errors, warn_of_network
 
 __all__ = ["KEEPS", "State", "Store", "apply"]
 
@@ -133,7 +132,7 @@ class Store:
             "settings": settings,
         }
         rows = {key: json.dumps(value, default=float) for key, value in meta.items()}  # NumPy's numbers too
-        with explained(name or path):
+        with explain_errors(name or path):
             new_file(path, name or path, rows)
         return cls.open(path, name=name)
 
@@ -144,7 +143,7 @@ class Store:
         warn_of_network(path)
         if not read_only:
             delete_abandoned(os.path.dirname(os.path.abspath(path)))
-        with explained(path):
+        with explain_errors(path):
             db = connect(path, read_only=read_only)
             try:
                 version = version_of(db, path)
@@ -165,7 +164,7 @@ class Store:
         """Look again at a file that this process has no right to share with a writer."""
         self.check_place()
         if self._read_only and not self.db.may_write:
-            with explained(self.path):
+            with explain_errors(self.path):
                 self.db.close()
                 self._db = connect(self._at, read_only=True)
 
@@ -182,7 +181,7 @@ class Store:
     def close(self) -> None:
         """Let go of the file."""
         if self._db is not None:
-            with explained(self.path):
+            with explain_errors(self.path):
                 self._db.close()
 
     # Reading
@@ -209,7 +208,7 @@ class Store:
 
     def check_rows(self, *tables: str) -> None:
         """Refuse a file in which a row of these tables does not match its checksum; by default of all that have any."""
-        with explained(self.path):
+        with explain_errors(self.path):
             for table in tables or SEALED:
                 wrong = self.db.execute(f"SELECT 1 FROM {table} WHERE NOT ({self.whole(table)}) LIMIT 1").fetchone()
                 self.check_row(wrong is None, table)
@@ -228,7 +227,7 @@ class Store:
 
     def settings(self) -> dict[str, Any]:
         """How the counts are read."""
-        with explained(self.path):
+        with explain_errors(self.path):
             settings = self._meta().get("settings")
         if not isinstance(settings, dict):
             raise self.unpacker().damaged("its settings cannot be read")
@@ -236,7 +235,7 @@ class Store:
 
     def labels(self) -> list[str]:
         """Names of labels by id."""
-        with explained(self.path):
+        with explain_errors(self.path):
             rows = self.db.execute("SELECT label, name FROM labels ORDER BY label").fetchall()
         if [label for label, _ in rows] != list(range(len(rows))):
             raise self.unpacker().damaged("its list of labels has gaps")
@@ -248,7 +247,7 @@ class Store:
 
     def state(self) -> State:
         """How far the file has got."""
-        with explained(self.path):
+        with explain_errors(self.path):
             return self._state()
 
     def _state(self) -> State:
@@ -294,15 +293,15 @@ class Store:
         self.unpacker().check_whole(tx)
         return int(tx)
 
-    def rewritten(self) -> tuple[int, int]:
+    def rewrite_state(self) -> tuple[int, int]:
         """Generation and snapshot: as long as both are the same, blocks of the log only come, and stay as they are."""
-        with explained(self.path):
+        with explain_errors(self.path):
             return self._state().generation, self.snapshot()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """A block in which the file does not change, whatever others write."""
-        with explained(self.path):
+        with explain_errors(self.path):
             inside = self.db.in_transaction
             if not inside:
                 self.db.execute("BEGIN")
@@ -317,14 +316,14 @@ class Store:
         """What the transactions after a number have added (1) and taken (-1)."""
         labels, unpacker = self.labels(), self.unpacker()
         for sign, head, parts in self._deltas(after, unpacker):
-            yield sign, joined(head, parts, labels, self.fingerprint, unpacker)
+            yield sign, join_parts(head, parts, labels, self.fingerprint, unpacker)
 
     def pieces(self) -> Iterator[tuple[int, Counts]]:
         """All that was added and taken, in pieces that are small; of a delta, the first piece has the documents."""
         self.check_rows("labels")
         labels = self.labels()
         for sign, head, parts in self._deltas(-1, self.unpacker()):
-            for counts in piecemeal(head, parts, labels, self.fingerprint, self.unpacker):
+            for counts in counts_by_part(head, parts, labels, self.fingerprint, self.unpacker):
                 yield sign, counts
 
     def _deltas(self, after: int, unpacker: Unpacker) -> Iterator[tuple[int, Head, Iterator[Part]]]:
@@ -343,14 +342,14 @@ class Store:
 
     def copy(self, path: str) -> None:
         """Write the file, as it is at one moment, into a new one."""
-        with unpublished(path) as temporary:
+        with publish_when_done(path) as temporary:
             empty_file(temporary, path)
-            with self.reading(), explained(path), closing(sqlite3.connect(temporary)) as target:
+            with self.reading(), explain_errors(path), closing(sqlite3.connect(temporary)) as target:
                 self.db.backup(target)
 
     def integrity(self) -> list[str]:
         """What SQLite finds wrong with the file."""
-        with explained(self.path):
+        with explain_errors(self.path):
             found = [problem for (problem,) in self.db.execute("PRAGMA integrity_check(10)")]
         return [] if found == ["ok"] else found
 
@@ -360,22 +359,22 @@ class Store:
     def writing(self) -> Iterator[None]:
         """A block that is written as a whole or not at all; no other process writes during it."""
         self.check_place()
-        with explained(self.path):
+        with explain_errors(self.path):
             self.db.execute("BEGIN IMMEDIATE")
             before = self.db.total_changes
         try:
             yield
-            with explained(self.path):
+            with explain_errors(self.path):
                 has_changed = self.db.total_changes > before
                 if has_changed:  # page 1 as it was tells which file the journal belongs to
                     (version,) = self.db.execute("PRAGMA user_version").fetchone()
                     self.db.execute(f"PRAGMA user_version = {version}")
                 self.db.execute("COMMIT")
         except BaseException:
-            with explained(self.path):
+            with explain_errors(self.path):
                 if self.db.in_transaction:  # SQLite may have rolled back already
                     self.db.execute("ROLLBACK")
-            self.log.rolled_back()
+            self.log.roll_back()
             raise
         if has_changed:
             is_settled = False
@@ -438,7 +437,7 @@ class Store:
 
     def is_crowded(self) -> bool:
         """Whether the deltas should be folded into a snapshot."""
-        with explained(self.path):
+        with explain_errors(self.path):
             rows = self.db.execute(
                 "SELECT coalesce(sum(n_cells), 0) FROM deltas LEFT JOIN cells USING (delta) GROUP BY delta"
             ).fetchall()
@@ -448,14 +447,14 @@ class Store:
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
         """Change how the counts are read; call while writing."""
-        with explained(self.path):
+        with explain_errors(self.path):
             text = json.dumps(settings, default=float)
             self.db.execute("UPDATE meta SET value = ? WHERE key = 'settings'", (text,))
             seal(self.db, "meta", "key = 'settings'")
 
     def rename_label(self, label: int, name: str) -> None:
         """Give a label another name; call while writing."""
-        with explained(self.path):
+        with explain_errors(self.path):
             self.db.execute("UPDATE labels SET name = ? WHERE label = ?", (name, label))
             seal(self.db, "labels", "label = ?", (label,))
             self.new_generation()

@@ -1,4 +1,4 @@
-"""`Transaction`: what one learn, unlearn or merge writes."""
+"""`Transaction`: what one learn, unlearn or merge writes; `History`: all that were, and how the last is taken back."""
 
 from __future__ import annotations
 
@@ -7,33 +7,34 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bunrui.counts import Counts, Integers, check_strings
+from bunrui.errors import StoreError
 from bunrui.store.blocks import Row
 from bunrui.store.cells import Head, Part, Parts
-from bunrui.store.codec import pack_numbers
+from bunrui.store.codec import Unpacker, pack_numbers
 from bunrui.store.schema import SEALED, seal
-from bunrui.store.trouble import explained
+from bunrui.store.trouble import explain_errors
 
 if TYPE_CHECKING:
     from bunrui.store.store import Store
 
 Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 
-__all__ = ["Transaction", "insert_block", "insert_counts", "now"]
+__all__ = ["Entry", "History", "Transaction", "insert_block", "insert_counts", "now", "undo"]
 
 
-def written(moment: datetime) -> str:
+def write_time(moment: datetime) -> str:
     """A time, as the file writes it down."""
     return moment.isoformat(timespec="microseconds")
 
 
 def now() -> str:
     """The time, as the file writes it down."""
-    return written(datetime.now(UTC))
+    return write_time(datetime.now(UTC))
 
 
 class Transaction:
@@ -56,8 +57,8 @@ class Transaction:
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, '{}') RETURNING tx"
         moment = datetime.now(UTC)
         self._time = int(moment.timestamp() * 1e6)
-        with explained(self._path):
-            self.number: int = self._db.execute(insert, (kind, written(moment))).fetchone()[0]
+        with explain_errors(self._path):
+            self.number: int = self._db.execute(insert, (kind, write_time(moment))).fetchone()[0]
             self._seal()
         self.note = dict(note)
         self.n_docs = 0
@@ -79,7 +80,7 @@ class Transaction:
     def label_ids(self, names: Sequence[str]) -> Integers:
         """The file's ids of labels; new ones get the next."""
         check_strings(names)
-        with explained(self._path):
+        with explain_errors(self._path):
             if self._labels is None:
                 self._labels = {name: label for label, name in self._db.execute("SELECT label, name FROM labels")}
             known = self._labels
@@ -103,18 +104,18 @@ class Transaction:
 
     def log(self, row: Row) -> None:
         """Keep a block of documents."""
-        with explained(self._path):
+        with explain_errors(self._path):
             insert_block(self._db, self.number, row)
 
     def remove(self, found: Mapping[int, Iterable[int]]) -> None:
         """Mark documents as unlearned, by block."""
-        with explained(self._path):
+        with explain_errors(self._path):
             insert_removals(self._db, self.number, found)
 
     def snapshot(self, counts: Counts, upto: int) -> None:
         """Replace all deltas by the counts that they add up to, those of the transactions up to a number."""
         ids = self._ids_of(counts)
-        with explained(self._path):
+        with explain_errors(self._path):
             self._db.execute("DELETE FROM cells")
             self._db.execute("DELETE FROM deltas")
             insert_counts(self._db, upto, counts, ids, 1, is_snapshot=True)
@@ -127,7 +128,7 @@ class Transaction:
         `parts` makes them when it is told the file's ids of the labels of `head`, which has their numbers afterwards.
         """
         ids = self._ids_of(head)
-        with explained(self._path):
+        with explain_errors(self._path):
             insert_parts(self._db, self.number, head, ids, 1, parts(ids), is_snapshot=is_snapshot)
 
     def finish(self, each: Each | None = None) -> bool:
@@ -137,15 +138,15 @@ class Transaction:
         """
         # A `set` is about no documents, and a shard may have none, which is worth to be known.
         if not self.n_docs and not isinstance(self.note.get("before"), dict) and "shards" not in self.note:
-            with explained(self._path):
+            with explain_errors(self._path):
                 self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
                 self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
             return False
         for sign, counts in self.changes:
             ids = self._ids_of(counts)
-            with explained(self._path):
+            with explain_errors(self._path):
                 insert_counts(self._db, self.number, counts, ids, sign, each=each or one_by_one)
-        with explained(self._path):
+        with explain_errors(self._path):
             row = (self.n_docs, json.dumps(self.note, ensure_ascii=False, default=float), self.number)
             self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
             self._seal()
@@ -213,3 +214,119 @@ def insert_parts(
     row = (delta, tx, sign, int(is_snapshot), *head[:3], len(used), *blobs)
     db.execute(f"INSERT INTO deltas ({SEALED['deltas']}) VALUES ({', '.join('?' * len(row))})", row)
     seal(db, "deltas", "delta = ?", (delta,))
+
+
+class Entry(NamedTuple):
+    """A transaction in the list."""
+
+    number: int
+    kind: str
+    time: str
+    n_docs: int
+    note: dict[str, Any]
+    undone: str | None  # when
+
+
+class History:
+    """The list of transactions of a file; its length costs nothing but where all of it is asked for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def entries(self, *, before: int | None = None, after: int | None = None, limit: int | None = None) -> list[Entry]:
+        """Transactions in order: those between two numbers, and of them only the last ones where there is a limit."""
+        bounds = [f"tx {sign} {number:d}" for sign, number in (("<", before), (">", after)) if number is not None]
+        most = "" if limit is None else f"LIMIT {limit:d}"
+        return self._select(f"WHERE {' AND '.join(bounds) or 'true'} ORDER BY tx DESC {most}")[::-1]
+
+    def last_standing(self) -> Entry | None:
+        """The last transaction that was not undone."""
+        return next(iter(self._select("WHERE undone IS NULL ORDER BY tx DESC LIMIT 1")), None)
+
+    def last_undone(self) -> Entry | None:
+        """The transaction that was undone last."""
+        return next(iter(self._select("WHERE undone IS NOT NULL ORDER BY undone DESC LIMIT 1")), None)
+
+    def with_engine(self) -> list[Entry]:
+        """Those that name the engine that has counted, and were not undone."""
+        # The plus keeps SQLite from the index on `undone`, which has nearly all of them.
+        entries = self._select("WHERE instr(note, '\"engine\"') AND +undone IS NULL ORDER BY tx")
+        found = [entry for entry in entries if "engine" in entry.note]
+        if any("workers" not in entry.note for entry in found):
+            raise self._store.unpacker().damaged("a change names its engine without the number of workers")
+        return found
+
+    def changed(self) -> str | None:
+        """When the file was changed for the last time."""
+        found = [*self.entries(limit=1), *filter(None, [self.last_undone()])]
+        return max((entry.undone or entry.time for entry in found), default=None)
+
+    def n_docs(self, after: int, upto: int, besides: Sequence[str]) -> int:
+        """Documents of the transactions between two numbers that were not undone, but for some kinds."""
+        kinds = ", ".join("?" * len(besides))
+        where = f"tx > ? AND tx <= ? AND undone IS NULL AND kind NOT IN ({kinds})"
+        with explain_errors(self._store.path):
+            query = f"SELECT sum(n_docs) FROM transactions WHERE {where}"
+            (n_docs,) = self._store.db.execute(query, (after, upto, *besides)).fetchone()
+        self._store.unpacker().check_whole(n_docs or 0)
+        return n_docs or 0
+
+    def _select(self, rest: str) -> list[Entry]:
+        store = self._store
+        query = f"SELECT tx, kind, time, n_docs, note, undone, {store.whole('transactions')} FROM transactions {rest}"
+        with explain_errors(store.path):
+            rows = store.db.execute(query).fetchall()
+        for *_, is_whole in rows:
+            store.check_row(is_whole, "transactions")
+        unpacker = store.unpacker()
+        return [_entry(row[:-1], unpacker) for row in rows]
+
+
+def _entry(row: Any, unpacker: Unpacker) -> Entry:
+    tx, kind, time, n_docs, note, undone = row
+    unpacker.check_whole(tx, n_docs)
+    unpacker.check_text(kind, time, note, undone or "")
+    try:
+        is_aware = datetime.fromisoformat(time).tzinfo is not None
+        known = json.loads(note)
+    except (ValueError, RecursionError) as error:
+        raise unpacker.damaged("its list of transactions cannot be read") from error
+    if not is_aware or not isinstance(known, dict):
+        raise unpacker.damaged("its list of transactions has something else where a time or a note should be")
+    return Entry(tx, kind, time, n_docs, known, undone)
+
+
+def undo(store: Store) -> tuple[Entry, list[tuple[int, Counts]]]:
+    """Take the last transaction back; call while writing.  Also what it had added (1) and taken (-1)."""
+    db = store.db
+    with explain_errors(store.path):
+        last = History(store).last_standing()
+        if last is None:
+            raise StoreError(f"there is nothing to undo in {store.path}")
+        tx = last.number
+        if tx <= store.snapshot():
+            raise StoreError(
+                f"the last change of {store.path} was joined with those before it, by compact or because they were "
+                "many, and cannot be undone: unlearn its documents instead"
+            )
+        deltas = list(store.deltas(tx - 1))
+        for table in ("documents", "removals", "labels"):  # nobody else has used its labels
+            db.execute(f"DELETE FROM {table} WHERE tx = ?", (tx,))
+        db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx = ?)", (tx,))
+        db.execute("DELETE FROM deltas WHERE tx = ?", (tx,))
+        _restore(store, last)
+        db.execute("UPDATE transactions SET undone = ? WHERE tx = ?", (now(), tx))
+        seal(db, "transactions", "tx = ?", (tx,))
+        store.new_generation()
+    return last, deltas
+
+
+def _restore(store: Store, last: Entry) -> None:
+    """Put back what a transaction changed besides documents and counts."""
+    if last.kind == "rename":
+        names = (last.note.get("label"), last.note.get("to"))
+        store.unpacker().check_text(*names)
+        store.db.execute("UPDATE labels SET name = ? WHERE name = ?", names)
+        seal(store.db, "labels", "name = ?", names[:1])
+    elif last.kind in ("set", "calibrate") and isinstance(last.note.get("before"), dict):
+        store.save_settings(last.note["before"])

@@ -1,0 +1,331 @@
+"""`TrainedModel`: the answers of a model that is trained from documents, when it first answers after a change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import groupby
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import Analyzer
+from bunrui.classcounts import MOST_PAIRS
+from bunrui.counts import Counts, Label
+from bunrui.engines.matrix import look_up
+from bunrui.errors import NotLearnedError
+from bunrui.kernel.mutex import Mutex
+from bunrui.memory import Batch, Documents, Memory
+from bunrui.models.aode import train_aode
+from bunrui.models.counting import several_labels_error
+from bunrui.models.explain import check_pair, hold, place_on_text, read
+from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
+from bunrui.models.kinds import MOST_FEATURES, TRAINED, reads_table
+from bunrui.models.model import Best, Form, Options, Parts, best_of
+from bunrui.models.twcnb import train_twcnb
+from bunrui.models.view import View, select, whole
+from bunrui.models.words import Word, check_question, find, find_word, words_of
+from bunrui.sparse import Sparse
+from bunrui.views.explanation import Explanation
+
+__all__ = ["Fitted", "TrainedModel"]
+
+T = TypeVar("T")
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+class TrainedModel:
+    """A model with its options, trained from the documents of a memory as they are now."""
+
+    def __init__(self, options: Options, analyzer: Analyzer, memory: Memory) -> None:
+        self._options = options
+        self._analyzer = analyzer
+        self._memory = memory
+        self._fitted: Fitted | None = None
+        self._training = Mutex()
+
+    @contextmanager
+    def fitted(self) -> Iterator[Fitted]:
+        """The model of the documents as they are now, trained if need be, with the lock of the memory held."""
+        while True:
+            self._train()
+            with self._memory.lock.read():
+                # Only here: another thread may train it anew, in place, and fail.
+                fitted = self._fitted
+                if fitted is not None:
+                    yield fitted
+                    return
+
+    def _is_current(self) -> bool:
+        return self._fitted is not None and self._fitted.is_of(self._memory.counts)
+
+    def _train(self) -> None:
+        memory, name = self._memory, self._options["model"]
+        memory.documents.check(name)
+        if self._is_current():
+            return
+        with memory.documents.at_rest(), self._training:
+            if self._is_current():
+                return
+            # `arow` goes on in place, where nobody may look meanwhile; what is half learned is not gone on with.
+            with memory.lock.write() if name == "arow" else memory.lock.read():
+                before, self._fitted = self._fitted, None
+                self._fitted = train(name, self._options, self._analyzer, memory.counts, memory.documents, before)
+
+    def scores(self, texts: Any) -> tuple[list[Label], Floats]:
+        """Classes, and scores (n_docs, n_classes)."""
+        with self.fitted() as fitted:
+            return fitted.classes, fitted.scores(texts)
+
+    def best(self, texts: Any, k: int) -> Best:
+        """The k best classes of every text, or all where there are fewer."""
+        classes, scores = self.scores(texts)
+        return Best(classes, self._memory.counts.live.dtype, *best_of(scores, k))
+
+    def label_odds(self, texts: Any) -> tuple[list[Label], Floats]:
+        """Nothing: labels are not told from the rest."""
+        raise several_labels_error(self._options["model"])
+
+    def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
+        """What every feature of a text adds to the score of a label, held against that of another."""
+        with self.fitted() as fitted:
+            return fitted.explain(text, label, against)
+
+    def words(
+        self, label: Label | None, positive: Label | None, negative: Label | None, word: str | None, top: int | None
+    ) -> list[Word]:
+        """The words that speak for a label."""
+        with self.fitted() as fitted:
+            return fitted.words(label, positive, negative, word, top)
+
+    def export(self, make: Callable[[Fitted], T]) -> T:
+        """What `make` makes of the fitted model, while nothing is learned."""
+        with self.fitted() as fitted:
+            return make(fitted)
+
+
+class Fitted:
+    """The numbers of a trained model, and the words that its columns stand for.
+
+    Attributes
+    ----------
+    classes : list of labels
+        Sorted.
+    counts : Counts
+        The columns are of their vocabulary; hold their lock while asking.
+    version : int
+        The version of the counts when it was trained.
+    mark : object
+        How far the documents had been read.
+    """
+
+    def __init__(
+        self, counts: Counts, analyzer: Analyzer, form: Form, classes: list[Label], ids: Integers | None, mark: Any
+    ) -> None:
+        self.counts = counts
+        self.version = counts.version
+        self.classes = classes
+        self.mark = mark
+        self.form = form
+        self._analyzer = analyzer
+        self._ids = ids  # the feature of every column; None where column f is feature f
+        self._width = counts.n_ids if ids is None else len(ids)
+
+    def is_of(self, counts: Counts) -> bool:
+        """Whether it was trained from what these counts have counted."""
+        return self.counts is counts and self.version == counts.version
+
+    def rows(self, texts: Any) -> Any:
+        """Texts as rows of counts, (n_docs, n_columns)."""
+        return rows_of(texts, self._analyzer, self.counts, self._ids, self._width)
+
+    def scores(self, texts: Any) -> Floats:
+        """(n_docs, n_classes)"""
+        rows = self.rows(texts)
+        return self.form.scores(rows)
+
+    def explain(self, document: Any, label: Label | None, against: Label | None) -> Explanation:
+        """What every word adds to the score of a label, held against that of another."""
+        check_pair(self.classes, label, against)
+        reading = read(self._analyzer, document)
+        row = self.rows([document])
+        duel = hold(self.classes, self.form.scores(row)[0], label, against)
+        parts = self.form.parts(row)
+        names = [self.classes.index(name) for name in duel.names]
+        adds = parts.values[:, names[0]] - parts.values[:, names[1:]].sum(axis=1)
+        by_column = dict(zip(parts.columns.tolist(), adds.tolist(), strict=True))
+        columns = self._columns(find(self._view, list(reading.counts))).tolist()
+        known = np.array([column in by_column for column in columns], bool)
+        values = np.array([by_column.get(column, 0.0) for column in columns], np.float64)
+        bias = float(parts.bias[names[0]] - parts.bias[names[1:]].sum())
+        return duel.explanation(document, bias, place_on_text(reading, values, known), reading, known)
+
+    def words(
+        self, label: Label | None, positive: Label | None, negative: Label | None, word: str | None, top: int | None
+    ) -> list[Word]:
+        """The words that speak for a label, as `telling_words` has them."""
+        check_question(self.classes, label, positive, negative, word, top)
+        ids = self._known_ids() if word is None else find_word(self._view, self._analyzer, word).astype(np.int64)
+        columns = self._columns(ids)
+        ids, columns = ids[columns >= 0], columns[columns >= 0]
+        if not len(ids):
+            return []
+        weights = self.form.weights(columns)
+        if positive is not None and negative is not None:
+            values = weights[:, self.classes.index(positive)] - weights[:, self.classes.index(negative)]
+            if word is None:
+                either = self._occur_with(ids, (positive, negative))
+                ids, values = ids[either], values[either]
+        else:
+            c = int(weights[0].argmax()) if label is None else self.classes.index(label)
+            others = np.delete(weights, c, axis=1)
+            values = weights[:, c] - (others.mean(axis=1) if others.shape[1] else 0.0)
+        both_ends = positive is not None
+        return words_of(self.counts, ids.astype(np.uint32), values, top, both_ends=both_ends, by_docs=True)
+
+    def vocabulary(self) -> list[str]:
+        """The words of all columns."""
+        return self.counts.texts_of(np.arange(self._width) if self._ids is None else self._ids)
+
+    def _occur_with(self, ids: Integers, labels: tuple[Label, Label]) -> npt.NDArray[np.bool_]:
+        """Which features occur with one of two labels."""
+        cells = self._view.gather(ids.astype(np.uint32), by_docs=True)
+        pair = [self.counts.label_ids[label] for label in labels]
+        found = np.zeros(len(ids), bool)
+        found[cells.spread(np.arange(len(ids)))[np.isin(cells.classes, pair)]] = True
+        return found
+
+    @property
+    def _view(self) -> View:
+        return whole(self.counts)
+
+    def _known_ids(self) -> Integers:
+        live = self.counts.live_ids().astype(np.int64)
+        return live[live < self._width] if self._ids is None else self._ids
+
+    def _columns(self, ids: Integers) -> Integers:
+        """The columns of features, -1 where one has none."""
+        if self._ids is None:
+            return np.where(ids < self._width, ids, -1)
+        places = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        return np.where(self._ids[places] == ids, places, -1) if len(self._ids) else np.full(len(ids), -1)
+
+
+def rows_of(texts: Any, analyzer: Analyzer, counts: Counts, ids: Integers | None, width: int) -> Sparse:
+    """The counts of some features in texts, (n_docs, width)."""
+    X = look_up(texts, analyzer, 1, counts.vocabulary)
+    if ids is not None:
+        return X.columns(ids)
+    # Features that came later, and room that has none yet.
+    return X if X.shape[1] == width else X.columns(np.arange(width))
+
+
+class Nothing:
+    """A model that tells nothing apart, for want of a second label, or of words."""
+
+    def __init__(self, n_classes: int, head: LinearHead | None = None) -> None:
+        self.head = head
+        self._n_classes = n_classes
+
+    def scores(self, X: Sparse) -> Floats:
+        return np.zeros((X.shape[0], self._n_classes))
+
+    def parts(self, row: Sparse) -> Parts:
+        columns = row.indices.astype(np.int64)
+        return Parts(columns, self.weights(columns), np.zeros(self._n_classes))
+
+    def weights(self, columns: Integers) -> Floats:
+        return np.zeros((len(columns), self._n_classes))
+
+
+def train(
+    name: str,
+    options: Mapping[str, Any],
+    analyzer: Analyzer,
+    counts: Counts,
+    source: Documents,
+    previous: Fitted | None,
+) -> Fitted:
+    """The model of all documents; `previous` is what was trained last, with the same options."""
+    if not counts.n_docs:
+        raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
+    classes = counts.live_labels
+    if reads_table(name, options["analyzer"]):
+        from bunrui.models.columns import train_columns
+
+        _, batches, mark = source.batches(None)
+        labelled = ((batch, *_label_rows(np.arange(len(batch.texts)), batch)[:2]) for batch in batches)
+        return train_columns(options, analyzer, counts, labelled, mark)
+    ids = _choose_features(name, options, counts, len(classes))
+    # What is chosen among the words changes with every document.
+    goes_on = name == "arow" and ids is None and previous is not None and previous.counts is counts
+    goes_on, batches, mark = source.batches(previous.mark if goes_on and previous is not None else None)
+    width = counts.n_ids if ids is None else len(ids)
+    if not width or (len(classes) == 1 and name != "arow"):
+        # No mark: there is no head to go on with.
+        return Fitted(counts, analyzer, Nothing(len(classes)), classes, ids, None)
+    tables = (_label_rows(rows_of(batch.texts, analyzer, counts, ids, width), batch) for batch in batches)
+    form: Form
+    alpha = TRAINED[name].alpha_of(options)
+    if name == "arow":
+        before = getattr(previous.form, "head", None) if goes_on and previous is not None else None
+        head = train_arow(alpha, _by_number(tables), before)
+        form = HeadForm(head) if len(classes) > 1 and head is not None else Nothing(1, head)
+    elif name == "nbsvm":
+        form = train_nbsvm(alpha, *_stack(list(tables)))
+    elif name == "twcnb":
+        form = train_twcnb(alpha, options["smoothing"], *_stack(list(tables))[:2])
+    else:
+        form = train_aode(options["m"], *_stack(list(tables))[:2])
+    return Fitted(counts, analyzer, form, classes, ids, mark)
+
+
+class _Labelled(NamedTuple):
+    """Rows with a label each, their hashes, and the number of the batch that they are of."""
+
+    X: Any
+    labels: npt.NDArray[Any]
+    keys: Keys
+    number: int = 0
+
+
+def _by_number(tables: Iterable[_Labelled]) -> Iterator[tuple[Any, npt.NDArray[Any], Keys]]:
+    """Tables of the same batch as one."""
+    for _, parts in groupby(tables, key=lambda table: table.number):
+        yield _stack(list(parts))
+
+
+def _stack(tables: list[_Labelled]) -> tuple[Any, npt.NDArray[Any], Keys]:
+    if len(tables) == 1:
+        return tables[0][:3]
+    X = Sparse.stack([table.X for table in tables])
+    return X, np.concatenate([table.labels for table in tables]), np.concatenate([table.keys for table in tables])
+
+
+def _choose_features(name: str, options: Mapping[str, Any], counts: Counts, n_classes: int) -> Integers | None:
+    """The features that a model reads; None for all."""
+    most = options["max_features"]
+    if name == "aode" and most is None:
+        # Pairs of present and absent, as many as its tables may have.
+        most = min(MOST_FEATURES, max(1, math.isqrt(MOST_PAIRS // n_classes) // 2))
+    view = select(counts, options["min_df"], most)
+    # The size of the vocabulary is a parameter of twcnb: words that were unlearned must not count.
+    if not len(view.keep) and (name != "twcnb" or counts.n_features == counts.n_ids):
+        return None
+    return view.feature_ids().astype(np.int64)
+
+
+def _label_rows(X: Any, batch: Batch) -> _Labelled:
+    """Rows with one label each, and their hashes: a document with several labels is a row for each."""
+    sets = batch.sets
+    names = np.array(sets.labels)
+    keys = batch.digests.view(np.uint64).reshape(-1, 2)
+    if sets.is_single:
+        return _Labelled(X, names[sets.groups], keys, batch.number)
+    sizes = np.diff(sets.members)[sets.groups]
+    rows = np.repeat(np.arange(len(sets.groups)), sizes)
+    labels = np.concatenate([sets.indices[sets.members[g] : sets.members[g + 1]] for g in sets.groups.tolist()])
+    return _Labelled(X.take(rows) if isinstance(X, Sparse) else X[rows], names[labels], keys[rows], batch.number)

@@ -1,0 +1,85 @@
+"""Is the file what it says?  Everything that it keeps is read, and counted again where it keeps the texts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bunrui.classifier import AnyClassifier
+from bunrui.counts import Counts
+from bunrui.digests import document_digests
+from bunrui.engines.labelgroups import label_sets
+from bunrui.errors import BunruiError
+from bunrui.store.file import File
+from bunrui.store.store import Store
+
+__all__ = ["Report", "check"]
+
+
+class Report(NamedTuple):
+    """What was checked and found right, what is wrong, and what could not be checked."""
+
+    right: list[str]
+    wrong: list[str]
+    unknown: list[str]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.wrong
+
+
+def check(file: File, classifier: AnyClassifier) -> Report:
+    """Check the file behind a classifier."""
+    store = file.store
+    report = Report([], [], [])
+    with file.use(), store.reading():
+        problems = store.integrity()
+        _say(report, not problems, "the pages of the file", "; ".join(problems))
+        try:
+            store.check_rows()
+            counts, _ = store.load()
+        except BunruiError as error:
+            report.wrong.append(str(error))
+            return report
+        what = "settings, labels and changes: checksums"
+        if store.is_sealed:
+            report.right.append(what)
+        else:
+            report.unknown.append(f"{what}: bunrui adds them when it first opens an older file to change it")
+        report.right.append(f"snapshot and deltas: checksums, totals; features: {counts.n_features:,}")
+        if store.keep == "nothing":
+            report.unknown.append("the counts, from their documents: the file keeps none")
+            return report
+        try:
+            _check_log(classifier, store, counts, report)
+        except BunruiError as error:
+            report.wrong.append(str(error))
+    return report
+
+
+def _check_log(classifier: AnyClassifier, store: Store, counts: Counts, report: Report) -> None:
+    store.log.check_numbers()
+    names, n_wrong = store.labels(), 0
+    again = Counts(counts.fingerprint)
+    for _, block in store.log.blocks():
+        if store.keep == "text":
+            documents = block.documents()
+            n_wrong += int((document_digests(documents) != block.digests).sum())
+            labels = [[names[k] for k in block.label_sets[code]] for code in block.codes.tolist()]
+            again.add(classifier.count_sets(documents, label_sets(labels, len(documents), again.label_ids)))
+    n_docs, found = store.log.doc_counts()
+    expected = {label: n for label, (n, _, _) in counts.class_totals().items()}
+    _say(report, n_docs == counts.n_docs, f"documents in the log: {n_docs:,}", f"{counts.n_docs:,} in the counts")
+    _say(report, found == expected, "documents of each label", "the log has others than the counts")
+    if store.keep == "digests":
+        report.unknown.append("the counts and digests, from their texts: the file keeps digests only")
+        return
+    _say(report, not n_wrong, "digests of the texts", f"{n_wrong:,} do not fit")
+    _say(report, again == counts, "the counts, counted again from the texts", "the texts give others")
+
+
+def _say(report: Report, is_right: bool, what: str, problem: str) -> None:
+    if is_right:
+        report.right.append(what)
+    else:
+        report.wrong.append(f"{what}: {problem}")

@@ -1,0 +1,555 @@
+"""`StoredClassifier`: a classifier that lives in one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime
+from operator import attrgetter
+from typing import Any
+
+from bunrui.analysis import Analyzer
+from bunrui.calibration import Calibration
+from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
+from bunrui.digests import document_digests
+from bunrui.errors import OptionError, StoreError
+from bunrui.memory import Memory
+from bunrui.models import DEFAULT_MODEL, Model
+from bunrui.store import lifecycle
+from bunrui.store.check import Report, check
+from bunrui.store.creation import publish_when_done
+from bunrui.store.documents import (
+    Choice,
+    Document,
+    all_of,
+    by_digests,
+    by_ids,
+    by_source,
+    by_texts,
+    by_time,
+    list_documents,
+)
+from bunrui.store.file import File, check_keeps
+from bunrui.store.merge import Source, merge
+from bunrui.store.schema import FORMAT
+from bunrui.store.sessions import Learning, Sum, Unlearning
+from bunrui.store.settings import (
+    calibration_of,
+    check_slim,
+    classifier_of,
+    hashing_of,
+    new_store,
+    options_of,
+    summary_of,
+    write_slim,
+)
+from bunrui.store.store import KEEPS, Store
+from bunrui.store.transaction import Entry, History, Transaction
+
+__all__ = ["StoredClassifier", "check_new_options", "create", "creating", "open"]
+
+Path = str | os.PathLike[str]
+
+
+class StoredClassifier(AnyClassifier):
+    """A `TextClassifier` that lives in one SQLite file; made by `create` and `open`.
+
+    Everything that it learns is in the file when the call returns.  Several processes may read a file while one writes.
+    """
+
+    def __init__(self, file: File, classifier: TextClassifier, *, is_twin: bool = False) -> None:
+        """`classifier` reads the memory of the file; the options of a twin are not those of the file."""
+        self._file = file
+        self._classifier = classifier
+        self._is_twin = is_twin
+
+    @classmethod
+    def of(cls, store: Store, *, read_only: bool = False) -> StoredClassifier:
+        """The classifier of a store that is open."""
+        classifier = classifier_of(store)
+        file = File(store, read_only=read_only)
+        return cls(file, classifier.attach(file.memory, calibration_of(store)))
+
+    def __repr__(self) -> str:
+        inner = repr(self._classifier).removeprefix("TextClassifier(")
+        return f"StoredClassifier({os.path.basename(self.path)!r}, {inner}"
+
+    @property
+    def memory(self) -> Memory:
+        """What has been learned, and the lock on it."""
+        return self._file.memory
+
+    @property
+    def text_analyzer(self) -> Analyzer:
+        """What turns texts into features."""
+        return self._classifier.text_analyzer
+
+    @property
+    def current_model(self) -> Model:
+        """The model with its options as they are now."""
+        return self._classifier.current_model
+
+    def check_options(self) -> None:
+        """Refuse options that make no sense."""
+        self._classifier.check_options()
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self._file.store.path
+
+    @property
+    def keep(self) -> str:
+        """What the file keeps of documents: text, digests or nothing."""
+        return self._file.store.keep
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it was opened for reading only."""
+        return self._file.read_only
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file still has its name: it was neither moved away nor replaced."""
+        return self._file.store.is_in_place
+
+    def close(self) -> None:
+        """Let go of the file; what is in memory stays readable.  What `with_model` gave closes with this."""
+        if not self._is_twin:
+            with self._file.lock:
+                self._file.store.close()
+
+    def __enter__(self) -> StoredClassifier:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def refresh(self) -> bool:
+        """Take in what other processes have learned and set since; whether there was any."""
+        is_new = self._file.catch_up()
+        if self._is_twin:
+            return is_new
+        options, calibration = options_of(self._file.store), calibration_of(self._file.store)
+        if options != self.get_params():
+            self._classifier.set_params(**options).check_options()
+            is_new = True
+        if calibration != self.calibration:
+            self._classifier.set_calibration(calibration)
+            is_new = True
+        return is_new
+
+    # Learning
+
+    def learn(
+        self,
+        texts: Texts,
+        labels: Labels,
+        *,
+        ids: Sequence[str | None] | None = None,
+        sources: Sequence[str | None] | None = None,
+        unique: bool = False,
+    ) -> StoredClassifier:
+        """Learn documents with their labels, all or none of them; they are in the file when this returns.
+
+        `ids` and `sources` name the documents and where they come from, in the log.  With `unique`, a text that was
+        learned before is refused.
+        """
+        with self.learning(unique=unique) as session:
+            session.add(texts, labels, ids=ids, sources=sources)
+        return self
+
+    def unlearn(
+        self,
+        texts: Texts | None = None,
+        labels: Labels | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+        digests: Sequence[str] | None = None,
+    ) -> StoredClassifier:
+        """Take documents back: afterwards the classifier is the one that never saw them.
+
+        They are given by their texts and labels, by the ids that they were learned with, or by their digests
+        (`documents` has them); the latter where the file keeps texts.
+
+        Raises
+        ------
+        UnlearnError
+            If one of them was never learned; then nothing is taken back.
+        """
+        if texts is not None:
+            if labels is None:
+                raise OptionError("unlearn needs the labels of the texts, too")
+            with self.unlearning() as session:
+                session.add(texts, labels)
+            return self
+        choice = _choice(None, ids, digests)
+        self._need_log()
+        with self._file.writing("unlearn") as transaction:
+            lifecycle.change(self._file, self, transaction, choice, lambda _: [])
+        return self
+
+    def relabel(
+        self,
+        labels: str | Sequence[str],
+        *,
+        texts: Texts | None = None,
+        ids: Sequence[str] | None = None,
+        digests: Sequence[str] | None = None,
+    ) -> int:
+        """Give documents that were learned another label, or other labels; how many have changed.
+
+        They are given by their texts, ids or digests; by texts also where the file keeps digests only.  A text that was
+        learned twice changes both times.
+
+        Several labels of a document are replaced by a list such as `["ham"]`; a string raises `LabelSetError` then:
+        who gives one label may not know that there are others to lose.
+        """
+        if texts is not None and hasattr(texts, "to_pylist"):
+            texts = texts.to_pylist()
+        choice = _choice(texts, ids, digests)
+        known = None
+        if texts is not None and self.keep != "text":
+            known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
+        self._need_log()
+        names = [labels] if isinstance(labels, (str, int)) else list(labels)
+        lifecycle.check_labels(names)
+        new_labels = lifecycle.one_for_one(labels) if isinstance(labels, str) else lambda _: names
+        with self._file.writing("relabel", labels=names) as transaction:
+            lifecycle.change(self._file, self, transaction, choice, new_labels, known)
+        return transaction.n_docs
+
+    def relabel_each(self, changes: Iterable[tuple[str, Sequence[str], Sequence[str]]]) -> int:
+        """Give documents other labels, each its own, all or none; how many have changed.
+
+        A change is the digest of a document, the labels that it has, and those that it gets.
+        """
+        self._need_log()
+        return lifecycle.relabel_each(self._file, self, changes)
+
+    def forget(self, *, before: datetime | None = None, source: str | None = None) -> int:
+        """Unlearn the documents that were learned before a time, or came from a source; how many there were."""
+        choices = []
+        if before is not None:
+            choices.append(by_time(before))
+        if source is not None:
+            choices.append(by_source(source))
+        if not choices:
+            raise OptionError("forget needs before=, source=, or both")
+        note = {"before": before.isoformat() if before else None, "source": source}
+        self._need_log()
+        with self._file.writing("forget", **note) as transaction:
+            lifecycle.change(self._file, self, transaction, all_of(*choices), lambda _: [])
+        return transaction.n_docs
+
+    def _need_log(self) -> None:
+        if self.keep == "nothing":
+            raise StoreError(
+                f"{self.path} keeps nothing of its documents, so that it cannot tell them apart: unlearn them by their "
+                "texts and labels, or learn into a file that keeps texts"
+            )
+
+    def rename_label(self, label: str, name: str) -> int:
+        """Give a label another name; how many documents have it."""
+        return lifecycle.rename_label(self._file, label, name)
+
+    def drop_label(self, label: str) -> int:
+        """Take a label from all documents, and unlearn those that have no other; how many had it."""
+        return lifecycle.drop_label(self._file, self, label)
+
+    def move_label(self, label: str, to: str) -> int:
+        """Give all documents of a label another one in its place; how many had it."""
+        return lifecycle.move_label(self._file, self, label, to)
+
+    @contextmanager
+    def learning(self, *, unique: bool = False, note: Mapping[str, Any] | None = None) -> Iterator[Learning]:
+        """Learn batch by batch in one transaction: all of it is kept when the block ends, nothing when it raises.
+
+        with clf.learning() as session:
+            for texts, labels in batches:
+                session.add(texts, labels)
+
+        `note` is what the log is to say of it besides.
+        """
+        file = self._file
+        with file.writing("learn", **(note or {})) as transaction:
+            session = Learning(file.store, transaction, Sum(self), file.seen(needed=unique), unique)
+            yield session
+            session.finish()
+
+    @contextmanager
+    def unlearning(self) -> Iterator[Unlearning]:
+        """Unlearn batch by batch in one transaction, as `learning` learns."""
+        with self._file.writing("unlearn") as transaction:
+            session = Unlearning(self, self._file.store, transaction)
+            yield session
+            session.finish()
+
+    def merge(self, *others: AnyClassifier, unique: bool = False) -> StoredClassifier:
+        """Add what other classifiers with the same analyzer have learned, and what their files keep, all or none.
+
+        One in memory knows nothing of its documents: it merges into a file with `keep="nothing"`.  With `unique`, files
+        that have learned the same text are refused.
+        """
+        self.merge_all(others, unique=unique)
+        return self
+
+    def merge_all(
+        self, others: Sequence[AnyClassifier], *, unique: bool = False, kind: str = "merge", **note: Any
+    ) -> list[str]:
+        """The same; the files that were left out, since this one holds their shards already.
+
+        `kind` and `note` are for the list of changes.
+        """
+        sources = [Source(other, other._file if isinstance(other, StoredClassifier) else None) for other in others]
+        return merge(self._file, self, sources, unique=unique, kind=kind, note=note)
+
+    def undo(self) -> tuple[str, int]:
+        """Take the last transaction back: its kind, and its number of documents.
+
+        As long as the file has it apart from the others: `compact` joins all, and many changes are joined on the way.
+        """
+        kind, n_docs = self._file.undo()
+        if kind in ("set", "calibrate"):
+            self.refresh()
+        return kind, n_docs
+
+    def compact(self) -> None:
+        """Make the file as small as it can be, and wipe out what was unlearned.
+
+        Afterwards neither the text of an unlearned document nor the words that only it had are found in any byte of the
+        file; what was done before cannot be undone.
+        """
+        self._file.compact()
+
+    # The rest of the file
+
+    def documents(self) -> Iterator[Document]:
+        """What the file knows of every document, in the order in which they were learned."""
+        if self.keep == "nothing":
+            raise StoreError(f"{self.path} keeps nothing of its documents: learn them into a file with keep='text'")
+        # A connection of its own: the loop may take its time, and change the classifier meanwhile.
+        self._file.store.check_place()
+        store = Store.open(self.path, read_only=True)
+        with closing(store), store.reading():
+            yield from list_documents(store)
+
+    def history(self, *, before: int | None = None, after: int | None = None, limit: int | None = None) -> list[Entry]:
+        """Everything that was done, in order; or the changes between two numbers, or the last ones of them.
+
+        >>> import tempfile, os
+        >>> from bunrui import create
+        >>> with create(os.path.join(tempfile.mkdtemp(), "mail.bunrui")) as clf:
+        ...     _ = clf.learn(["cheap pills"], ["spam"]).learn(["noon?"], ["ham"]).learn(["lunch"], ["ham"])
+        ...     print([entry.number for entry in clf.history(limit=2)])
+        ...     print([entry.number for entry in clf.history(before=2)])
+        [2, 3]
+        [1]
+        """
+        with self._file.use():
+            return History(self._file.store).entries(before=before, after=after, limit=limit)
+
+    def last_standing(self) -> Entry | None:
+        """The last change that was not undone: the one that `undo` would take back."""
+        with self._file.use():
+            return History(self._file.store).last_standing()
+
+    def check(self) -> Report:
+        """Read everything in the file, and count the documents again where it keeps their texts."""
+        return check(self._file, self)
+
+    def configure(self, **options: Any) -> StoredClassifier:
+        """Change how the counts are read, also in the file: model, smoothing, alpha, prior and so on."""
+        if "analyzer" in options:
+            raise OptionError("another analyzer has other counts: make a new file and learn the documents again")
+        check_names(options)
+        checked = TextClassifier(**(self.get_params() | complete_options(options)))
+        check_keeps(checked.model, self.keep, self.path)
+        self._file.configure(checked.settings)
+        self._classifier.set_params(**checked.get_params())
+        return self
+
+    def set_calibration(self, calibration: Calibration | None) -> None:
+        """Take on a calibration, also in the file."""
+        if not self._is_twin:
+            known = None if calibration is None else calibration.to_dict()
+            self._file.configure({"calibration": known}, "calibrate")
+        self._classifier.set_calibration(calibration)
+
+    @property
+    def last_change(self) -> int:
+        """The number of the last transaction of the file."""
+        with self._file.use():
+            return self._file.store.state().tx
+
+    @property
+    def last_seen(self) -> int | None:
+        """The number of the last transaction that is in memory: after a change, its own."""
+        return self._file.last_seen
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._file.store.size()
+
+    def info(self) -> dict[str, Any]:
+        """What is in the file, for people and as JSON."""
+        store = self._file.store
+        with self._file.use():
+            history = History(store)
+            n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
+            n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
+        with self.memory.lock.read():
+            counts = self.counts
+            labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
+            return {
+                "documents": counts.n_docs,
+                "labels": labels,
+                "features": counts.n_features,
+                "hashing": hashing_of(self, counts.n_features),
+                **self.settings,
+                "alpha": self.effective_alpha,
+                "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
+                "analyzer": store.analyzer,
+                "fingerprint": store.fingerprint,
+                "keep": store.keep,
+                "pruned": store.pruned,
+                "size": store.size(),
+                "transactions": n_changes,
+                "engines": {
+                    entry.number: {name: entry.note[name] for name in ("engine", "workers")} for entry in counted
+                },
+                "created": store.created,
+                "changed": changed or store.created,
+                "format": FORMAT,
+            }
+
+    def copy(self, path: Path) -> None:
+        """Write a copy of the file, also while others change it."""
+        with self._file.use():
+            self._file.store.copy(os.fspath(path))
+
+    def slim(self, path: Path, *, min_df: int = 1) -> None:
+        """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents.
+
+        It answers as this classifier does with the option `min_df`.
+        """
+        check_slim(self, min_df)
+        self._file.catch_up()
+        with self.memory.lock.read():
+            counts = self.counts.pruned(min_df)
+
+        def fill(transaction: Transaction) -> int:
+            transaction.snapshot(counts, transaction.number)
+            return counts.n_docs
+
+        write_slim(os.fspath(path), self, self._file.store.pruned, min_df, fill)
+
+    # As a scikit-learn estimator
+
+    def with_model(self, model: str | None = None, **options: Any) -> StoredClassifier:
+        """A classifier that reads the same counts by another model or with other options; the file stays as it is."""
+        return StoredClassifier(self._file, self._classifier.with_model(model, **options), is_twin=True)
+
+    def fit(self, texts: Texts, labels: Labels) -> StoredClassifier:
+        """Not for a file: it would forget everything that is in it."""
+        raise OptionError(f"fit would forget what {self.path} has learned: use learn, or fit a TextClassifier")
+
+    def set_params(self, **options: Any) -> StoredClassifier:
+        """Change options, here and in the file."""
+        return self.configure(**options)
+
+    def __sklearn_clone__(self) -> TextClassifier:
+        return TextClassifier(**self.get_params())
+
+    def __getstate__(self) -> dict[str, Any]:
+        raise OptionError("a classifier in a file is not copied or pickled: open its file again where it is needed")
+
+
+# They are read here; `configure` and `set_calibration` change them, in the file too.
+for _name in (*OPTIONS, "calibration"):
+    setattr(StoredClassifier, _name, property(attrgetter(f"_classifier.{_name}")))
+
+
+def _choice(texts: Texts | None, ids: Sequence[str] | None, digests: Sequence[str] | None) -> Choice:
+    """The documents that are given in one of three ways."""
+    given = [
+        (how, values) for how, values in ((by_texts, texts), (by_ids, ids), (by_digests, digests)) if values is not None
+    ]
+    if len(given) != 1:
+        raise OptionError("say which documents by one of texts, ids and digests")
+    how, values = given[0]
+    if isinstance(values, str):
+        raise OptionError(f"documents are given as a list, not as the string {values!r}: put it into a list")
+    return how(values)
+
+
+def create(path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **options: Any) -> StoredClassifier:
+    """Make a classifier in a new file.
+
+    Parameters
+    ----------
+    path : path
+        Of a file that is not there yet.
+    model, **options
+        As for `TextClassifier`; the analyzer is a name or a spec.
+    keep : {"text", "digests", "nothing"}
+        What the file keeps of the documents besides their counts.  With `text` they can be listed, checked and counted
+        anew by another analyzer; with `digests` only what was learned can be unlearned; with `nothing` the file is
+        smallest.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "mail.bunrui")
+    >>> with create(path) as clf:
+    ...     clf.learn(["cheap pills now", "meeting at noon"], ["spam", "ham"])
+    StoredClassifier('mail.bunrui', 2 documents, 2 classes, 10 features)
+    >>> with open(path) as clf:
+    ...     print(clf.predict(["pills?"])[0])
+    spam
+    """
+    name = os.fspath(path)
+    plain = check_new_options(name, model, keep, options)
+    with publish_when_done(name) as temporary:
+        new_store(temporary, plain, keep, name=name).close()
+    return open(name)
+
+
+@contextmanager
+def creating(
+    path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **options: Any
+) -> Iterator[StoredClassifier]:
+    """A new classifier that appears under its name when the block ends without an error, with all that it learned."""
+    name = os.fspath(path)
+    plain = check_new_options(name, model, keep, options)
+    with (
+        publish_when_done(name) as temporary,
+        StoredClassifier.of(new_store(temporary, plain, keep, name=name)) as classifier,
+    ):
+        yield classifier
+
+
+def check_new_options(name: str, model: str, keep: str, options: dict[str, Any]) -> TextClassifier:
+    """A classifier in memory with the options of a new file, if they make sense."""
+    if keep not in KEEPS:
+        raise OptionError(f"keep should be one of {', '.join(reversed(KEEPS))}, not {keep!r}")
+    check_keeps(model, keep, name)
+    return TextClassifier(model, **options)
+
+
+def open(path: Path, *, read_only: bool = False) -> StoredClassifier:
+    """Open the classifier in a file.
+
+    Raises
+    ------
+    StoreError
+        If there is none, or it cannot be read.
+    """
+    store = Store.open(os.fspath(path), read_only=read_only)
+    try:
+        return StoredClassifier.of(store, read_only=read_only)
+    except BaseException:
+        store.close()
+        raise

@@ -1,0 +1,333 @@
+"""`File`: a store and what is in memory of it, kept in step."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import proxy
+
+import numpy as np
+
+from bunrui.counts import Counts
+from bunrui.engines import threads
+from bunrui.engines.labelgroups import label_sets
+from bunrui.errors import BunruiError, OptionError, StoreError
+from bunrui.kernel.mutex import Mutex
+from bunrui.kernel.workspace import release
+from bunrui.memory import Batch, Memory
+from bunrui.models import kind_of
+from bunrui.store.compact import compact, join, wipe
+from bunrui.store.log import Seen
+from bunrui.store.store import State, Store, apply
+from bunrui.store.transaction import History, Transaction, undo
+
+__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "find_seen"]
+
+# Transactions that leave the documents as they are.
+_NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
+
+
+class File:
+    """One file, shared by the models that read it.
+
+    All changes go first to the file, in a transaction, and then to the memory.  If the memory cannot follow, it is read
+    again from the file; until that works, nobody reads it.
+
+    Attributes
+    ----------
+    store : Store
+    memory : Memory
+    read_only : bool
+    lock : lock
+        Held by whoever uses the store.
+    """
+
+    def __init__(self, store: Store, *, read_only: bool) -> None:
+        self.store = store
+        self.memory = Memory(Counts(store.fingerprint), LogDocuments(self))
+        self.read_only = read_only
+        self.lock = Mutex()
+        self._state: State | None = None  # how far the memory has read
+        self._changed: dict[tuple[int, int], tuple[int, int]] = {}
+        self._writer: int | None = None  # the process whose session is open: a forked child has none
+        self.catch_up()
+
+    @property
+    def key(self) -> str:
+        """The same for the same file, to lock several in one order."""
+        return os.path.realpath(self.store.path)
+
+    @property
+    def last_seen(self) -> int | None:
+        """The number of the last transaction that the memory has taken in."""
+        return None if self._state is None else self._state.tx
+
+    # Reading
+
+    def catch_up(self) -> bool:
+        """Read what others have written; whether there was any."""
+        with self.use():
+            self.store.reconnect()
+            return self._catch_up()
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """A block in which the memory is what the file has, and neither changes."""
+        with self.use():
+            self.store.reconnect()
+            with self.store.reading():
+                self._catch_up()
+                yield
+
+    @contextmanager
+    def use(self) -> Iterator[None]:
+        """The store for this thread alone; not inside a session of its own."""
+        with self.lock:
+            if self._writer == os.getpid():
+                raise StoreError(f"a session of {self.store.path} is open: do this after its block")
+            yield
+
+    def _catch_up(self) -> bool:
+        before = self._state
+        news = self.store.news(before) if before is not None else None
+        if news is None:
+            self._load()
+            return True
+        deltas, state = news
+        if state == before:  # a lock for nothing would keep readers out for as long as the longest of them reads
+            return False
+        self._take_in(deltas, state)
+        return True
+
+    def _load(self) -> None:
+        counts, state = self.store.load()
+        with self.memory.lock.write():
+            counts.follow(self.memory.counts)
+            self.memory.counts = counts
+            self.memory.trouble = None
+        self._state = state
+
+    def _take_in(self, deltas: list[tuple[int, Counts]], state: State) -> None:
+        """Change the memory as the file has changed."""
+        self._state = None
+        try:
+            with self.memory.lock.write():
+                self.memory.trouble = (
+                    f"what is in memory is not what {self.store.path} has: call refresh, or open it anew"
+                )
+                for sign, delta in deltas:
+                    self._apply(sign, delta)
+                self.memory.trouble = None
+        except BaseException as error:
+            self._recover(error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        self._state = state
+
+    def _apply(self, sign: int, delta: Counts) -> None:
+        counts = self.memory.counts
+        if sign > 0 and not counts.labels:
+            delta.follow(counts)
+            self.memory.counts = delta
+            return
+        apply(counts, sign, delta, self.store.unpacker())
+        release(delta.vocabulary)
+
+    def _recover(self, error: BaseException) -> None:
+        """Read everything anew after the memory could not follow."""
+        try:
+            self._load()
+        except (BunruiError, MemoryError) as again:
+            raise StoreError(
+                f"{self.store.path} has changed, but the memory could not follow ({error!r}): "
+                "call refresh, or open it anew"
+            ) from again
+
+    def n_changed(self, since: int) -> int:
+        """Documents that were learned or unlearned after a transaction."""
+        with self.use():
+            generation, tx = self.store.state()
+            start = (generation, since)
+            upto, n_docs = self._changed.get(start, (since, 0))  # each transaction is read once
+            n_docs += History(self.store).n_docs(upto, tx, _NO_DOCUMENTS)
+            self._changed = {start: (max(upto, tx), n_docs)}
+            return n_docs
+
+    # Writing
+
+    @contextmanager
+    def writing(self, kind: str, **note: Any) -> Iterator[Transaction]:
+        """A transaction; what it says of the counts goes into the memory when it is written."""
+        self.check_writable(kind)
+        with self.use():
+            with self._session():
+                before = self._state
+                transaction = self.store.transaction(kind, **note)
+                if self.store.is_crowded():
+                    transaction.snapshot(self.memory.counts, transaction.number - 1)
+                    join(self.store, transaction.number - 1)
+                yield transaction
+                has_changed = transaction.finish(threads.each_slice)
+            assert before is not None
+            if has_changed:
+                self._take_in(transaction.changes, State(before.generation, transaction.number))
+
+    @contextmanager
+    def _session(self) -> Iterator[None]:
+        """Change the file, from what it has now; `use` it."""
+        self._writer = os.getpid()
+        try:
+            with self.store.writing():
+                self._catch_up()
+                yield
+        finally:
+            self._writer = None
+
+    @contextmanager
+    def rewriting(self, kind: str, **note: Any) -> Iterator[Transaction]:
+        """A transaction that changes more than counts: everything is read again afterwards."""
+        with self.lock:
+            with self.writing(kind, **note) as transaction:
+                yield transaction
+            self._load()
+
+    def undo(self) -> tuple[str, int]:
+        """Take the last transaction back: its kind, and its number of documents."""
+        self.check_writable("undo")
+        with self.use():
+            with self._session():
+                last, deltas = undo(self.store)
+                state = self.store.state()
+            if last.kind in ("rename", "set", "calibrate"):
+                self._load()
+            else:
+                self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
+        return last.kind, last.n_docs
+
+    def configure(self, settings: dict[str, Any], kind: str = "set") -> None:
+        """Change how the counts are read."""
+        self.check_not_read_only("configure" if kind == "set" else kind)
+        with self.use():
+            with self._session():
+                before = self.store.settings()
+                settings = json.loads(json.dumps(settings, default=float))  # as the file will have them
+                changed = {name: value for name, value in settings.items() if value != before.get(name)}
+                if not changed:
+                    return
+                transaction = self.store.transaction(kind, **changed, before=before)
+                self.store.save_settings(before | settings)
+                transaction.finish()
+            assert self._state is not None
+            self._state = State(self._state.generation, transaction.number)
+
+    def compact(self) -> None:
+        """Rewrite the file."""
+        self.check_not_read_only("compact")
+        with self.use():
+            with self._session():
+                self.store.transaction("compact")
+                compact(self.store, self.memory.counts)
+            self._state = self.store.state()
+            wipe(self.store)
+
+    def check_not_read_only(self, verb: str) -> None:
+        """Refuse what would change a file that was opened for reading."""
+        if self.read_only:
+            raise StoreError(f"{self.store.path} was opened for reading only: open it with read_only=False to {verb}")
+
+    def check_writable(self, verb: str) -> None:
+        """Refuse what would change the counts of a file that lacks some."""
+        self.check_not_read_only(verb)
+        check_not_pruned(self.store, verb)
+
+    # Duplicates
+
+    def seen(self, *, needed: bool) -> Seen | None:
+        """The texts that were learned, None where the file does not know; call while writing."""
+        if self.store.keep == "nothing":
+            return find_seen(self.store, needed=needed)
+        return Seen(np.empty(0, np.uint64), self.store.log.index("digests"))
+
+
+class LogDocuments:
+    """The documents of the log, batch by transaction, for models that are trained from them."""
+
+    def __init__(self, file: File) -> None:
+        # The file has the memory, which has these: a strong reference would keep all counts after the last use.
+        self._file = proxy(file)
+
+    def check(self, model: str) -> None:
+        """Refuse a model that needs documents where the file keeps none."""
+        check_keeps(model, self._file.store.keep, self._file.store.path)
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """A block in which the memory is what the file has, and neither changes."""
+        with self._file.at_rest():
+            yield
+
+    def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
+        """As `bunrui.memory.Documents` has it; call `at_rest`."""
+        store = self._file.store
+        state = store.state()
+        # The blocks of what the snapshot stands for may have been joined since.
+        goes_on = mark is not None and mark.generation == state.generation and store.snapshot() <= mark.tx
+        if goes_on:
+            goes_on = all(
+                entry.kind in ("learn", "set", "calibrate") for entry in History(store).entries(after=mark.tx)
+            )
+        if not goes_on:
+            self._check_counts()
+        return goes_on, self._read(mark.tx if goes_on else 0), state
+
+    def _check_counts(self) -> None:
+        """Refuse a log that lacks documents, or has others: no model can be trained from what is left."""
+        counts, store = self._file.memory.counts, self._file.store
+        expected = {label: n for label, (n, _, _) in counts.class_totals().items()}
+        if store.log.doc_counts() != (counts.n_docs, expected):
+            raise store.unpacker().damaged("its log has other documents than its counts")
+
+    def _read(self, after: int) -> Iterator[Batch]:
+        """Blocks, cut where a transaction begins: all of one have its time for their number."""
+        names = self._file.store.labels()
+        for _, block in self._file.store.log.blocks(after):
+            labels = [[names[k] for k in label_set] for label_set in block.label_sets]
+            borders = np.flatnonzero(np.diff(block.times)) + 1
+            for rows in np.split(np.arange(block.n_docs), borders):
+                part = block.pick(rows)
+                sets = label_sets([labels[code] for code in part.codes.tolist()], part.n_docs, {})
+                yield Batch(part.documents(), sets, part.digests, int(part.times[0]))
+
+
+def check_keeps(model: str, keep: str, path: str) -> None:
+    """Refuse a model that needs documents where they are not kept."""
+    if kind_of(model).needs_documents and keep != "text":
+        raise OptionError(
+            f"{model} is trained from documents, and {path} keeps {keep} of them: learn into a file that keeps text, "
+            "or choose a model that reads counts"
+        )
+
+
+def check_not_pruned(store: Store, verb: str) -> None:
+    """Refuse to change the counts of a file that lacks some."""
+    if store.pruned > 1:
+        raise StoreError(
+            f"{store.path} lacks the words of fewer than {store.pruned} documents, so that it cannot "
+            f"{verb} exactly: do that in the file it was made from"
+        )
+
+
+def find_seen(store: Store, *, needed: bool) -> Seen | None:
+    """The texts that a file has learned, None where it does not know."""
+    if store.keep != "nothing":
+        return Seen(store.log.keys())
+    if needed:
+        raise StoreError(
+            f"{store.path} keeps nothing of its documents, so that it cannot tell which texts it has "
+            "learned: use a file that keeps digests or texts"
+        )
+    return None

@@ -1,0 +1,217 @@
+"""Changes of what was learned: take documents back, give them other labels, rename, drop and move labels.
+
+Each is one transaction.  A document that changes is taken out of the log and entered anew; the counts change by what it
+had added and what it adds now, counted from its text.  Where the file keeps no text, labels can still be dropped and
+moved as long as no document has several.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bunrui.classifier import AnyClassifier
+from bunrui.counts import check_strings
+from bunrui.engines.labelgroups import check_new, label_sets
+from bunrui.errors import LabelError, LabelSetError, MismatchError, StoreError, UnlearnError
+from bunrui.store.blocks import Block, Row
+from bunrui.store.documents import Choice, by_digests, by_labels, pick
+from bunrui.store.file import File
+from bunrui.store.sessions import Sum
+from bunrui.store.transaction import Transaction
+
+__all__ = ["change", "check_labels", "drop_label", "move_label", "one_for_one", "relabel_each", "rename_label"]
+
+# The labels of a document after a change, from those before; empty when it is unlearned.
+Change = Callable[[list[str]], Sequence[str]]
+
+
+def change(
+    file: File,
+    classifier: AnyClassifier,
+    transaction: Transaction,
+    choice: Choice,
+    new_labels: Change,
+    texts: dict[bytes, Any] | None = None,
+) -> None:
+    """Change the labels of the documents that are chosen, in a transaction.
+
+    `texts` has the documents by digest, for files that do not keep them.
+    """
+    store = file.store
+    names = store.labels()
+    taken, added = Sum(classifier), Sum(classifier)
+    for number, places, block in pick(store, choice):
+        block = block.tidy()  # whoever refuses some labels is asked about those of the chosen documents alone
+        before = [sorted(names[k] for k in labels) for labels in block.label_sets]
+        after = [sorted(set(new_labels(labels))) for labels in before]
+        moved = np.array([a != b for a, b in zip(before, after, strict=True)], bool)[block.codes]
+        if not moved.any():
+            continue
+        block, places = block.pick(np.flatnonzero(moved)), places[moved]
+        documents = _documents(block, texts, store.path)
+        taken.add(documents, taken.sets([before[code] for code in block.codes], block.n_docs))
+        left = np.array([bool(labels) for labels in after], bool)[block.codes]
+        transaction.remove({number: places.tolist()})
+        transaction.n_docs += len(places)
+        if left.any():
+            rows = np.flatnonzero(left)
+            labels = [after[code] for code in block.codes[rows]]
+            added.add([documents[row] for row in rows], added.sets(labels, len(rows)))
+            transaction.log(Row.of(_relabelled(block.pick(rows), transaction, after)))
+    for sign, total in ((-1, taken.total), (1, added.total)):
+        if total is not None:
+            transaction.changes.append((sign, total))
+
+
+def one_for_one(label: str) -> Change:
+    """Give documents this label in place of the one that they have."""
+
+    def after(labels: list[str]) -> list[str]:
+        if len(labels) > 1:
+            raise LabelSetError(
+                f"a document has {len(labels)} labels, and one would replace them all: give all that it should have as "
+                "a list"
+            )
+        return [label]
+
+    return after
+
+
+def relabel_each(
+    file: File, classifier: AnyClassifier, changes: Iterable[tuple[str, str | Sequence[str], str | Sequence[str]]]
+) -> int:
+    """Give documents other labels, by digest and the labels that they have."""
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
+    had, given = set(), set()
+    for digest, *both in changes:
+        has, gets = (tuple(sorted({labels} if isinstance(labels, str) else set(labels))) for labels in both)
+        check_labels(gets)
+        if has != gets:
+            groups[has, gets].append(digest)
+            had.add((digest, has))
+            given.add((digest, gets))
+    if had & given:
+        # One after the other would give both of them the same label.
+        raise LabelError("a text that was learned twice should not swap its labels: leave both as they are")
+    names = sorted({name for _, gets in groups for name in gets})
+    with file.writing("relabel", labels=names) as transaction:
+        for (has, gets), digests in groups.items():
+            before = transaction.n_docs
+            change(file, classifier, transaction, by_digests(digests), _if_it_has(has, gets))
+            if transaction.n_docs - before < len(set(digests)):
+                raise UnlearnError(f"some documents do not have the label {', '.join(has)!r} (any more)")
+    return transaction.n_docs
+
+
+def _if_it_has(has: Sequence[str], gets: Sequence[str]) -> Change:
+    return lambda labels: gets if labels == list(has) else labels
+
+
+def check_labels(names: Sequence[str]) -> None:
+    """Refuse what cannot be the labels of a document."""
+    labels = label_sets([list(names)], 1, {}).labels
+    check_strings(labels)
+    check_new(labels)
+
+
+def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[Any]:
+    if texts is not None:
+        return [texts[digest.tobytes()] for digest in block.digests]
+    if block.sizes is None:
+        raise StoreError(f"{path} keeps no texts, so that their words are not known: give the texts of the documents")
+    return block.documents()
+
+
+def _relabelled(block: Block, transaction: Transaction, labels: list[list[str]]) -> Block:
+    """The block with other labels, by code."""
+    used = sorted({name for code in set(block.codes.tolist()) for name in labels[code]})
+    ids = dict(zip(used, transaction.label_ids(used).tolist(), strict=True))
+    return block._replace(label_sets=[[ids.get(name, 0) for name in names] for names in labels]).tidy()
+
+
+def drop_label(file: File, classifier: AnyClassifier, label: str) -> int:
+    """Take a label away: from documents with several, and with the documents that have no other."""
+    return _without(file, classifier, label, None)
+
+
+def move_label(file: File, classifier: AnyClassifier, label: str, to: str) -> int:
+    """Give all documents of a label another one instead."""
+    if label == to:
+        raise LabelError(f"{label!r} cannot be moved to itself")
+    return _without(file, classifier, label, to)
+
+
+def _without(file: File, classifier: AnyClassifier, label: str, to: str | None) -> int:
+    store = file.store
+    kind, note = ("drop", {"label": label}) if to is None else ("move", {"label": label, "to": to})
+    with file.writing(kind, **note) as transaction:
+        label_id = _known(file, label)
+        if to is not None:
+            _known(file, to)
+
+        def after(labels: list[str]) -> list[str]:
+            return [name for name in labels if name != label] + ([to] if to is not None and label in labels else [])
+
+        if store.keep == "text":
+            change(file, classifier, transaction, by_labels(label_id), after)
+        else:
+            _by_counts(file, transaction, label, to)
+            _in_log(file, transaction, label_id, after)
+    return transaction.n_docs
+
+
+def _by_counts(file: File, transaction: Transaction, label: str, to: str | None) -> None:
+    try:
+        taken = file.memory.counts.of_label(label)
+    except MismatchError as error:
+        raise StoreError(
+            f"{file.store.path} keeps no texts, and some of its documents have several labels, so that their words "
+            "cannot be told apart: learn the documents again with other labels"
+        ) from error
+    transaction.changes.append((-1, taken))
+    transaction.n_docs = taken.n_docs
+    if to is not None:
+        added = taken.copy()
+        added.rename(label, to)
+        transaction.changes.append((1, added))
+
+
+def _in_log(file: File, transaction: Transaction, label_id: int, after: Change) -> None:
+    """Change the labels of documents whose digests are kept; none has several."""
+    names = file.store.labels()
+    for number, places, block in pick(file.store, by_labels(label_id)):
+        labels = [list(after([names[k] for k in ids])) for ids in block.label_sets]
+        transaction.remove({number: places.tolist()})
+        if labels[block.codes[0]]:
+            transaction.log(Row.of(_relabelled(block, transaction, labels)))
+
+
+def rename_label(file: File, label: str, name: str) -> int:
+    """Give a label another name."""
+    check_labels([name])
+    store = file.store
+    with file.rewriting("rename", label=label, to=name) as transaction:
+        label_id = _known(file, label)
+        if name == label:
+            raise LabelError(f"{label!r} has that name already")
+        if name in file.memory.counts.live_labels:
+            raise LabelError(f"there is a label {name!r} already: move {label!r} to it instead")
+        if name in store.labels():
+            raise LabelError(f"{name!r} is still the label of documents that were unlearned: compact the file first")
+        store.rename_label(label_id, name)
+        transaction.n_docs = int(file.memory.counts.doc_count[file.memory.counts.label_ids[label]])
+    return transaction.n_docs
+
+
+def _known(file: File, label: str) -> int:
+    if label not in file.memory.counts.live_labels:
+        known = ", ".join(file.memory.counts.live_labels[:20]) or "none"
+        raise LabelError(f"there is no label {label!r} in {file.store.path}: the labels are {known}")
+    names = file.store.labels()
+    if label not in names:
+        raise file.store.unpacker().damaged(f"its list of labels lacks {label!r}")
+    return names.index(label)

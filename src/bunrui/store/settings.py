@@ -1,0 +1,138 @@
+"""The options of a classifier ↔ what its file says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict, replace
+from typing import Any
+
+from bunrui.analysis import AnalyzerSpec
+from bunrui.analysis.analyzer import sharing
+from bunrui.calibration import Calibration
+from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
+from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError
+from bunrui.store.creation import publish_when_done
+from bunrui.store.store import Store
+from bunrui.store.transaction import Transaction
+
+__all__ = [
+    "calibration_of",
+    "check_slim",
+    "classifier_of",
+    "hashing_of",
+    "new_store",
+    "options_of",
+    "summary_of",
+    "write_slim",
+]
+
+_NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
+
+
+def new_store(path: str, like: AnyClassifier, keep: str, pruned: int = 1, name: str | None = None) -> Store:
+    """A new file for a classifier with these options; `name` is what it will be called."""
+    spec = AnalyzerSpec(name=like.analyzer) if isinstance(like.analyzer, str) else like.analyzer
+    if not isinstance(spec, AnalyzerSpec):
+        raise OptionError("a file cannot keep a function: use the name of an analyzer, or an AnalyzerSpec")
+    return Store.create(
+        path,
+        keep=keep,
+        analyzer=asdict(spec),
+        fingerprint=like.counts.fingerprint,
+        settings=like.settings,
+        pruned=pruned,
+        name=name,
+    )
+
+
+def options_of(store: Store) -> dict[str, Any]:
+    """The options of the classifier in a file."""
+    settings = _NEW | store.settings()
+    for name in ("max_features", "prior"):
+        if isinstance(settings.get(name), list):
+            settings[name] = tuple(settings[name])
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in store.analyzer.items()}
+    if not isinstance(fields.get("stop_words"), tuple):
+        raise store.unpacker().damaged("its stop words are no list")  # a string would be the path of a file
+    try:
+        return {"analyzer": AnalyzerSpec(**fields), **{name: settings[name] for name in ("model", *SETTINGS)}}
+    except (KeyError, TypeError, ValueError, AttributeError, BunruiError) as error:
+        raise store.unpacker().damaged(f"its options cannot be read ({error})") from error
+
+
+def classifier_of(store: Store) -> TextClassifier:
+    """A classifier in memory with the options of a file, which has learned nothing yet.
+
+    Raises
+    ------
+    DamagedError
+        If the options do not fit together: that is the fault of the file.
+    MismatchError
+        If the analyzer makes other features here than the file has.
+    """
+    options = options_of(store)
+    try:
+        new = TextClassifier(**options)
+    except MissingExtraError:
+        raise
+    except (BunruiError, TypeError, ValueError, AttributeError) as error:
+        raise store.unpacker().damaged(f"its options make no sense ({error})") from error
+    if new.counts.fingerprint != store.fingerprint:
+        raise MismatchError(
+            f"{store.path} was made where the analyzer gave other features (another version of bunrui, of its "
+            "dictionary or of Python's Unicode tables): open it there, or learn the documents again here"
+        )
+    return new
+
+
+def hashing_of(classifier: AnyClassifier, n_used: int) -> dict[str, Any] | None:
+    """How much the buckets of hashed features mix up, as far as can be told; None where features are themselves."""
+    bits = getattr(classifier.analyzer, "hash_bits", 0)
+    return sharing(n_used, bits)._asdict() if bits else None
+
+
+def calibration_of(store: Store) -> Calibration | None:
+    """The calibration of the classifier in a file, if it has one."""
+    known = store.settings().get("calibration")
+    try:
+        return None if known is None else Calibration.from_dict(known)
+    except BunruiError as error:
+        raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
+
+
+def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
+    """What a calibration is worth, and how many documents were learned or unlearned since."""
+    names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
+    return {
+        **{name: getattr(calibration, name) for name in names},
+        "applies": classifier.is_calibrated,
+        "changed_since": n_changed,
+    }
+
+
+def check_slim(classifier: AnyClassifier, min_df: Any) -> None:
+    """Refuse what cannot be."""
+    if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
+        raise OptionError(f"min_df should be a whole number above 0, not {min_df!r}")
+    if classifier.needs_documents:
+        raise OptionError(
+            f"{classifier.model} is trained from documents, and a slim copy keeps none: choose a model that reads "
+            "counts first, with `bunrui set` or configure(model=...)"
+        )
+
+
+def write_slim(name: str, like: AnyClassifier, pruned: int, min_df: int, fill: Callable[[Transaction], int]) -> None:
+    """Make the copy; `fill` writes its counts, and says of how many documents they are.
+
+    `like` has the options, and `pruned` is what was left out before.
+    """
+    with publish_when_done(name) as temporary:
+        store = new_store(temporary, like, "nothing", max(min_df, pruned), name)
+        with closing(store), store.writing():
+            transaction = store.transaction("slim")
+            transaction.n_docs = fill(transaction)
+            transaction.finish()
+            if like.calibration is not None and min_df <= like.min_df:  # else the copy is another model
+                known = replace(like.calibration, tx=transaction.number).to_dict()
+                store.save_settings(store.settings() | {"calibration": known})

@@ -1,0 +1,838 @@
+"""A classifier in a file is the classifier in memory, and stays so whatever happens in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
+
+import bunrui
+import bunrui.store
+from bunrui import AnalyzerSpec, StoredClassifier, TextClassifier
+from bunrui.counts import Counts
+from bunrui.errors import (
+    BunruiError,
+    DataError,
+    DuplicateError,
+    LabelError,
+    MismatchError,
+    OptionError,
+    StoreError,
+    UnlearnError,
+)
+from bunrui.models import MODELS
+from tests.store.probing import reseal
+
+TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "🙂 free pills"]
+LABELS = ["spam", "ham", "spam", "ham", "spam"]
+QUERIES = [*TEXTS, "", "pills at noon", "無料の会議", "never seen"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "mail.bunrui")
+
+
+def learned(path: str, **options: Any) -> StoredClassifier:
+    return bunrui.create(path, **options).learn(TEXTS, LABELS)
+
+
+def in_memory(texts: list[Any] = TEXTS, labels: list[Any] = LABELS, **options: Any) -> TextClassifier:
+    return TextClassifier(**options).learn(texts, labels)
+
+
+def same(a: TextClassifier, b: TextClassifier) -> None:
+    assert a.counts == b.counts
+    for model in MODELS:
+        left, right = a.with_model(model, alpha=None), b.with_model(model, alpha=None)
+        assert left.classes_.tolist() == right.classes_.tolist()
+        assert np.array_equal(left.scores(QUERIES), right.scores(QUERIES))
+
+
+# --- what a file remembers
+
+
+@pytest.mark.parametrize("keep", ["text", "digests", "nothing"])
+def test_a_file_is_the_classifier(path: str, keep: str) -> None:
+    with learned(path, keep=keep) as clf:
+        same(clf, in_memory())
+    with bunrui.open(path, read_only=True) as again:
+        assert again.keep == keep
+        same(again, in_memory())
+    assert os.listdir(os.path.dirname(path)) == ["mail.bunrui"]
+
+
+def test_options_are_kept(path: str) -> None:
+    spec = AnalyzerSpec(name="words", words=2, stop_words=["at"], urls=True)
+    options = {
+        "model": "multinomial",
+        "analyzer": spec,
+        "smoothing": "map",
+        "alpha": {"pills": 1.5},
+        "prior": {"spam": 0.25, "ham": 0.75},
+        "unseen": "smooth",
+        "min_df": 1,
+        "max_features": ("chi2", 7),
+        "class_norm": True,
+        "against_rest": False,
+        "m": 1,
+    }
+    with learned(path, **options):
+        pass
+    with bunrui.open(path) as clf:
+        assert clf.get_params() == options
+        assert np.array_equal(clf.scores(QUERIES), in_memory(**options).scores(QUERIES))
+
+
+def test_m_is_kept(path: str) -> None:
+    with learned(path) as clf:
+        clf.configure(model="aode", m=3)
+    with bunrui.open(path) as clf:
+        assert (clf.model, clf.m) == ("aode", 3)
+        assert clf.with_model("binary").m == 1
+        clf.configure(model="binary")
+    with bunrui.open(path) as clf:
+        assert (clf.model, clf.m) == ("binary", 1)
+        with pytest.raises(OptionError, match="m is for aode, and binary has none"):
+            clf.configure(m=3)
+
+
+def test_configure_changes_the_file(path: str) -> None:
+    with learned(path) as clf:
+        clf.configure(model="bernoulli", alpha=0.5)
+        assert clf.model == "bernoulli"
+    with bunrui.open(path) as clf:
+        assert (clf.model, clf.alpha) == ("bernoulli", 0.5)
+        with pytest.raises(OptionError, match="there is no model 'nope'"):
+            clf.configure(model="nope")
+        with pytest.raises(OptionError, match="another analyzer has other counts"):
+            clf.configure(analyzer="words")
+    with bunrui.open(path) as clf:
+        assert clf.model == "bernoulli"
+
+
+def test_a_setting_is_undone(path: str) -> None:
+    with learned(path, alpha=2) as clf, bunrui.open(path) as other:
+        clf.configure(smoothing="mle")  # which has no alpha
+        clf.configure(smoothing="mle")  # nothing new
+        clf.configure(max_features=("chi2", 9))
+        clf.configure(max_features=("chi2", 9))
+        assert clf.undo() == ("set", 0)
+        assert clf.max_features is None
+        assert [entry.kind for entry in clf.history() if not entry.undone] == ["learn", "set"]
+        assert clf.with_model("mixed", smoothing="mle").alpha is None
+        assert other.refresh()
+        assert other.smoothing == "mle"
+        assert other.undo() == ("set", 0)
+        assert (other.smoothing, other.alpha) == ("eap", 2)
+        assert clf.refresh()
+        assert (clf.smoothing, clf.alpha) == ("eap", 2)
+        assert clf.undo() == ("learn", 5)
+
+
+def test_with_model_leaves_the_file_alone_but_learns_into_it(path: str) -> None:
+    with learned(path) as clf:
+        other = clf.with_model("multinomial", alpha=0.5)
+        assert isinstance(other, StoredClassifier)
+        other.learn(["more"], ["ham"])
+        assert clf.counts is other.counts
+    with bunrui.open(path) as clf:
+        assert clf.model == "binary-complement"
+        same(clf, in_memory([*TEXTS, "more"], [*LABELS, "ham"]))
+
+
+def test_the_log(path: str) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn(["a", "b"], ["x", ["x", "y"]], ids=["1", None], sources=["f.csv", "f.csv"])
+        clf.learn([["tok", "en"], ["x"]], ["y", "x"])
+        clf.learn([{"word": 2}], ["y"], sources=[None])
+        clf.unlearn(["a"], ["x"])
+    with bunrui.open(path) as clf:
+        store = clf._file.store
+        labels = store.labels()
+        rows = []
+        for _, block in store.log.blocks():
+            for place, document in enumerate(block.documents()):
+                names = {labels[k] for k in block.label_sets[block.codes[place]]}
+                source = block.source_codes[place]
+                rows.append(
+                    (
+                        document,
+                        names,
+                        block.ids[place] if block.ids else None,
+                        block.sources[source - 1] if source else None,
+                    )
+                )
+        assert rows == [
+            ("b", {"x", "y"}, None, "f.csv"),
+            (["tok", "en"], {"y"}, None, None),
+            (["x"], {"x"}, None, None),
+            ({"word": 2}, {"y"}, None, None),
+        ]
+        assert [(entry.kind, entry.n_docs) for entry in clf.history()] == [
+            ("learn", 2),
+            ("learn", 2),
+            ("learn", 1),
+            ("unlearn", 1),
+        ]
+
+
+def test_digests_keep_no_text(path: str) -> None:
+    with learned(path, keep="digests") as clf:
+        assert all(block.sizes is None and not block.text for _, block in clf._file.store.log.blocks())
+
+
+def test_info(path: str) -> None:
+    with learned(path) as clf:
+        info = json.loads(json.dumps(clf.info()))
+    assert info["documents"] == 5
+    assert info["labels"] == {"ham": 2, "spam": 3}
+    assert info["features"] == in_memory().counts.n_features
+    assert (info["model"], info["alpha"], info["keep"], info["format"]) == ("binary-complement", 0.3, "text", 2)
+    assert info["analyzer"]["name"] == "universal"
+    assert info["size"] > 4096
+    assert info["created"] < info["changed"]
+
+
+def test_arrow_in(path: str) -> None:
+    with bunrui.create(path) as clf:
+        ids = pa.array(["1", None, "3", "4", "5"])
+        clf.learn(pa.array(TEXTS), pa.array(LABELS), ids=ids, sources=pa.array(["f"] * 5))
+        clf.learn(pa.array(["both"]), pa.array([["spam", "ham"]]))
+        same(clf, in_memory([*TEXTS, "both"], [*LABELS, ["spam", "ham"]]))
+
+
+# --- taking back
+
+
+@pytest.mark.parametrize("keep", ["text", "digests"])
+def test_only_what_was_learned_can_be_unlearned(path: str, keep: str) -> None:
+    with learned(path, keep=keep) as clf:
+        # Counts alone would let these go: all of their words occur often enough.
+        for text, label in [("pills now", "spam"), ("cheap pills now", "ham"), ("", "ham")]:
+            with pytest.raises(UnlearnError, match=f"this was never learned as '{label}': '{text}'"):
+                clf.unlearn([TEXTS[0], text], ["spam", label])
+            same(clf, in_memory())
+        clf.unlearn([TEXTS[0]], ["spam"])
+        with pytest.raises(UnlearnError):
+            clf.unlearn([TEXTS[0]], ["spam"])
+        same(clf, in_memory(TEXTS[1:], LABELS[1:]))
+    with bunrui.open(path) as clf:
+        same(clf, in_memory(TEXTS[1:], LABELS[1:]))
+
+
+def test_unlearning_without_a_log(path: str) -> None:
+    with learned(path, keep="nothing") as clf:
+        clf.unlearn(TEXTS[:2], LABELS[:2])
+        same(clf, in_memory(TEXTS[2:], LABELS[2:]))
+        with pytest.raises(UnlearnError, match="never learned"):
+            clf.unlearn(["unheard of"], ["ham"])
+        with bunrui.open(path) as again:
+            same(again, clf)
+
+
+def test_one_of_several_equal_documents(path: str) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn(["a", "a", "a", "b"], ["x", "y", "x", "x"])
+        with pytest.raises(UnlearnError):
+            clf.unlearn(["a", "a", "a"], ["x", "x", "x"])
+        clf.unlearn(["a", "a"], ["x", "x"])
+        same(clf, in_memory(["a", "b"], ["y", "x"]))
+        with clf.unlearning() as session:
+            session.add(["a"], ["y"])
+            session.add(["b"], ["x"])
+        assert clf.counts.n_docs == 0
+
+
+def test_a_batch_that_fails_takes_the_session_with_it(path: str) -> None:
+    with learned(path) as clf:
+        with pytest.raises(StoreError, match="so that nothing is kept: this was never"), clf.unlearning() as session:
+            session.add(TEXTS[:1], LABELS[:1])
+            with pytest.raises(UnlearnError):
+                session.add(TEXTS[:1], LABELS[:1])
+        with pytest.raises(StoreError, match="a batch of this session failed"), clf.learning() as session:
+            session.add(["one"], ["ham"])
+            with pytest.raises(DataError):
+                session.add([{"a": 1.5}], ["ham"])
+        same(clf, in_memory())
+        assert clf.check().is_right
+        with pytest.raises(StoreError, match="failed"), clf.learning(unique=True) as session:
+            session.add(["other"], ["ham"])
+            with pytest.raises(DuplicateError, match="this was learned before, or comes twice: 'cheap pills now'"):
+                session.add(["fresh", TEXTS[0]], ["ham", "ham"])
+        clf.learn(["fresh"], ["ham"], unique=True)
+
+
+def test_inside_a_session(path: str) -> None:
+    with learned(path) as clf, bunrui.open(path) as other:
+        with clf.learning() as session:
+            session.add(["one"], ["ham"])
+            for forbidden in (clf.refresh, clf.undo, clf.compact, clf.history, lambda: clf.learn(["a"], ["b"])):
+                with pytest.raises(StoreError, match=r"a session of .* is open: do this after its block"):
+                    forbidden()
+            assert len(list(clf.documents())) == 5
+            assert clf.predict(["pills"])[0] == "spam"
+        other.learn(["two"], ["ham"])
+        clf.refresh()
+        same(clf, in_memory([*TEXTS, "one", "two"], [*LABELS, "ham", "ham"]))
+
+
+def test_documents_may_be_changed_while_they_are_listed(path: str) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn(TEXTS, LABELS, ids=list("abcde"))
+        for document in clf.documents():
+            clf.unlearn(ids=[document.id])
+        assert clf.counts.n_docs == 0
+
+
+def test_memory_that_cannot_follow_is_read_again(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with learned(path) as clf:
+        real = Counts.add
+        calls = iter([MemoryError("no room")])
+
+        def add(self: Counts, other: Counts) -> None:
+            for error in calls:
+                raise error
+            real(self, other)
+
+        monkeypatch.setattr(Counts, "add", add)
+        clf.learn(["more"], ["ham"])
+        same(clf, in_memory([*TEXTS, "more"], [*LABELS, "ham"]))
+
+
+def test_memory_that_is_torn_is_not_read(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with learned(path) as clf:
+        with monkeypatch.context() as patch:
+            patch.setattr(Counts, "add", lambda self, other: (_ for _ in ()).throw(MemoryError("no room")))
+            patch.setattr(
+                "bunrui.store.store.Store.load", lambda self: (_ for _ in ()).throw(MemoryError("still none"))
+            )
+            with pytest.raises(StoreError, match="has changed, but the memory could not follow"):
+                clf.learn(["more"], ["ham"])
+            with pytest.raises(StoreError, match=r"what is in memory is not what .* has: call refresh"):
+                clf.predict(["pills"])
+        clf.refresh()
+        same(clf, in_memory([*TEXTS, "more"], [*LABELS, "ham"]))
+
+
+def test_two_classifiers_merged_into_each_other_at_once(path: str, tmp_path: Path) -> None:
+    with learned(path) as one, learned(str(tmp_path / "b")) as two:
+        work = [threading.Thread(target=a.merge, args=(b,)) for _ in range(3) for a, b in ((one, two), (two, one))]
+        for thread in work:
+            thread.start()
+        for thread in work:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in work)
+        assert one.check().is_right and two.check().is_right
+
+
+def test_settings_reach_a_reader(path: str) -> None:
+    with learned(path) as clf, bunrui.open(path, read_only=True) as reader:
+        clf.configure(model="mixed", alpha=np.float32(0.5))
+        assert reader.refresh()
+        assert (reader.model, reader.alpha) == ("mixed", 0.5)
+        with pytest.raises(OptionError, match="there is no option 'foo'"):
+            clf.set_params(foo=1)
+
+
+def test_a_twin_does_not_close_the_file(path: str) -> None:
+    with learned(path) as clf:
+        with clf.with_model("mixed") as twin:
+            twin.predict(["pills"])
+        clf.learn(["more"], ["ham"])
+    with pytest.raises(StoreError, match=r"is closed .*: open it again"):
+        clf.learn(["more"], ["ham"])
+
+
+def test_a_new_file_appears_when_it_is_complete(path: str) -> None:
+    with pytest.raises(ZeroDivisionError), bunrui.store.creating(path) as clf:
+        clf.learn(TEXTS, LABELS)
+        assert not os.path.exists(path)
+        raise ZeroDivisionError
+    assert os.listdir(os.path.dirname(path)) == []
+    with bunrui.store.creating(path) as clf:
+        clf.learn(TEXTS, LABELS)
+    with bunrui.open(path) as clf:
+        same(clf, in_memory())
+    os.unlink(path)
+    with pytest.raises(StoreError, match="was made by somebody else meanwhile"), bunrui.store.creating(path) as clf:
+        clf.learn(["lost"], ["x"])
+        learned(path).close()
+    with bunrui.open(path) as clf:
+        same(clf, in_memory())
+    assert os.listdir(os.path.dirname(path)) == ["mail.bunrui"]
+
+
+def test_tokens_are_not_the_text_that_looks_like_them(path: str) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn([["a", "b"]], ["x"])
+        with pytest.raises(UnlearnError):
+            clf.unlearn(['["a","b"]'], ["x"])
+        clf.unlearn([("a", "b")], ["x"])
+
+
+def test_undo(path: str) -> None:
+    with learned(path) as clf:
+        clf.unlearn(TEXTS[:1], LABELS[:1])
+        clf.learn(["more"], ["new"])
+        assert clf.undo() == ("learn", 1)
+        same(clf, in_memory(TEXTS[1:], LABELS[1:]))
+        assert clf.undo() == ("unlearn", 1)
+        same(clf, in_memory())
+        with bunrui.open(path) as again:
+            same(again, clf)
+            clf.unlearn(TEXTS[:1], LABELS[:1])  # the log has it again, too
+        assert clf.undo() == ("unlearn", 1)
+        assert clf.undo() == ("learn", 5)
+        assert clf.counts.n_docs == 0
+        with pytest.raises(StoreError, match="there is nothing to undo"):
+            clf.undo()
+
+
+def test_undo_after_compact_is_refused(path: str) -> None:
+    with learned(path) as clf:
+        clf.compact()
+        with pytest.raises(StoreError, match="cannot be undone: unlearn its documents instead"):
+            clf.undo()
+        clf.learn(["more"], ["ham"])
+        assert clf.undo() == ("learn", 1)
+        same(clf, in_memory())
+
+
+# --- all or nothing
+
+
+def test_a_session_that_fails_changes_nothing(path: str) -> None:
+    with learned(path) as clf:
+        with pytest.raises(ZeroDivisionError), clf.learning() as session:
+            session.add(["one"], ["ham"])
+            session.add(["two"], ["new label"])
+            raise ZeroDivisionError
+        same(clf, in_memory())
+        with pytest.raises(LabelError), clf.learning() as session:
+            session.add(["one"], ["ham"])
+            session.add(["two"], [3])
+        with pytest.raises(DataError, match="1 texts and 2 ids"), clf.learning() as session:
+            session.add(["one"], ["ham"], ids=["a", "b"])
+        with pytest.raises(DataError, match="sources should be strings or None, not 3"):
+            clf.learn(["one"], ["ham"], sources=[3])
+        with pytest.raises(KeyboardInterrupt), clf.unlearning() as session:
+            session.add(TEXTS, LABELS)
+            raise KeyboardInterrupt
+        same(clf, in_memory())
+        clf.learn(["three"], ["ham"])
+        same(clf, in_memory([*TEXTS, "three"], [*LABELS, "ham"]))
+    with bunrui.open(path) as again:
+        same(again, in_memory([*TEXTS, "three"], [*LABELS, "ham"]))
+
+
+def test_duplicates_are_counted(path: str) -> None:
+    with learned(path) as clf:
+        with clf.learning() as session:
+            session.add([TEXTS[0], "new", "new"], ["ham", "ham", "ham"])
+            session.add(["new", "other"], ["ham", "ham"])
+        assert (session.n_docs, session.n_duplicates) == (5, 3)
+        with clf.learning() as session:
+            session.add(["other"], ["ham"])
+        assert session.n_duplicates == 1
+        clf.unlearn([TEXTS[1]], [LABELS[1]])
+        with clf.learning() as session:
+            session.add([TEXTS[1]], ["ham"])
+        assert session.n_duplicates == 0
+    with bunrui.open(path) as clf, clf.learning() as session:
+        session.add([TEXTS[0]], ["ham"])
+        assert session.n_duplicates == 1
+
+
+def test_without_a_log_duplicates_are_unknown(path: str) -> None:
+    with learned(path, keep="nothing") as clf, clf.learning() as session:
+        session.add([TEXTS[0]], ["ham"])
+    assert session.n_duplicates is None
+
+
+# --- several files, several handles
+
+
+def test_merge(path: str, tmp_path: Path) -> None:
+    other = str(tmp_path / "other.bunrui")
+    with learned(path) as clf, bunrui.create(other) as more:
+        more.learn(["zeta", "料金"], [["zz", "ham"], "aa"], ids=["z", None], sources=["s", None])
+        more.learn(["gone"], ["aa"])
+        more.unlearn(["gone"], ["aa"])
+        clf.merge(more)
+        same(clf, in_memory([*TEXTS, "zeta", "料金"], [*LABELS, ["zz", "ham"], "aa"]))
+        clf.unlearn(["zeta"], [["ham", "zz"]])
+        same(clf, in_memory([*TEXTS, "料金"], [*LABELS, "aa"]))
+        assert more.counts.n_docs == 2
+    with bunrui.open(path) as clf:
+        same(clf, in_memory([*TEXTS, "料金"], [*LABELS, "aa"]))
+        assert clf.undo() == ("unlearn", 1)
+        assert clf.undo() == ("merge", 2)
+        same(clf, in_memory())
+
+
+def test_merge_keeps_what_the_file_keeps(path: str, tmp_path: Path) -> None:
+    with learned(path, keep="digests") as clf, learned(str(tmp_path / "b"), keep="text") as rich:
+        clf.merge(rich)
+        assert all(block.sizes is None for _, block in clf._file.store.log.blocks())
+        clf.unlearn(TEXTS * 2, LABELS * 2)
+        with pytest.raises(OptionError, match=r"keeps text of every document, but .* keeps digests"):
+            rich.merge(clf)
+        with pytest.raises(OptionError, match="keeps text of every document, which a classifier in memory has not"):
+            rich.merge(in_memory())
+    with learned(str(tmp_path / "c"), keep="nothing") as plain:
+        plain.merge(in_memory())
+        same(plain, in_memory(TEXTS * 2, LABELS * 2))
+        plain.merge(in_memory(["a"], ["b"]))
+        assert plain.undo() == ("merge", 1)
+
+
+def test_merge_refuses(path: str, tmp_path: Path) -> None:
+    with learned(path) as clf, learned(str(tmp_path / "b"), analyzer="words") as words:
+        with pytest.raises(MismatchError, match=r"b was made with another analyzer \(words, words\) than"):
+            clf.merge(words)
+        with pytest.raises(OptionError, match="with itself"), bunrui.open(path) as again:
+            clf.merge(again)
+        same(clf, in_memory())
+
+
+def test_slim(path: str, tmp_path: Path) -> None:
+    slim = str(tmp_path / "slim.bunrui")
+    with learned(path) as clf:
+        clf.slim(slim, min_df=2)
+        with pytest.raises(StoreError, match="is there already"):
+            clf.slim(slim)
+        with bunrui.open(slim) as small:
+            assert small.keep == "nothing"
+            for model in MODELS:
+                expected = clf.with_model(model, min_df=2).scores(QUERIES)
+                assert np.array_equal(small.with_model(model).scores(QUERIES), expected)
+            for change in (lambda: small.learn(["a"], ["b"]), lambda: small.unlearn(TEXTS, LABELS), small.undo):
+                with pytest.raises(StoreError, match="lacks the words of fewer than 2 documents"):
+                    change()
+        with pytest.raises(OptionError, match="min_df should be a whole number above 0, not 0"):
+            clf.slim(str(tmp_path / "never"), min_df=0)
+        assert not (tmp_path / "never").exists()
+        whole = str(tmp_path / "whole.bunrui")
+        clf.slim(whole)
+    with bunrui.open(whole) as copy:
+        same(copy, in_memory())
+        copy.learn(["a"], ["b"])
+
+
+def test_a_reader_follows_a_writer(path: str) -> None:
+    with learned(path) as writer, bunrui.open(path, read_only=True) as reader:
+        assert not reader.refresh()
+        writer.learn(["more"], ["new"])
+        writer.unlearn(TEXTS[:1], LABELS[:1])
+        assert reader.counts.n_docs == 5
+        assert reader.refresh()
+        same(reader, writer)
+        writer.undo()
+        assert reader.refresh()
+        same(reader, writer)
+        writer.compact()
+        assert reader.refresh()
+        same(reader, writer)
+        assert not reader.refresh()
+
+
+def test_two_writers_take_turns(path: str) -> None:
+    with learned(path) as one, bunrui.open(path) as two:
+        one.learn(["from one"], ["x"])
+        two.learn(["from two"], ["y"])
+        one.learn(["one again"], ["y"])
+        two.refresh()
+        same(one, two)
+        same(one, in_memory([*TEXTS, "from one", "from two", "one again"], [*LABELS, "x", "y", "y"]))
+
+
+def test_deltas_are_folded(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bunrui.store.store._MOST_DELTAS", 3)
+    with bunrui.create(path) as clf, bunrui.open(path, read_only=True) as reader:
+        for k, (text, label) in enumerate(zip(TEXTS * 2, LABELS * 2, strict=True)):
+            clf.learn([text], [label])
+            if k % 4 == 1:
+                reader.refresh()
+                same(reader, clf)
+        (n,) = clf._file.store.db.execute("SELECT count(*) FROM deltas").fetchone()
+        assert n <= 4
+        assert clf.undo() == ("learn", 1)
+        same(clf, in_memory((TEXTS * 2)[:-1], (LABELS * 2)[:-1]))
+    with bunrui.open(path) as clf:
+        same(clf, in_memory((TEXTS * 2)[:-1], (LABELS * 2)[:-1]))
+
+
+def test_compact(path: str) -> None:
+    with bunrui.create(path) as clf:
+        for text, label in zip(TEXTS, LABELS, strict=True):
+            clf.learn([text], [label], ids=[text[:3]], sources=[label])
+        clf.learn([["given", "tokens"]], ["ham"])
+        clf.learn(["secret text"], ["secret label"], ids=["secret id"], sources=["secret source"])
+        clf.unlearn(["secret text"], ["secret label"])
+        clf.unlearn(TEXTS[:1], LABELS[:1])
+        clf.compact()
+        expected = in_memory(TEXTS[1:], LABELS[1:])
+        expected.learn([["given", "tokens"]], ["ham"])
+        same(clf, expected)
+        assert [block.n_docs for _, block in clf._file.store.log.blocks()] == [4, 1]
+        assert sorted(clf._file.store.labels()) == ["ham", "spam"]
+        clf.unlearn(TEXTS[1:2], LABELS[1:2])
+        clf.compact()
+        clf.compact()
+        clf.unlearn([["given", "tokens"]], ["ham"])
+    with bunrui.open(path) as clf:
+        same(clf, in_memory(TEXTS[2:], LABELS[2:]))
+        block = next(iter(clf._file.store.log.blocks()))[1]
+        assert block.ids == [text[:3] for text in TEXTS[2:]]
+        assert [block.sources[code - 1] for code in block.source_codes] == LABELS[2:]
+
+
+# --- what is refused
+
+
+def test_open_refuses(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "text.csv").write_text("text,label\na,b\n")
+    sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE t (a)").connection.close()
+    for name, what in [
+        ("missing", "there is no classifier .*missing: make one with `bunrui learn"),
+        (".", "is a folder, not a classifier file"),
+        ("empty", "empty is empty: give a file that `bunrui learn` made"),
+        ("text.csv", r"text\.csv is not a bunrui classifier: give a file"),
+        ("other.db", r"other\.db is not a bunrui classifier, but another SQLite database"),
+    ]:
+        with pytest.raises(StoreError, match=what):
+            bunrui.open(tmp_path / name)
+
+
+def test_create_refuses(path: str, tmp_path: Path) -> None:
+    learned(path).close()
+    before = Path(path).read_bytes()
+    with pytest.raises(StoreError, match="is there already"):
+        bunrui.create(path)
+    assert Path(path).read_bytes() == before
+    with pytest.raises(StoreError, match="cannot be made: No such file or directory"):
+        bunrui.create(tmp_path / "no" / "such" / "folder")
+    with pytest.raises(OptionError, match="keep should be one of text, digests, nothing, not 'all'"):
+        bunrui.create(tmp_path / "x", keep="all")
+    with pytest.raises(OptionError, match="a file cannot keep a function"):
+        bunrui.create(tmp_path / "x", analyzer=str.split)
+    with pytest.raises(OptionError, match="there is no model"):
+        bunrui.create(tmp_path / "x", model="nope")
+    assert os.listdir(tmp_path) == ["mail.bunrui"]
+
+
+def test_a_newer_format(path: str) -> None:
+    learned(path).close()
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StoreError, match="has format 99, this bunrui knows 1 to 2: install a newer bunrui"):
+        bunrui.open(path)
+
+
+def test_another_fingerprint(path: str) -> None:
+    learned(path).close()
+    db = sqlite3.connect(path)
+    db.execute("UPDATE meta SET value = '\"other\"' WHERE key = 'fingerprint'")
+    db.commit()
+    db.close()
+    reseal(path)
+    with pytest.raises(MismatchError, match="was made where the analyzer gave other features"):
+        bunrui.open(path)
+
+
+def test_read_only(path: str) -> None:
+    learned(path).close()
+    before = Path(path).read_bytes()
+    with bunrui.open(path, read_only=True) as clf:
+        for change in (
+            lambda: clf.learn(["a"], ["b"]),
+            lambda: clf.unlearn(TEXTS, LABELS),
+            lambda: clf.configure(alpha=1),
+            clf.undo,
+            clf.compact,
+        ):
+            with pytest.raises(StoreError, match="was opened for reading only"):
+                change()
+        with pytest.raises(sqlite3.OperationalError):
+            clf._file.store.db.execute("DELETE FROM meta")
+        assert clf.predict(["pills"])[0] == "spam"
+    assert Path(path).read_bytes() == before
+
+
+def test_a_writer_waits_then_gives_up(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bunrui.store.schema.WAIT_SECONDS", 0.05)
+    with learned(path) as one, bunrui.open(path) as two:
+        with one.learning() as session:
+            session.add(["slow"], ["x"])
+            with pytest.raises(StoreError, match="is in use by another process that is writing to it: try again"):
+                two.learn(["quick"], ["y"])
+            assert two.counts.n_docs == 5
+        two.learn(["quick"], ["y"])
+        same(two, in_memory([*TEXTS, "slow", "quick"], [*LABELS, "x", "y"]))
+
+
+def test_damage_is_found(path: str, tmp_path: Path) -> None:
+    learned(path).close()
+    whole = Path(path).read_bytes()
+    copy = tmp_path / "copy"
+    rng = np.random.default_rng(0)
+    for place in [*rng.integers(0, len(whole), 300).tolist(), 0, 17, 100]:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        copy.write_bytes(damaged)
+        for rest in ("-wal", "-shm"):
+            Path(f"{copy}{rest}").unlink(missing_ok=True)
+        try:
+            with bunrui.open(copy) as clf:
+                clf.predict(QUERIES)
+                list(clf._file.store.log.blocks())
+        except BunruiError as error:
+            assert str(error)
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 99, 100, 4096, 10_000])
+def test_truncated_files(path: str, size: int) -> None:
+    learned(path).close()
+    os.truncate(path, size)
+    with pytest.raises(StoreError):
+        bunrui.open(path)
+
+
+# --- as an estimator
+
+
+def test_fit_and_set_params(path: str) -> None:
+    with learned(path) as clf:
+        with pytest.raises(OptionError, match=r"fit would forget what .* has learned"):
+            clf.fit(TEXTS, LABELS)
+        clf.set_params(model="mixed")
+        clf.partial_fit(["more"], ["ham"])
+        assert clf.score(["more"], ["ham"]) == 1
+    with bunrui.open(path) as clf:
+        assert (clf.model, clf.counts.n_docs) == ("mixed", 6)
+
+
+def test_sklearn_clones_into_memory(path: str) -> None:
+    from sklearn.base import clone
+
+    with learned(path, model="mixed") as clf:
+        copy = clone(clf)
+        assert type(copy) is TextClassifier
+        assert copy.get_params() == clf.get_params()
+
+
+def test_a_copied_file_is_a_classifier_of_its_own(path: str, tmp_path: Path) -> None:
+    learned(path).close()
+    shutil.copy(path, tmp_path / "copy")
+    with bunrui.open(tmp_path / "copy") as copy, bunrui.open(path) as clf:
+        copy.learn(["more"], ["new"])
+        same(clf, in_memory())
+
+
+def test_repr(path: str) -> None:
+    with learned(path) as clf:
+        assert repr(clf).startswith("StoredClassifier('mail.bunrui', 5 documents, 2 classes, ")
+
+
+# --- any history
+
+
+class Histories(RuleBasedStateMachine):
+    """Whatever is done in whatever order, the file holds the classifier of the documents that are left."""
+
+    documents = Bundle("documents")
+
+    @initialize(keep=st.sampled_from(["text", "digests", "nothing"]))
+    def start(self, keep: str) -> None:
+        import tempfile
+
+        self.folder = tempfile.mkdtemp()
+        self.path = os.path.join(self.folder, "h.bunrui")
+        self.clf = bunrui.create(self.path, keep=keep)
+        self.left: list[tuple[str, str]] = []
+        self.history: list[list[tuple[str, str]]] = []
+        self.compacted = 0
+
+    @rule(
+        target=documents,
+        batch=st.lists(
+            st.tuples(st.text("ab 無🙂", max_size=6), st.sampled_from(["x", "y", "z"])), min_size=1, max_size=4
+        ),
+    )
+    def learn(self, batch: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        self.history.append(list(self.left))
+        self.clf.learn([text for text, _ in batch], [label for _, label in batch])
+        self.left += batch
+        return batch
+
+    @rule(batch=consumes(documents))
+    def unlearn(self, batch: list[tuple[str, str]]) -> None:
+        if any(batch.count(pair) > self.left.count(pair) for pair in batch):  # undone
+            return
+        self.history.append(list(self.left))
+        self.clf.unlearn([text for text, _ in batch], [label for _, label in batch])
+        for pair in batch:
+            self.left.remove(pair)
+
+    @precondition(lambda self: len(self.history) > self.compacted)
+    @rule()
+    def undo(self) -> None:
+        self.clf.undo()
+        self.left = self.history.pop()
+
+    @rule()
+    def compact(self) -> None:
+        self.clf.compact()
+        self.compacted = len(self.history)
+
+    @rule()
+    def reopen(self) -> None:
+        self.clf.close()
+        self.clf = bunrui.open(self.path)
+
+    @invariant()
+    def is_what_is_left(self) -> None:
+        if not hasattr(self, "clf"):
+            return
+        expected = TextClassifier()
+        if self.left:
+            expected.learn([text for text, _ in self.left], [label for _, label in self.left])
+            same(self.clf, expected)
+        assert self.clf.counts == expected.counts
+        if self.clf.keep != "nothing":
+            n = sum(block.n_docs for _, block in self.clf._file.store.log.blocks())
+            assert n == len(self.left)
+
+    def teardown(self) -> None:
+        if hasattr(self, "clf"):
+            self.clf.close()
+            shutil.rmtree(self.folder)
+
+
+TestHistories = Histories.TestCase
+TestHistories.settings = settings(
+    max_examples=30, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+def test_to_find_nothing_new_waits_for_no_reader(tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "mail.bunrui").learn(["cheap pills", "noon"], ["spam", "ham"]) as clf:
+        refreshing = threading.Thread(target=clf.refresh)
+        with clf.memory.lock.read():
+            refreshing.start()
+            refreshing.join(60)
+            assert not refreshing.is_alive()

@@ -1,0 +1,349 @@
+"""Several processes and threads at one file: nobody reads half a transaction, and nothing that was learned is lost."""
+
+from __future__ import annotations
+
+import importlib.util
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bunrui
+from bunrui import TextClassifier
+from bunrui.errors import StoreError
+from bunrui.store import schema
+
+SCRIPT = Path(__file__).resolve().parent.parent.parent / "scripts" / "processes.py"
+SPAWN = multiprocessing.get_context("spawn")
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    # By its name and from its folder, so that the processes that it starts find it, too.
+    spec = importlib.util.spec_from_file_location("processes", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["processes"] = module
+    sys.path.append(str(SCRIPT.parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "mail.bunrui")
+
+
+def test_one_writer_and_eight_readers(script: ModuleType, tmp_path: Path) -> None:
+    figures = script.run(str(tmp_path), seconds=2, least=10)
+    assert figures["failures"] == []
+    assert figures["left"] == [script.NAME]
+    assert sum(n for name, n in figures["writer"].items() if "," not in name) > 3
+    assert figures["reader"]["predict"] > 30
+    assert figures["reader"]["news"] > 3
+    assert figures["reader"]["log"] > 3
+
+
+def test_a_torn_read_would_be_found(script: ModuleType, path: str) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn(*zip(*map(script.document, range(3, 20)), strict=True))
+        assert script.check_row(clf) == script.check_log(clf) == (3, 20)
+        clf.unlearn(*([part] for part in script.document(7)))
+        with pytest.raises(AssertionError, match="numbers are missing between 3 and 20"):
+            script.check_row(clf)
+        with pytest.raises(AssertionError, match="the log has no row of numbers"):
+            script.check_log(clf)
+        clf.learn(["w7 l0"], ["l1"])
+        with pytest.raises(AssertionError, match="labels"):
+            script.check_row(clf)
+        clf.unlearn(["w7 l0"], ["l1"])
+        clf.learn(["w7 l0 l0"], ["l0"])
+        with pytest.raises(AssertionError, match="occurrences"):
+            script.check_row(clf)
+
+
+# --- several writers
+
+
+def write_some(path: str, name: str, n: int, wait: float, results: Any) -> None:
+    """Learn documents one by one, again where another process writes too long; the number of waits in vain."""
+    schema.WAIT_SECONDS = wait
+    refused = 0
+    with bunrui.open(path) as clf:
+        for k in range(n):
+            while True:
+                try:
+                    clf.learn([f"{name}{k} common"], [name])
+                    break
+                except StoreError as error:
+                    assert f"{path} is in use by another process that is writing to it" in str(error), error
+                    refused += 1
+    results.put(refused)
+
+
+@pytest.mark.parametrize("wait", [10.0, 0.001])
+def test_two_writers_lose_nothing(path: str, wait: float) -> None:
+    bunrui.create(path).close()
+    results: Any = SPAWN.Queue()
+    n = 40
+    writers = [SPAWN.Process(target=write_some, args=(path, name, n, wait, results)) for name in "ab"]
+    for writer in writers:
+        writer.start()
+    refused = [results.get(timeout=60) for _ in writers]
+    for writer in writers:
+        writer.join()
+    if wait > 1:
+        assert refused == [0, 0]
+    expected = TextClassifier().learn(
+        [f"{name}{k} common" for name in "ab" for k in range(n)], [name for name in "ab" for _ in range(n)]
+    )
+    with bunrui.open(path) as clf:
+        assert clf.counts == expected.counts
+        assert [entry.kind for entry in clf.history()] == ["learn"] * (2 * n)
+        found = sorted(text for _, block in clf._file.store.log.blocks() for text in block.documents())
+        assert found == sorted(f"{name}{k} common" for name in "ab" for k in range(n))
+    assert os.listdir(os.path.dirname(path)) == ["mail.bunrui"]
+
+
+def hold(path: str, held: Any, release: Any) -> None:
+    with bunrui.open(path) as clf, clf.learning() as session:
+        session.add(["slow"], ["x"])
+        held.set()
+        release.wait(60)
+
+
+def test_a_writer_that_waits_in_vain(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn(["one"], ["x"])
+    held, release = SPAWN.Event(), SPAWN.Event()
+    other = SPAWN.Process(target=hold, args=(path, held, release))
+    other.start()
+    assert held.wait(60)
+    monkeypatch.setattr(schema, "WAIT_SECONDS", 0.05)
+    with bunrui.open(path) as clf:
+        for change in (
+            lambda: clf.learn(["two"], ["y"]),
+            lambda: clf.unlearn(["one"], ["x"]),
+            clf.undo,
+            clf.compact,
+            lambda: clf.configure(alpha=0.5),
+        ):
+            start = time.monotonic()
+            with pytest.raises(StoreError, match="is in use by another process that is writing to it: try again"):
+                change()
+            assert time.monotonic() - start < 5
+        assert clf.counts == TextClassifier().learn(["one"], ["x"]).counts
+        assert not clf.refresh()
+        assert clf.predict(["one"])[0] == "x"
+        release.set()
+        other.join()
+        clf.learn(["two"], ["y"])
+        assert clf.counts == TextClassifier().learn(["one", "slow", "two"], ["x", "x", "y"]).counts
+
+
+# --- threads
+
+
+def test_readers_predict_while_a_thread_learns(script: ModuleType, path: str) -> None:
+    clf = bunrui.create(path).learn(*zip(*map(script.document, range(5)), strict=True))
+    stop = threading.Event()
+    failures: list[BaseException] = []
+    n_predicted = 0
+
+    def read(other: Any) -> None:
+        nonlocal n_predicted
+        try:
+            while not stop.is_set():
+                scores = other.scores(["w3 l3", "w4 l4", "never"])
+                assert np.isfinite(scores).all()
+                assert other.predict(["w3 l3", "w4 l4"]).tolist() == ["l3", "l4"]
+                with other.memory.lock.read():
+                    first, end = script.check_row(other)
+                assert first <= 3 and end >= 5
+                assert other.info()["documents"] >= 2
+                n_predicted += 1
+        except BaseException as error:
+            failures.append(error)
+            stop.set()
+
+    readers = [threading.Thread(target=read, args=(model,)) for model in (clf, clf, clf.with_model("multinomial"))]
+    for reader in readers:
+        reader.start()
+    end = 5
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline and not stop.is_set():
+        clf.learn(*zip(*map(script.document, range(end, end + 3)), strict=True))
+        end += 3
+        clf.learn(*zip(*map(script.document, range(end, end + 2)), strict=True))
+        clf.undo()
+        if end % 5 == 0:
+            clf.compact()
+    stop.set()
+    for reader in readers:
+        reader.join(60)
+        assert not reader.is_alive()
+    assert failures == []
+    assert n_predicted > 3
+    assert end > 8
+    assert script.check_row(clf) == script.check_log(clf) == (0, end)
+    clf.close()
+
+
+def test_threads_that_learn_take_turns(path: str) -> None:
+    n = 15
+    with bunrui.create(path) as clf:
+
+        def learn(name: str) -> None:
+            for k in range(n):
+                clf.learn([f"{name}{k}"], [name])
+
+        threads = [threading.Thread(target=learn, args=(name,)) for name in "abc"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        expected = TextClassifier().learn(
+            [f"{name}{k}" for name in "abc" for k in range(n)], [name for name in "abc" for _ in range(n)]
+        )
+        assert clf.counts == expected.counts
+    with bunrui.open(path) as clf:
+        assert clf.counts == expected.counts
+
+
+# --- what else may happen at once
+
+
+def test_two_files_merged_into_each_other(tmp_path: Path) -> None:
+    files = [bunrui.create(tmp_path / name, keep="nothing").learn([name], ["x"]) for name in "ab"]
+    n_merged = 0
+
+    def merge(one: Any, other: Any) -> None:
+        nonlocal n_merged
+        for _ in range(50):
+            one.merge(other)
+            one.undo()
+            n_merged += 1
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=merge, args=pair, daemon=True) for pair in (files, files[::-1])]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+    finally:
+        sys.setswitchinterval(interval)
+    assert not any(thread.is_alive() for thread in threads), "both wait for each other"
+    assert n_merged == 100
+
+
+def test_refreshing_in_a_session_that_fails(path: str) -> None:
+    with bunrui.create(path) as clf, bunrui.open(path) as other:
+        clf.learn(["one"], ["x"])
+        with pytest.raises(ZeroDivisionError), clf.learning() as session:
+            session.add(["never"], ["y"])
+            with suppress(StoreError):
+                clf.refresh()
+            raise ZeroDivisionError
+        other.learn(["two"], ["x"])
+        clf.refresh()
+        assert clf.counts == other.counts
+
+
+def test_a_change_inside_a_session_says_so(path: str) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn(["one"], ["x"])
+        with clf.learning() as session:
+            session.add(["two"], ["y"])
+            with pytest.raises(StoreError) as caught:
+                clf.learn(["three"], ["z"])
+        assert "damaged" not in str(caught.value)
+        assert clf.counts == TextClassifier().learn(["one", "two"], ["x", "y"]).counts
+
+
+def test_a_closed_file_says_so(path: str) -> None:
+    clf = bunrui.create(path).learn(["one"], ["x"])
+    clf.close()
+    assert clf.predict(["one"])[0] == "x"
+    with pytest.raises(StoreError) as caught:
+        clf.learn(["two"], ["y"])
+    assert "damaged" not in str(caught.value)
+
+
+LOSING = """
+import os, subprocess, sys
+import bunrui
+path = sys.argv[1]
+with bunrui.create(path) as clf:
+    clf.learn(["a b"], ["x"])
+    list(clf.documents())  # opens the file once more in this process, and closes it
+    subprocess.run([sys.executable, "-c", f"import bunrui; bunrui.open({path!r}, read_only=True).close()"], check=True)
+    clf.learn(["c d"], ["y"])
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_reading_documents_keeps_the_locks_of_the_process(tmp_path: Path) -> None:
+    """Closing any handle of a file drops the POSIX locks of the process; another one may then take the journal away."""
+    path = str(tmp_path / "a.bunrui")
+    subprocess.run([sys.executable, "-c", LOSING, path], check=False, capture_output=True)
+    with bunrui.open(path) as clf:
+        assert clf.counts.n_docs == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_answers_from_memory_and_leaves_the_file_alone(path: str) -> None:
+    """Forked in the middle of a session of another thread, which the parent goes on with."""
+    program = """if True:
+        import os, signal, sys, threading, warnings
+        warnings.simplefilter("ignore")
+        import bunrui
+        from bunrui.errors import StoreError
+
+        clf = bunrui.create(sys.argv[1]).learn(["cheap pills", "lunch at noon"], ["spam", "ham"])
+        begun, go = threading.Event(), threading.Event()
+
+        def work():
+            with clf.learning() as session:
+                session.add(["pills now"], ["spam"])
+                begun.set()
+                go.wait()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        begun.wait()
+        child = os.fork()
+        if not child:
+            signal.alarm(60)  # a child that waits for ever should not stay behind
+            print(clf.predict(["pills", "noon"]).tolist())
+            for change in (lambda: clf.learn(["x"], ["y"]), clf.refresh, clf.history):
+                try:
+                    change()
+                except StoreError as error:
+                    print(str(error).removeprefix(sys.argv[1]))
+            clf.close()
+            sys.stdout.flush()
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        go.set()
+        thread.join()
+        print(clf.counts.n_docs, len(clf.history()), clf.check().is_right)
+    """
+    done = subprocess.run([sys.executable, "-c", program, path], stdout=subprocess.PIPE, text=True, check=True)
+    refused = " was open when this process was forked: open it in a process that is started anew, such as "
+    assert done.stdout.splitlines() == [
+        "['spam', 'ham']",
+        *[f"{refused}multiprocessing's 'spawn' does"] * 3,
+        "0",
+        "3 2 True",
+    ]
