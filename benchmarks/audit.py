@@ -22,8 +22,8 @@ import numpy as np
 
 from bunrui import TextClassifier
 from bunrui.calibration import lengths_of
+from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.selection import audit, fit_calibration
-from bunrui.selection.leftout import left_out
 
 CORPORA = ("20news", "imdb", "sms_spam")
 SHARES = (0.01, 0.03, 0.05)
@@ -41,7 +41,7 @@ def changed(labels: Any, share: float, seed: int) -> tuple[list[str], Any]:
 
 def orders(texts: Any, labels: list[str], model: str) -> dict[str, Any]:
     """Lists of all documents, the most suspicious first."""
-    found = left_out(TextClassifier(model), texts, labels)
+    found = score_left_out(TextClassifier(model), texts, labels)
     rows, own = np.arange(len(labels)), found.own.argmax(axis=1)
     lengths = lengths_of(texts)
     shares = fit_calibration(found.scores, lengths, found.own).apply(found.scores, lengths)
@@ -56,7 +56,7 @@ def measure(name: str, share_changed: float, model: str) -> list[dict[str, Any]]
     corpus = corpora.load(name)
     texts = corpus.train["text"]
     labels, is_changed = changed(corpus.train["label"].to_pylist(), share_changed, seed=0)
-    left_out(TextClassifier(model), texts[:200], labels[:200])  # compiles, where that is needed
+    score_left_out(TextClassifier(model), texts[:200], labels[:200])  # compiles, where that is needed
     started = time.perf_counter()
     found = audit(TextClassifier(model), texts, labels)
     seconds = time.perf_counter() - started

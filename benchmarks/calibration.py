@@ -27,8 +27,8 @@ from sklearn.pipeline import make_pipeline
 from bunrui import TextClassifier, TextVectorizer
 from bunrui.calibration import lengths_of
 from bunrui.evaluation import Evaluation
+from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.selection import calibrate, fit_calibration
-from bunrui.selection.leftout import left_out
 
 CORPORA = ("20news", "imdb", "sms_spam", "livedoor", "nsmc")
 MODELS = ("binary-complement", "multinomial")
@@ -51,7 +51,7 @@ def ours(corpus: corpora.Corpus, model: str) -> list[dict[str, Any]]:
     clf = TextClassifier(model).learn(train["text"], train["label"])
     clf.predict(test["text"])  # compiles, where that is needed
     rows = [row(corpus.name, model, true, clf.predict_proba(test["text"]), clf.classes_, None)]
-    left_out(clf, train["text"][:200], train["label"][:200])
+    score_left_out(clf, train["text"][:200], train["label"][:200])
     started = time.perf_counter()
     calibrate(clf, train["text"], train["label"])
     seconds = time.perf_counter() - started
@@ -78,7 +78,7 @@ def theirs(corpus: corpora.Corpus) -> list[dict[str, Any]]:
 def lengths(corpus: corpora.Corpus, model: str) -> list[dict[str, Any]]:
     """Calibrated with other ideas of length."""
     train, test = corpus.train, corpus.test
-    found = left_out(TextClassifier(model), train["text"], train["label"])
+    found = score_left_out(TextClassifier(model), train["text"], train["label"])
     clf = TextClassifier(model).learn(train["text"], train["label"])
     scores, true = clf.scores(test["text"]), test["label"].to_pylist()
     vectorizer = TextVectorizer().fit(train["text"])

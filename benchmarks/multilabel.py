@@ -42,7 +42,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from bunrui import BernoulliNB, BinaryNB, ComplementNB, MultilabelNB, MultinomialNB, TextVectorizer
-from bunrui.evaluation.multilabel import measure_labels
+from bunrui.evaluation.metrics import measure_labels
 from bunrui.models import multilabel as thresholds
 
 CORPORA = ("reuters10", "reuters90", "goemotions", "bibtex", "delicious")

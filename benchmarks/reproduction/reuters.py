@@ -13,7 +13,7 @@ import multilabel
 import numpy as np
 
 from bunrui import BernoulliNB, MultilabelNB, MultinomialNB
-from bunrui.evaluation.multilabel import measure_labels
+from bunrui.evaluation.metrics import measure_labels
 from reproduction.rows import NONE, UNVERIFIED, Row
 
 BREAK_EVEN, F = "macro / micro break-even, %", "macro-F / micro-F"

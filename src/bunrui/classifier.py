@@ -24,7 +24,7 @@ from bunrui.memory import Memory
 from bunrui.models import DEFAULT_MODEL, Model, kind_of
 from bunrui.models.base import log_prior, smoothing_of
 from bunrui.models.linear import probabilities
-from bunrui.models.model import check_label
+from bunrui.models.model import WordQuestion, check_label
 from bunrui.models.view import select
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class AnyClassifier(ABC):
             negative = opponent(self.counts.live_labels, positive, negative)
         elif negative is not None:
             raise OptionError("words(negative=...) needs positive=... too")
-        return self.current_model.words(label, positive, negative, word, top)
+        return self.current_model.words(WordQuestion(label, positive, negative, word, top))
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn `Pipeline` of a `TextVectorizer` and a linear model, with the same predictions.

@@ -61,14 +61,14 @@ class Documents(Protocol):
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """A block in which nobody changes what `batches` reads."""
+        """A block in which nobody changes what `batches` reads; in memory, its lock is enough."""
         yield
 
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
         """Batches after a mark, None for the start: whether they are only new ones, they themselves, and a new mark."""
 
 
-class NoDocuments:
+class NoDocuments(Documents):
     """Documents are not kept: counts are all there is."""
 
     def check(self, model: str) -> None:
@@ -78,17 +78,12 @@ class NoDocuments:
             f"TextClassifier({model!r}), and learn the texts again"
         )
 
-    @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """There is nothing to read."""
-        yield
-
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
         """None."""
         return False, iter(()), None
 
 
-class KeptDocuments:
+class KeptDocuments(Documents):
     """Batches of documents in memory, in the order in which they came.
 
     Attributes
@@ -103,11 +98,6 @@ class KeptDocuments:
 
     def check(self, model: str) -> None:
         """All models are welcome."""
-
-    @contextmanager
-    def at_rest(self) -> Iterator[None]:
-        """The lock of the memory is enough."""
-        yield
 
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
         """As `Documents` has it."""

@@ -16,7 +16,7 @@ from bunrui.counts import Label
 from bunrui.errors import BunruiError
 from bunrui.evaluation import Evaluation, LearningCurve, Metrics
 from bunrui.evaluation.mistakes import Mistake, explain_mistake, find_mistakes
-from bunrui.evaluation.ranking import Ranking
+from bunrui.evaluation.scores import Ranking
 from bunrui.phrases import excerpt, percent, readable
 from bunrui.selection import Audit, Comparison, Suspect
 from bunrui.views.charts import Bar, bars

@@ -26,7 +26,7 @@ def test_what_is_chosen_and_why(run, news: Path) -> None:
     assert (code, err) == (0, "learned 100 documents into best.bunrui\n")
     assert out.startswith("Chosen: ") and out.endswith(".\n") and out.count("\n") == 1
     assert "Accuracy 0." in out and " settings were tried in " in out
-    assert "; that flatters a little, since the same documents have chosen. " in out
+    assert "; a little too good, since the same documents made the choice. " in out
 
 
 def test_the_file_has_learned_everything_with_the_chosen_settings(run, news: Path) -> None:

@@ -14,6 +14,7 @@ from sklearn.naive_bayes import MultinomialNB
 from bunrui import TextClassifier
 from bunrui.errors import NotLearnedError, OptionError
 from bunrui.models import DEFAULT_MODEL, MODELS, TRAINED, kind_of
+from bunrui.models.model import WordQuestion
 
 every = pytest.mark.parametrize("model", MODELS)
 estimators = pytest.mark.parametrize("smoothing", ["eap", "map", "mle"])
@@ -221,7 +222,7 @@ def test_a_model_answers_from_what_its_memory_has_learned(name: str) -> None:
     found = model.explain(["p", "q"], "P", "Q")
     assert (found.label, found.against) == ("P", "Q")
     assert found.bias + sum(c.value for c in found.contributions) == pytest.approx(found.difference)
-    assert model.words("P", None, None, "p", 1)[0].text == "p"
+    assert model.words(WordQuestion("P", word="p", top=1))[0].text == "p"
     clf.learn([["s"]], ["S"])
     assert model.scores([["s"]])[0] == sorted({*LABELS, "S"})
 

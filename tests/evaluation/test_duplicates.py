@@ -12,13 +12,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bunrui.errors import DataError
-from bunrui.evaluation import DuplicateGroup, Duplicates, find_duplicates
-from bunrui.evaluation.duplicates import SIMILAR
-from bunrui.evaluation.shingles import distinct_shingles
+from bunrui.evaluation import DuplicateGroup, Duplicates, duplicates, find_duplicates
+from bunrui.evaluation.duplicates import N_BINS, SIMILAR, SIZE, distinct_shingles, mix_words, signatures
+from bunrui.kernel.hashing import mix
 
 TEXT = (
     "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness, it "
@@ -145,3 +145,59 @@ def test_20_newsgroups(data_folder: Path) -> None:
     assert found.n_extra == 57
     labels = table["label"].to_pylist()
     assert sum(len({labels[row] for row in group.rows}) > 1 for group in found.groups) == 5
+
+
+# --- shingles and signatures against sets of strings
+
+
+texts = st.text(st.sampled_from("ab \n語É😀") | st.characters(exclude_categories=["Cs"]), max_size=60)
+
+
+def passages(text: str) -> set[str]:
+    folded = " ".join(text.lower().split())
+    return {folded[start : start + SIZE] for start in range(max(len(folded) - SIZE + 1, 1))}
+
+
+@given(texts, texts)
+@example("", " ")
+@example("short", "short ")
+def test_as_sets_of_strings(one: str, other: str) -> None:
+    """Hashes are equal where the passages are: sizes of the sets, of what they share and of what they do not."""
+    found = distinct_shingles(one), distinct_shingles(other)
+    expected = passages(one), passages(other)
+    assert [len(each) for each in found] == [len(each) for each in expected]
+    assert len(np.intersect1d(*found)) == len(expected[0] & expected[1])
+    assert (np.diff(found[0].astype(object)) > 0).all()
+
+
+@given(st.lists(texts, max_size=12))
+def test_signatures_do_not_depend_on_neighbours(several: list[str]) -> None:
+    together = signatures(several)
+    assert together.shape == (len(several), N_BINS)
+    for text, row in zip(several, together, strict=True):
+        assert (signatures([text]) == row).all()
+
+
+def test_any_chunks_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = [f"{'text ' * k} {k}" for k in range(50)]
+    whole = signatures(several)
+    monkeypatch.setattr(duplicates, "_CHUNK", 100)
+    assert (signatures(several) == whole).all()
+
+
+@pytest.mark.parametrize("n_words", [8, 400])
+def test_equal_bins_estimate_the_similarity(n_words: int) -> None:
+    """The mean over 300 pairs is the mean of Jaccard; texts of few shingles, whose bins are mostly empty, too."""
+    draw = random.Random(3)
+    pairs = []
+    for _ in range(300):
+        words = [f"{draw.randrange(10**6)}" for _ in range(n_words)]
+        pairs.append((" ".join(words), " ".join(words[: draw.randrange(n_words // 2, n_words)])))
+    exact = [len(passages(one) & passages(other)) / len(passages(one) | passages(other)) for one, other in pairs]
+    first, second = (signatures(list(column)) for column in zip(*pairs, strict=True))
+    assert np.mean(first == second) == pytest.approx(np.mean(exact), abs=0.02)
+
+
+def test_mix_words_is_the_mix_of_the_kernel() -> None:
+    words = [0, 1, 2**63, 2**64 - 1, 12345678901234567]
+    assert mix_words(np.array(words, np.uint64)).tolist() == [mix(word) for word in words]

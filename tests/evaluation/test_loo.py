@@ -320,7 +320,7 @@ def test_priors_block_by_block_have_the_same_bits(model: str, prior: Any, monkey
     expected = corpus.scores()
     monkeypatch.setattr("bunrui.evaluation.loo._MOST_PRIORS", 0)
     for block in (1, 7 * len(corpus.classes), 10**6):
-        monkeypatch.setattr("bunrui.evaluation.loorun._BLOCK", block)
+        monkeypatch.setattr("bunrui.evaluation.loostate._BLOCK", block)
         np.testing.assert_array_equal(corpus.scores(), expected)
 
 
@@ -331,7 +331,7 @@ def test_errors() -> None:
     clf = TextClassifier()
     with pytest.raises(OptionError, match="keeps no texts"):
         leave_one_out(clf)
-    with pytest.raises(OptionError, match="needs the labels of the texts too"):
+    with pytest.raises(OptionError, match="the texts came without labels: give both"):
         leave_one_out(clf, ["a", "b"])
     with pytest.raises(DataError, match=r"^there are no documents: give at least two$"):
         leave_one_out(clf, [], [])

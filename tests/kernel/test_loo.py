@@ -15,9 +15,9 @@ from bunrui.analysis import analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import given_recipe
 from bunrui.errors import DataError
-from bunrui.evaluation import loorows
+from bunrui.evaluation import loostate
 from bunrui.evaluation.loo import Corpus
-from bunrui.evaluation.loorows import read_rows
+from bunrui.evaluation.loostate import read_rows
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS
 from tests.kernel.test_analyze import both
@@ -79,7 +79,7 @@ def test_rows_of_counts(mode: str) -> None:
 @both
 def test_rows_grow(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """More features, and more items, than there is room for at first; a document in several pieces."""
-    monkeypatch.setattr(loorows, "_MOST_ROOM", 0)
+    monkeypatch.setattr(loostate, "_MOST_ROOM", 0)
     spec = AnalyzerSpec(name="words")
     texts = [" ".join(f"w{k}" for k in range(ITEMS + 100)), "w1 w2 w1 " * ITEMS, "w3"]
     with kernels(mode):

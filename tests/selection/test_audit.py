@@ -12,8 +12,8 @@ import pytest
 import bunrui
 from bunrui import TextClassifier
 from bunrui.errors import DataError, OptionError
+from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.selection import Audit, Conflict, audit
-from bunrui.selection.leftout import left_out
 
 SPAM = ["cheap pills now", "pills for you", "cheap money now", "win money", "win pills"]
 HAM = ["meeting at noon", "see you at noon", "lunch at noon", "the meeting is late", "lunch with you"]
@@ -37,7 +37,7 @@ def test_a_wrong_label_comes_first() -> None:
 def test_suspects_are_those_that_leave_one_out_gets_wrong_and_ordered() -> None:
     labels = flipped(1, 7)
     clf = TextClassifier()
-    left, found = left_out(clf, TEXTS, labels), audit(clf, TEXTS, labels)
+    left, found = score_left_out(clf, TEXTS, labels), audit(clf, TEXTS, labels)
     wrong = [row for row in range(10) if left.classes[left.scores[row].argmax()] != labels[row]]
     assert sorted(suspect.row for suspect in found.suspects) == wrong
     shares = [suspect.probability for suspect in found.suspects]  # of two labels, the one says it all

@@ -14,9 +14,8 @@ from bunrui.estimators.baselines import fit_baseline
 from bunrui.evaluation import folds, leave_one_out, mcnemar, measure
 from bunrui.models import MODELS
 from bunrui.selection import Comparison, compare
-from bunrui.selection.comparing import Progress, _ranked
-from bunrui.selection.comparison import Row
-from bunrui.selection.scripts import analyzers_for, scripts_of
+from bunrui.selection.compare import Progress, Row, _rank
+from bunrui.selection.settings import analyzers_for, scripts_of
 from bunrui.views.comparison import ComparisonTable
 
 ROWS = [row for row in data.read("demo") if row["lang"] == "en"]
@@ -87,7 +86,7 @@ def test_test_documents_are_predicted_by_the_others_alone() -> None:
     assert (found.n_docs, found.how) == (3, "by 80 others")
 
 
-def test_rows_are_ranked_and_held_against_the_first() -> None:
+def test_rows_are_rank_and_held_against_the_first() -> None:
     found = compare(TEXTS, LABELS)
     accuracies = [row.metrics.accuracy for row in found.rows]
     assert accuracies == sorted(accuracies, reverse=True) and len(found.rows) == 33
@@ -106,7 +105,7 @@ def test_models_that_are_equally_good_are_tied() -> None:
     def is_any_lost(rights: np.ndarray) -> bool:
         answers = (np.where(right, "a", "b") for right in rights)
         rows = [replace(usual, right=r, metrics=measure(["a"] * 150, a)) for r, a in zip(rights, answers, strict=True)]
-        return any(row.verdict == "lost" for row in _ranked(rows))
+        return any(row.verdict == "lost" for row in _rank(rows))
 
     # 5 of 100 are allowed; if the 5 % were not shared, it would be 87.
     assert sum(is_any_lost(rng.random((20, 150)) < 0.8) for _ in range(100)) <= 10

@@ -16,7 +16,6 @@ from bunrui import AnalyzerSpec
 from bunrui.analysis import analyzer_of
 from bunrui.errors import NotLearnedError, OptionError
 from bunrui.kernel import slices
-from bunrui.selection import buckets
 from bunrui.selection.ratio import Ratio
 from tests.estimators.test_vectorizer import stable_hash
 from tests.support.kernels import MODES, kernels
@@ -95,7 +94,7 @@ def test_threads_and_batches_change_nothing(bits: int, monkeypatch: pytest.Monke
 
 def test_numbers_of_documents_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = Ratio().learn_target(TARGET).learn_raw(HOSTILE).scores(HOSTILE)
-    monkeypatch.setattr(buckets, "_STAMPS", len(HOSTILE) + 1)
+    monkeypatch.setattr("bunrui.selection.ratio._STAMPS", len(HOSTILE) + 1)
     ratio = Ratio().learn_target(TARGET).learn_raw(HOSTILE)
     assert np.array_equal(ratio.scores(HOSTILE), expected) and np.array_equal(ratio.scores(HOSTILE), expected)
 
@@ -161,8 +160,8 @@ def test_an_error_loses_no_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError
 
     with kernels("plain"), monkeypatch.context() as patched:
-        patched.setattr(buckets.kernel, "sum_buckets", fail)
-        patched.setattr(buckets.kernel, "count_buckets", fail)
+        patched.setattr("bunrui.kernel.ratio.sum_buckets", fail)
+        patched.setattr("bunrui.kernel.ratio.count_buckets", fail)
         with pytest.raises(MemoryError):
             ratio.scores(["film"])
         with pytest.raises(MemoryError):

@@ -12,8 +12,7 @@ from bunrui.errors import DataError, OptionError
 from bunrui.evaluation import cross_validate, folds, leave_one_out, measure
 from bunrui.models import MODELS
 from bunrui.selection import Settings, Tuning, tune
-from bunrui.selection.merit import METRICS, Merit, measured, standard_error
-from bunrui.selection.search import Trial, choose
+from bunrui.selection.search import METRICS, Merit, Trial, choose, measure_merit, standard_error
 
 ROWS = data.read("demo")
 TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]
@@ -80,13 +79,13 @@ def test_macro_f1_is_that_of_metrics_and_its_error_that_of_the_bootstrap() -> No
     true = rng.integers(4, size=600) * (rng.random(600) < 0.8)  # some labels are frequent
     own = np.eye(4, dtype=bool)[true]
     pair = [rng.normal(size=(600, 4)) + 1.5 * own for _ in range(2)]
-    one, other = (measured("macro_f1", own, scores) for scores in pair)
+    one, other = (measure_merit("macro_f1", own, scores) for scores in pair)
     names = np.array(list("abcd"))
     assert one.value == pytest.approx(measure(names[true], names[pair[0].argmax(axis=1)]).macro.f1, rel=1e-12)
     drawn = []
     for _ in range(1000):
         rows = rng.integers(600, size=600)
-        merits = [measured("macro_f1", own[rows], scores[rows]).value for scores in pair]
+        merits = [measure_merit("macro_f1", own[rows], scores[rows]).value for scores in pair]
         drawn.append(merits[0] - merits[1])
     assert standard_error(one, other) == pytest.approx(np.std(drawn), rel=0.1)
 
@@ -96,9 +95,9 @@ def test_documents_with_several_classes_are_right_with_any() -> None:
     scores = np.log([[0.2, 0.7, 0.1], [0.6, 0.3, 0.1], [0.6, 0.3, 0.1]])
     sets, names = [{"a", "b"}, {"b", "c"}, {"a"}], ["b", "a", "a"]
     expected = measure(sets, names)
-    assert measured("accuracy", own, scores).value == pytest.approx(expected.accuracy)
-    assert measured("macro_f1", own, scores).value == pytest.approx(expected.macro.f1)
-    assert measured("log_loss", own, scores).value == pytest.approx(np.log([0.9, 0.4, 0.6]).mean())
+    assert measure_merit("accuracy", own, scores).value == pytest.approx(expected.accuracy)
+    assert measure_merit("macro_f1", own, scores).value == pytest.approx(expected.macro.f1)
+    assert measure_merit("log_loss", own, scores).value == pytest.approx(np.log([0.9, 0.4, 0.6]).mean())
 
 
 # --- what is chosen

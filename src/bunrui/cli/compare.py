@@ -18,8 +18,7 @@ from bunrui.cli.tables import reads_tables
 if TYPE_CHECKING:
     from bunrui.cli.crossing import Collection
     from bunrui.selection import Comparison
-    from bunrui.selection.comparing import Progress
-    from bunrui.selection.comparison import Row
+    from bunrui.selection.compare import Progress, Row
 
 __all__ = ["check_folder", "check_text", "compare"]
 
@@ -96,13 +95,13 @@ def compare(
       bunrui compare threads.jsonl --id thread --folds 5 --by id
     """
     from bunrui.cli.crossing import collect
-    from bunrui.selection.comparing import checked
+    from bunrui.selection.compare import check_models
 
     if sum((test is not None, parts.folds is not None, loo)) > 1:
         raise UsageError("give one of --test, --folds and --loo, not several.")
     parts.check()
     check_page(html)
-    chosen = checked(_listed(models), loo=loo, baselines=baselines)
+    chosen = check_models(_listed(models), loo=loo, baselines=baselines)
     with interrupts("interrupted"):
         found = collect(data, documents, Model(), Analysis())
         check_text(found, data[0])

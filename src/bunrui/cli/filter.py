@@ -13,7 +13,7 @@ from bunrui.cli.console import Bar, counted, interrupts, say, say_reading
 from bunrui.cli.options import Analysis, Documents, UsageError
 
 if TYPE_CHECKING:
-    from bunrui.selection.filtering import Selection
+    from bunrui.selection.filter import Selection
 
 __all__ = ["filter"]
 
@@ -111,7 +111,7 @@ def filter(
     from bunrui.analysis import AnalyzerSpec
     from bunrui.cli.filtered import check_output, open_rows
     from bunrui.cli.output import check_not_read
-    from bunrui.selection.filtering import select
+    from bunrui.selection.filter import select
     from bunrui.selection.ratio import HASH_BITS
 
     if sum(way is not None for way in (threshold, top, sample)) != 1:

@@ -19,7 +19,7 @@ from bunrui.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.selection.filtering import Rows, Selection
+    from bunrui.selection.filter import Rows, Selection
 
 __all__ = ["check_output", "open_rows"]
 
@@ -78,7 +78,7 @@ def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
     """Rows as JSON objects, those that were JSON lines as they are.
 
     >>> import numpy as np, pyarrow as pa
-    >>> from bunrui.selection.filtering import Rows
+    >>> from bunrui.selection.filter import Rows
     >>> list(lines_of(Rows(pa.array(['{"a": 1e2}']), np.array([0.5])), True))
     ['{"a": 1e2, "log_ratio": 0.5}']
     >>> list(lines_of(Rows(pa.array([{"a": float("nan"), "b": date(2026, 1, 2)}]), np.array([0.5])), False))

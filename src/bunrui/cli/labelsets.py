@@ -57,6 +57,6 @@ class LabelSets:
             return float(self.threshold or 0)
         if getattr(classifier, "keep", "text") != "text":
             raise UsageError("--threshold best needs a FILE that keeps texts: give a number.")
-        from bunrui.evaluation.thresholds import best_thresholds
+        from bunrui.evaluation.loo import best_thresholds
 
         return best_thresholds(classifier)

@@ -4,23 +4,33 @@ Where a text is in a corpus twice, leaving one of the two out does not hide it: 
 nothing of it, flatter.
 
     exact    the same text, byte for byte (by its SHA-256)
-    near     texts that share at least SIMILAR of their distinct shingles (Jaccard; `shingles` says what they are)
+    near     texts that share at least SIMILAR of their distinct shingles (Jaccard)
 
-A group is what such pairs join, so its ends may share less.  No pair is joined that is not similar: signatures say who
-is compared, the shingles decide.
+A shingle is a passage of SIZE characters, one begins at each character; a text that is shorter is one shingle.  Case
+does not count, and white space is one space.  Shingles are compared by 64-bit hashes.
 
-What may be missed: signatures are cut into N_BANDS bands; texts that are equal in one are sorted side by side, and each
-is compared with the one before it and with the first.  A pair that shares .8 is equal in no band once in about 5,000
-times, one that shares .9 practically never; among many texts that are half alike, a pair may not come side by side.
-And some things are no near duplicates by the definition: texts of a line that differ in a word (another word of 6
-letters changes 17 shingles), a text quoted in a longer one, translations, paraphrases.
+A signature compares two texts without their shingles: the hashes fall into N_BINS bins, and of each bin the smallest
+stays.  Two texts agree in a bin with the probability that a shingle of either is one of both, their Jaccard similarity.
+An empty bin takes the value of the next filled one (on the circle).
+
+A group joins such pairs, so its ends may share less.  No pair is joined that is not similar: signatures say who is
+compared, the shingles decide.
+
+Some pairs may be missed: signatures are cut into N_BANDS bands; texts that are equal in one are sorted side by side,
+and each is compared with the one before it and with the first.  A pair that shares .8 is equal in no band once in about
+5,000 times, one that shares .9 practically never; among many texts that are half alike, a pair may not come side by
+side.  And some things are no near duplicates by the definition: texts of a line that differ in a word (another word of
+6 letters changes 17 shingles), a text quoted in a longer one, translations, paraphrases.
 
 The time is linear in the text, but for sorting.
+
+Broder (1997), "On the resemblance and containment of documents"; Li, Owen, Zhang (2012), "One permutation hashing";
+Shrivastava and Li (2014), "Densifying one permutation hashing via rotation".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -28,15 +38,101 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
-from bunrui.evaluation.shingles import N_BINS, distinct_shingles, mixed, signatures
+from bunrui.kernel.hashing import K1, K2, K3
 
-__all__ = ["DuplicateGroup", "Duplicates", "find_duplicates"]
+__all__ = [
+    "N_BINS",
+    "SIZE",
+    "DuplicateGroup",
+    "Duplicates",
+    "distinct_shingles",
+    "find_duplicates",
+    "mix_words",
+    "signatures",
+]
 
+Words = npt.NDArray[np.uint64]
+Signatures = npt.NDArray[np.uint32]
 Integers = npt.NDArray[np.int64]
+
+SIZE = 12
+N_BINS = 64  # a power of two
+
+_EMPTY = 0xFFFF_FFFF
+_CHUNK = 1 << 19  # characters at a time: what is made of them stays in the cache
+_BASE = [pow(K3, power, 1 << 64) for power in range(5)]
 
 SIMILAR = 0.8
 N_BANDS = 16
 _CLOSE = 0.6  # share of equal bins: four standard deviations below SIMILAR
+
+
+def distinct_shingles(text: str) -> Words:
+    """The shingles of a text, sorted.
+
+    >>> len(distinct_shingles("A good film.")), len(distinct_shingles("A good film.  Really!"))
+    (1, 9)
+    >>> np.array_equal(distinct_shingles("A GOOD  film"), distinct_shingles("a good film"))
+    True
+    """
+    return np.unique(_shingles([_folded(text)])[0])
+
+
+def signatures(texts: Sequence[str]) -> Signatures:
+    """The signature of every text, (n_docs, N_BINS).
+
+    >>> one, other = signatures(["a good film, I liked it", "a good film, I liked it!"])
+    >>> float((one == other).mean()) > 0.7
+    True
+    """
+    out = np.full((len(texts), N_BINS), _EMPTY, np.uint32)
+    first, n_chars, chunk = 0, 0, []
+    for row, text in enumerate(texts):
+        chunk.append(_folded(text))
+        n_chars += len(chunk[-1]) + SIZE
+        if n_chars >= _CHUNK or row + 1 == len(texts):
+            _sign(chunk, out[first : row + 1])
+            first, n_chars, chunk = row + 1, 0, []
+    return out
+
+
+def mix_words(words: Words) -> Words:
+    """Scramble 64 bits, one to one: `kernel.hashing.mix` of every word."""
+    words = (words ^ (words >> np.uint64(32))) * np.uint64(K1)
+    words = (words ^ (words >> np.uint64(29))) * np.uint64(K2)
+    return words ^ (words >> np.uint64(32))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _shingles(folded: Sequence[str]) -> tuple[Words, npt.NDArray[np.int64]]:
+    """All shingles, one text after the other, and how many each text has."""
+    # Nulls behind each text keep its last shingles apart from the next text, and fill up what is too short.
+    text = "".join(one + "\0" * SIZE for one in folded)
+    codes = np.frombuffer(text.encode("utf-32-le"), "<u4").astype(np.uint64)
+    # A polynomial of 12 characters from those of 2, 4 and 8: a third of the work of adding one after the other.
+    two = codes[:-1] * np.uint64(_BASE[1]) + codes[1:]
+    four = two[:-2] * np.uint64(_BASE[2]) + two[2:]
+    eight = four[:-4] * np.uint64(_BASE[4]) + four[4:]
+    twelve = eight[:-4] * np.uint64(_BASE[4]) + four[8:]
+    n_chars = np.array([len(one) for one in folded], np.int64)
+    n_shingles = np.maximum(n_chars - SIZE + 1, 1)
+    lengths = np.column_stack([n_shingles, n_chars + SIZE - n_shingles]).ravel()
+    inside = np.repeat(np.tile([True, False], len(folded)), lengths)
+    return mix_words(twelve[inside[: len(twelve)]]), n_shingles
+
+
+def _sign(folded: Sequence[str], out: Signatures) -> None:
+    hashes, n_shingles = _shingles(folded)
+    bins = (hashes >> np.uint64(64 - (N_BINS - 1).bit_length())).astype(np.int64)
+    bins += np.repeat(np.arange(0, out.size, N_BINS), n_shingles)
+    # A filled bin that happens to hold _EMPTY is taken for an empty one: once in four billion.
+    np.minimum.at(out.reshape(-1), bins, hashes.astype(np.uint32))
+    places = np.where(np.tile(out == _EMPTY, 2), 2 * N_BINS, np.arange(2 * N_BINS))  # the circle, twice
+    filled = np.minimum.accumulate(places[:, ::-1], axis=1)[:, ::-1][:, :N_BINS]
+    out[:] = np.take_along_axis(out, filled % N_BINS, axis=1)
 
 
 class DuplicateGroup(NamedTuple):
@@ -150,7 +246,7 @@ def _candidates(signed: npt.NDArray[np.uint32]) -> Iterator[Integers]:
     bands = signed.reshape(len(signed), N_BANDS, N_BINS // N_BANDS)
     keys = np.zeros((N_BANDS, len(signed)), np.uint64)
     for k in range(bands.shape[2]):
-        keys = mixed(keys ^ bands[:, :, k].T)
+        keys = mix_words(keys ^ bands[:, :, k].T)
     for band in range(N_BANDS):
         # Those that are equal in the next band too stand together.
         order = np.lexsort((keys[(band + 1) % N_BANDS], keys[band]))

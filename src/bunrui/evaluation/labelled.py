@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -11,16 +12,19 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.classifier import AnyClassifier
+from bunrui.counts import Label
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, OptionError
+from bunrui.evaluation.metrics import membership
 
 __all__ = ["Labelled", "check_classifier"]
 
+Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
 def check_classifier(clf: Any) -> None:
-    """Refuse what is no classifier, such as the path of one.
+    """Refuse anything but a classifier, such as the path of one.
 
     >>> check_classifier("mail.bunrui")
     Traceback (most recent call last):
@@ -42,7 +46,8 @@ class Labelled:
     ----------
     texts : list or Arrow array
     sets : LabelSets
-        Labels are sorted.
+    classes : list of labels
+        Sorted.
     true : list
         The label of every document, or the set of its labels where some have several.
 
@@ -55,6 +60,7 @@ class Labelled:
     def __init__(self, texts: Any, labels: Any) -> None:
         self.texts = list(texts) if inputs.is_given(texts) else inputs.strings(texts)
         self.sets = label_sets(labels, len(self.texts), {})
+        self.classes = self.sets.labels
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -66,6 +72,18 @@ class Labelled:
         single = all(len(group) == 1 for group in groups)
         values: list[Any] = [group[0] if single else set(group) for group in groups]
         return [values[group] for group in self.sets.groups.tolist()]
+
+    @cached_property
+    def own(self) -> npt.NDArray[np.bool_]:
+        """Which classes each document has, (n_docs, n_classes)."""
+        return membership(self.true, self.classes)
+
+    def align(self, classes: Sequence[Label], scores: Floats) -> Floats:
+        """Scores by some classes → scores by all of them, -inf for the others, (n_rows, n_classes)."""
+        out = np.full((len(scores), len(self.classes)), -np.inf)
+        places = {label: k for k, label in enumerate(self.classes)}
+        out[:, [places[label] for label in classes]] = scores
+        return out
 
     def check_two(self) -> None:
         """Refuse documents that cannot predict each other.
@@ -80,6 +98,10 @@ class Labelled:
 
     def pick(self, rows: Integers) -> tuple[Any, list[Any]]:
         """Some of the texts, with their labels."""
-        listed = rows.tolist()
-        texts = [self.texts[row] for row in listed] if isinstance(self.texts, list) else self.texts.take(rows)
-        return texts, [self.true[row] for row in listed]
+        if isinstance(self.texts, list):
+            return [self.texts[row] for row in rows.tolist()], self.labels_of(rows)
+        return self.texts.take(rows), self.labels_of(rows)
+
+    def labels_of(self, rows: Integers) -> list[Any]:
+        """The labels of some documents."""
+        return [self.true[row] for row in rows.tolist()]

@@ -1,10 +1,10 @@
 """Exact leave-one-out: every document, scored by the model of all the others.
 
-Refitting n times would do; here it takes one pass.  What a document changes is found from the counts of all documents
-and subtracted where the score is computed (`bunrui.kernel.loo`): its own occurrences; the words that only it had, which
-are unseen then, so that the vocabulary shrinks; a class that has no other document, which gets -inf and is never
-predicted; the priors.  A document with several labels is taken out of all its classes at once.  The scores have the
-very bits that `unlearn` and `scores` would give.
+Refitting n times would do; here it takes one pass.  The changes that a document makes are found from the counts of all
+documents and subtracted where the score is computed (`bunrui.kernel.loo`): its own occurrences; the words that only it
+had, which are unseen then, so that the vocabulary shrinks; a class that has no other document, which gets -inf and is
+never predicted; the priors.  A document with several labels is taken out of all its classes at once.  The scores have
+the very bits that `unlearn` and `scores` would give.
 
     min_df         a word that is in just so many documents is left out when one of them is
     max_features   which words say most depends on every document: here the model is fitted anew, document by document
@@ -31,27 +31,32 @@ from bunrui.counts import Counts, Label, Totals
 from bunrui.engines.counting import count
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
-from bunrui.evaluation.loopairs import Pairs
-from bunrui.evaluation.looparts import KINDS, Ground, ground_of, model_of, named_without
-from bunrui.evaluation.loorows import read_rows
-from bunrui.evaluation.loorun import scores_of
+from bunrui.evaluation.loostate import KINDS, Ground, ground_of, model_of, named_without, read_rows, scores_of
 from bunrui.evaluation.result import Evaluation
 from bunrui.kernel.logs import log
 from bunrui.kernel.loostate import Labels
 from bunrui.models import MODELS
 from bunrui.models.base import prior_shares, smoothing_of
-from bunrui.models.linear import probabilities
-from bunrui.models.multilabel import log_label_prior
+from bunrui.models.multilabel import PairView, best_cut, log_label_prior
 from bunrui.models.rest import log_odds
-from bunrui.models.view import CountView, select
+from bunrui.models.view import CountView, View, select
 
 if TYPE_CHECKING:
     from bunrui.store.documents import Document
 
-__all__ = ["Corpus", "is_exact", "kept_documents", "leave_one_out", "loo_log_odds", "loo_scores"]
+__all__ = [
+    "Corpus",
+    "best_thresholds",
+    "is_exact",
+    "kept_documents",
+    "leave_one_out",
+    "loo_log_odds",
+    "loo_scores",
+]
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.uint32]
+Floats = npt.NDArray[np.float64]
 
 # Options that the pass knows; any other that is on needs a model fitted anew.
 _KNOWN = {"model", "analyzer", "smoothing", "alpha", "prior", "unseen", "min_df", "m"}
@@ -88,11 +93,11 @@ class Corpus:
 
     def __init__(self, clf: AnyClassifier, texts: Any, labels: Any) -> None:
         self._options = clf.get_params()
-        self._documents = Labelled(texts, labels)
-        self._documents.check_two()
+        self.documents = Labelled(texts, labels)
+        self.documents.check_two()
         analyzer = analyzer_of(clf.analyzer)
-        docs, recipe = documents_of(analyzer, self._documents.texts)
-        self.counts = count(docs, recipe, self._documents.sets, analyzer.fingerprint)
+        docs, recipe = documents_of(analyzer, self.documents.texts)
+        self.counts = count(docs, recipe, self.documents.sets, analyzer.fingerprint)
         self._parts = read_rows(docs, recipe, self.counts.vocabulary)
         self._grounds: dict[tuple[bool, int], Ground] = {}
 
@@ -105,7 +110,7 @@ class Corpus:
 
     @property
     def true(self) -> list[Any]:
-        return self._documents.true
+        return self.documents.true
 
     def scores(self, model: str | None = None, **options: Any) -> Floats:
         """The scores of every document by the model of all the others, (n_docs, n_classes).
@@ -115,7 +120,7 @@ class Corpus:
         clf = self._reader(model, options)
         if not is_exact(clf):
             return self._refitted(clf, TextClassifier.scores)
-        sets, view = self._documents.sets, select(self.counts, clf.min_df, None)
+        sets, view = self.documents.sets, select(self.counts, clf.min_df, None)
         by_docs = KINDS[clf.model][1]
         if (by_docs, clf.min_df) not in self._grounds:
             # One at a time: each is as large as a table of all weights.
@@ -133,16 +138,16 @@ class Corpus:
     def log_odds(self, model: str | None = None, **options: Any) -> Floats:
         """log P(label | document) / P(not label | document) by the model of all the others, (n_docs, n_classes).
 
-        What `TextClassifier.label_odds` gives to a classifier that never saw the document, but for rounding: each label
-        and its rest are two classes.
+        `TextClassifier.label_odds` of a classifier that never saw the document gives the same, but for rounding: each
+        label and its rest are two classes.
         """
         clf = self._reader(model, options)
         if clf.model == "wcnb" or not is_exact(clf):
             return self._refitted(clf, TextClassifier.label_odds)
-        sets, two, name = self._documents.sets, np.arange(3), MODELS[clf.model].twin or clf.model
+        sets, two, name = self.documents.sets, np.arange(3), MODELS[clf.model].twin or clf.model
         priors = _label_priors_without(self.counts, clf.prior)
         pairs = Pairs(select(self.counts, clf.min_df, None), KINDS[name][1])
-        out = np.empty((len(self._documents), len(self.classes)))
+        out = np.empty((len(self.documents), len(self.classes)))
         for label in range(len(self.classes)):
             lacks = np.add.reduceat(sets.indices == label, sets.members[:-1], dtype=np.int64) == 0
             groups = lacks.astype(np.int64)[sets.groups]
@@ -152,15 +157,8 @@ class Corpus:
         return self._without_lonely(out)
 
     def evaluate(self, model: str | None = None, **options: Any) -> Evaluation:
-        """What every document is predicted to be by the model of all the others."""
-        scores = self.scores(model, **options)
-        return Evaluation(
-            true=self.true,
-            predictions=self.classes[scores.argmax(axis=1)],
-            probabilities=probabilities(scores),
-            classes=self.classes,
-            scores=scores,
-        )
+        """Evaluate the prediction of every document by the model of all the others."""
+        return Evaluation.of_scores(self.true, self.classes, self.scores(model, **options))
 
     def _reader(self, model: str | None, options: dict[str, Any]) -> TextClassifier:
         """An empty classifier with some options, which checks them."""
@@ -190,7 +188,7 @@ class Corpus:
 
     def _without_lonely(self, scores: Floats) -> Floats:
         """The scores with -inf where no other document has the label."""
-        sets = self._documents.sets
+        sets = self.documents.sets
         groups = np.repeat(np.arange(len(sets.members) - 1), np.diff(sets.members))
         lonely = self.counts.doc_count[sets.indices] == 1
         document = np.empty(len(sets.members) - 1, np.int64)
@@ -199,12 +197,12 @@ class Corpus:
         return scores
 
     def _refitted(self, clf: AnyClassifier, score: Callable[[AnyClassifier, Any], Floats]) -> Floats:
-        """The same by taking every document back in turn, and learning it again."""
-        clf.learn(self._documents.texts, self.true)
+        """The same, by a classifier that unlearns every document in turn, and learns it again."""
+        clf.learn(self.documents.texts, self.true)
         classes = clf.classes_.tolist()
         out = np.full((len(self.true), len(classes)), -np.inf)
         for row in range(len(self.true)):
-            text, label = self._documents.pick(np.array([row]))
+            text, label = self.documents.pick(np.array([row]))
             clf.unlearn(text, label)
             columns = [classes.index(name) for name in clf.classes_.tolist()]
             out[row, columns] = score(clf, text)[0]
@@ -244,6 +242,31 @@ def _label_priors_without(counts: Counts, prior: Any) -> Floats:
     return np.array(out)
 
 
+class Pairs:
+    """Every label against the rest, from the same counts: the rest is all documents less those of the label."""
+
+    def __init__(self, view: View, by_docs: bool) -> None:
+        self.view = view
+        self.by_docs = by_docs
+        self.cells = view.gather(view.feature_ids(), by_docs)
+        self._order = np.argsort(self.cells.classes, kind="stable")
+        self._ends = np.searchsorted(self.cells.classes[self._order], np.arange(len(view.doc_count) + 1))
+        self._features = self.cells.spread(np.arange(len(self.cells.ids)))
+
+    def of(self, label: int) -> PairView:
+        """A label, given by its id, and its rest."""
+        mine = self._order[self._ends[label] : self._ends[label + 1]]
+        own = np.zeros((len(self.cells.ids), 1), np.int64)
+        own[self._features[mine], 0] = self.cells.counts[mine]
+
+        def cells(ids: Ids) -> tuple[Integers, Integers]:
+            """The cells of all features at once."""
+            assert len(ids) == len(own)
+            return own, self.cells.totals
+
+        return PairView(self.view, self.view.counts.n_docs, slice(label, label + 1), cells)
+
+
 def leave_one_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Evaluation:
     """Predict every document by the model of all the others.
 
@@ -265,13 +288,18 @@ def leave_one_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> 
 
 
 def corpus_of(clf: AnyClassifier, texts: Any, labels: Any) -> Corpus:
-    """The corpus of some documents, or of those that a classifier has kept."""
+    """The corpus of some documents, or of those that a classifier keeps."""
+    return Corpus(clf, *given_or_kept(clf, texts, labels))
+
+
+def given_or_kept(clf: AnyClassifier, texts: Any, labels: Any) -> tuple[Any, Any]:
+    """Texts and labels that are given, or those that a classifier keeps."""
     check_classifier(clf)
     if texts is None:
-        texts, labels = own_documents(clf)
-    elif labels is None:
-        raise OptionError("leave-one-out needs the labels of the texts too")
-    return Corpus(clf, texts, labels)
+        return own_documents(clf)
+    if labels is None:
+        raise OptionError("the texts came without labels: give both")
+    return texts, labels
 
 
 def own_documents(clf: AnyClassifier) -> tuple[list[Any], list[list[str]]]:
@@ -305,3 +333,33 @@ def loo_log_odds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> t
     """The labels, and the odds of each against the rest, (n_docs, n_labels): see `Corpus.log_odds`."""
     corpus = corpus_of(clf, texts, labels)
     return corpus.classes, corpus.log_odds()
+
+
+def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> dict[str, float]:
+    """The threshold of every label: that of the best F1 on documents that were left out, for `predict_labels`.
+
+    Parameters
+    ----------
+    clf : TextClassifier
+        Its model and options are used.  Without texts, a classifier in a file that keeps them.
+    texts, labels : sequences, optional
+        Documents with their labels, of which a document may have several.
+
+    Notes
+    -----
+    A threshold goes below 0 only for an F1 of .3 or more: the best threshold of a label with a handful of documents
+    would often give it to all.
+
+    Examples
+    --------
+    >>> texts = ["rice tea", "tea", "rice", "oil", "tea cup", "rice bowl", "oil well"]
+    >>> labels = [["grain", "drink"], ["drink"], ["grain"], ["oil"], ["drink"], ["grain"], ["oil"]]
+    >>> clf = TextClassifier(analyzer="words").learn(texts, labels)
+    >>> thresholds = best_thresholds(clf, texts, labels)
+    >>> [sorted(found) for found in clf.predict_labels(["tea and rice", "oil"], threshold=thresholds)]
+    [['drink', 'grain'], ['oil']]
+    """
+    corpus = corpus_of(clf, texts, labels)
+    odds, has = corpus.log_odds(), corpus.documents.own
+    ones = np.ones(len(odds))
+    return {label: best_cut(odds[:, k], has[:, k], ones) for k, label in enumerate(corpus.documents.classes)}

@@ -7,28 +7,41 @@
     precision[c] = TP[c] / P[c]             recall[c] = TP[c] / T[c]
     f1[c] = 2 TP[c] / (T[c] + P[c])         accuracy[c] = (TP[c] + TN[c]) / n = (n - T[c] - P[c] + 2 TP[c]) / n
 
-    accuracy            sum of TP / n
     micro               the formulas above, with TP, P and T summed over the classes
     macro               the means of precision, recall and f1 over the classes
+
+0 / 0 is 0, as scikit-learn has it with `zero_division=0`.  Means are over the classes that some document has or is
+predicted to have.  A label that is known and occurs in neither counts in no mean: knowing more labels changes no mean.
+
+One label is predicted for each document (`measure`):
+
+    accuracy            sum of TP / n
     macro.f1_of_means   2 p r / (p + r), of the means p of precision and r of recall
     overall_accuracy    the mean of accuracy[c] over the classes
 
-0 / 0 is 0, as scikit-learn has it with `zero_division=0`.  Means are over the classes that some document has or is
-predicted to have.  A label that is known and occurs in neither has its row of zeros and counts in no mean: knowing more
-labels changes no mean.
+    A document with several labels is counted once: under the predicted label if that is one of its own, else under the
+    first of its own in sorted order.  So any of its labels is right, as in `TextClassifier.score`, and the supports
+    add up to n.
 
-A document with several labels is counted once: under the predicted label if that is one of its own, else under the
-first of its own in sorted order.  So any of its labels is right, as in `TextClassifier.score`, and the supports add up
-to n.
+A set of labels is predicted for each document (`measure_labels`):
+
+    tp[d], t[d], p[d]   labels of document d that are right, that it has, that are predicted;  L   labels
+    example             the means over the documents of tp / p, tp / t and 2 tp / (t + p)
+    hamming_loss        sum of (t + p - 2 tp) / (n L)
+    subset_accuracy     the share of documents with tp = t = p
+
+    A document that has no label, and is predicted none, counts 0 in `example` and as right in `subset_accuracy`.  L
+    counts all labels, those that are only known too.
 
 Sokolova and Lapalme (2009) call `overall_accuracy` average accuracy, and take `f1_of_means` for the macro F; Opitz and
-Burst (2019), arXiv:1911.03347, compare the two macro Fs.
+Burst (2019), arXiv:1911.03347, compare the two macro Fs.  Tsoumakas, Katakis, Vlahavas (2010), "Mining multi-label
+data", section 7, has the measures of label sets.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -43,7 +56,19 @@ if TYPE_CHECKING:
     from bunrui.counts import Label
     from bunrui.engines.labelgroups import LabelSets
 
-__all__ = ["ClassMetrics", "Macro", "Metrics", "Micro", "Pair", "Tally", "measure"]
+__all__ = [
+    "ClassMetrics",
+    "LabelMetrics",
+    "Macro",
+    "Metrics",
+    "Micro",
+    "MultilabelMetrics",
+    "Pair",
+    "Tally",
+    "measure",
+    "measure_labels",
+    "membership",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -71,7 +96,7 @@ class ClassMetrics(NamedTuple):
 
 
 class Micro(NamedTuple):
-    """Of all documents together."""
+    """Precision, recall and F1 of all documents together."""
 
     precision: float
     recall: float
@@ -89,7 +114,7 @@ class Macro(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Metrics:
-    """What a tally says; the top of this module has the formulas.
+    """The metrics of predicted labels; the top of this module has the formulas.
 
     Attributes
     ----------
@@ -162,14 +187,14 @@ class Metrics:
 
     @property
     def confusion(self) -> Integers:
-        # Made when asked for: of thousands of labels, all else needs only the cells that are not zero.
+        # Made when somebody asks: thousands of labels have millions of cells, and all else needs only those above zero.
         matrix = np.zeros((len(self.labels), len(self.labels)), np.int64)
         rows, columns, doc_counts = self.cells
         matrix[rows, columns] = doc_counts
         return matrix
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, in the types of JSON; of more than 1,000 labels, `pairs` in place of the matrix."""
+        """Everything, in the types of JSON; more than 1,000 labels have `pairs` in place of the matrix."""
         return {
             "n": self.n,
             "accuracy": self.accuracy,
@@ -207,11 +232,10 @@ class Metrics:
         return sums
 
     @cached_property
-    def _columns(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def _columns(self) -> tuple[Floats, ...]:
         """Precision, recall, F1 and accuracy by label."""
         right, true, predicted = self._sums
-        accuracy = (self.n - true - predicted + 2 * right) / self.n
-        return _ratio(right, predicted), _ratio(right, true), _ratio(2 * right, true + predicted), accuracy
+        return *_ratios(right, true, predicted), (self.n - true - predicted + 2 * right) / self.n
 
     @cached_property
     def _means(self) -> list[float]:
@@ -227,8 +251,10 @@ class _Sums(NamedTuple):
     predicted: Integers
 
 
-def _ratio(part: Integers, whole: Integers) -> Floats:
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+def _ratios(right: Integers, true: Integers, predicted: Integers) -> tuple[Floats, ...]:
+    """Precision, recall and F1."""
+    pairs = ((right, predicted), (right, true), (2 * right, true + predicted))
+    return tuple(np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0) for part, whole in pairs)
 
 
 class Tally:
@@ -284,7 +310,7 @@ class Tally:
 def encoded(labels: Any, which: str, known: Iterable[Label] = ()) -> LabelSets:
     """Labels of documents by their sets, of the type of those that are known.
 
-    `which` of them ("true", "predicted") is told in errors.
+    Errors name them by `which`: "true", "predicted".
     """
     from bunrui.counts import check_types
     from bunrui.engines.labelgroups import label_sets  # imports pyarrow, which those who only read metrics do without
@@ -309,7 +335,7 @@ def single(labels: Any, which: str, known: Iterable[Label] = ()) -> tuple[list[L
 
 
 def check_lengths(n_true: int, n_predicted: int) -> None:
-    """As many true labels as predicted ones."""
+    """Refuse true and predicted labels of different numbers."""
     if n_true != n_predicted:
         raise DataError(
             f"there are {n_true} true labels and {n_predicted} predicted ones: give one of each for each document"
@@ -325,3 +351,153 @@ def measure(true: Any, predicted: Any, *, labels: Iterable[Label] = ()) -> Metri
     tally = Tally(labels)
     tally.add(true, predicted)
     return tally.metrics()
+
+
+def membership(true: Any, classes: Sequence[Label]) -> npt.NDArray[np.bool_]:
+    """Which classes each document has, (n_docs, n_classes); a label that is no class is left out.
+
+    Parameters
+    ----------
+    true : sequence of (label or collection of labels)
+    classes : sequence of labels
+        The columns.
+
+    Examples
+    --------
+    >>> membership(["ham", {"spam", "news"}, "work"], ["ham", "spam"]).tolist()
+    [[True, False], [False, True], [False, False]]
+    """
+    sets = encoded(true, "true")
+    columns = {label: k for k, label in enumerate(classes)}
+    places = np.array([columns.get(label, -1) for label in sets.labels], np.int64)[sets.indices]
+    n_members = np.diff(sets.members)
+    groups = np.repeat(np.arange(len(n_members)), n_members)
+    has = np.zeros((len(n_members), len(classes)), bool)
+    has[groups[places >= 0], places[places >= 0]] = True
+    return has[sets.groups]
+
+
+class LabelMetrics(NamedTuple):
+    """How well one label is found; `support` is the number of its documents."""
+
+    label: Any
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True, repr=False)
+class MultilabelMetrics:
+    """The metrics of predicted label sets; the top of this module has the formulas.
+
+    Attributes
+    ----------
+    n : int
+        Documents.
+    micro, macro, example : Micro
+        Precision, recall and F1: over all labels together, as means over labels, as means over documents.
+    hamming_loss, subset_accuracy : float
+    per_label : tuple of LabelMetrics
+        Sorted by label.
+
+    Examples
+    --------
+    >>> metrics = measure_labels([{"a"}, {"a", "b"}, {"c"}], [{"a"}, {"b"}, {"b"}])
+    >>> metrics
+    <MultilabelMetrics: 3 documents, 3 labels, micro F 0.571, macro F 0.444>
+    >>> round(metrics.hamming_loss, 3), round(metrics.subset_accuracy, 3)
+    (0.333, 0.333)
+    """
+
+    n: int
+    micro: Micro
+    macro: Micro
+    example: Micro
+    hamming_loss: float
+    subset_accuracy: float
+    per_label: tuple[LabelMetrics, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"<MultilabelMetrics: {self.n} documents, {len(self.per_label)} labels, "
+            f"micro F {self.micro.f1:.3f}, macro F {self.macro.f1:.3f}>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the types of JSON."""
+        return {
+            "n": self.n,
+            "micro": self.micro._asdict(),
+            "macro": self.macro._asdict(),
+            "example": self.example._asdict(),
+            "hamming_loss": self.hamming_loss,
+            "subset_accuracy": self.subset_accuracy,
+            "per_label": [of_label._asdict() for of_label in self.per_label],
+        }
+
+
+def measure_labels(true: Any, predicted: Any, *, labels: Iterable[Any] = ()) -> MultilabelMetrics:
+    """Metrics of predicted label sets against true ones.
+
+    Parameters
+    ----------
+    true, predicted : sequence of collections of labels, or indicator matrix
+        Both in one form.  The labels of an indicator matrix (0/1, dense or sparse) are the numbers of its columns.
+    labels : iterable
+        Labels that are known, listed even if no document has them; of an indicator matrix, all columns are.
+    """
+    own, found = _sets(true, "true"), _sets(predicted, "predicted")
+    if len(own) != len(found):
+        raise DataError(f"there are {len(own)} true label sets and {len(found)} predicted ones: give one of each")
+    if not own:
+        raise DataError("there are no documents to measure")
+    known = set(labels).union(range(_width(true)), range(_width(predicted)))
+    try:
+        names = sorted(known.union(*own, *found))
+    except TypeError as error:
+        raise LabelError("labels of different kinds cannot be sorted: give all strings, or all numbers") from error
+    place = {label: k for k, label in enumerate(names)}
+    by_label = np.zeros((3, len(names)), np.int64)
+    by_doc = np.zeros((3, len(own)), np.int64)
+    for d, (mine, theirs) in enumerate(zip(own, found, strict=True)):
+        for row, each in enumerate((mine & theirs, mine, theirs)):
+            by_label[row, [place[label] for label in each]] += 1
+            by_doc[row, d] = len(each)
+    return _measured(names, by_label, by_doc)
+
+
+def _measured(names: list[Any], by_label: Integers, by_doc: Integers) -> MultilabelMetrics:
+    n = by_doc.shape[1]
+    each = _ratios(*by_label)
+    occurs = by_label[1] + by_label[2] > 0
+    right, own, found = by_doc
+    return MultilabelMetrics(
+        n=n,
+        micro=Micro(*(float(part[0]) for part in _ratios(*by_label.sum(axis=1, keepdims=True)))),
+        macro=Micro(*(float(part[occurs].mean()) if occurs.any() else 0.0 for part in each)),
+        example=Micro(*(float(part.mean()) for part in _ratios(*by_doc))),
+        hamming_loss=float((own + found - 2 * right).sum() / max(n * len(names), 1)),
+        subset_accuracy=float(((right == own) & (right == found)).mean()),
+        per_label=tuple(map(LabelMetrics, names, *(part.tolist() for part in each), by_label[1].tolist())),
+    )
+
+
+def _width(sets: Any) -> int:
+    """The columns of an indicator matrix, else 0."""
+    shape: tuple[int, ...] = getattr(sets, "shape", ())
+    return shape[1] if len(shape) == 2 else 0
+
+
+def _sets(given: Any, which: str) -> list[set[Any]]:
+    if _width(given):
+        dense = np.asarray(given.toarray() if hasattr(given, "toarray") else given)
+        if not np.isin(dense, (0, 1)).all():
+            raise LabelError(f"{which} labels: an indicator matrix has 0 and 1 only")
+        return [set(np.flatnonzero(row).tolist()) for row in dense]
+    listed = getattr(given, "to_pylist", None) or getattr(given, "to_list", None)  # Arrow; pandas and polars
+    rows = list(given) if listed is None else listed()
+    for d, row in enumerate(rows):
+        if isinstance(row, str) or not isinstance(row, Iterable):
+            raise LabelError(f"{which} labels: document {d} has {row!r}: give a list or a set of labels, be it empty")
+    return [set(row) for row in rows]

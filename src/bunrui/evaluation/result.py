@@ -1,21 +1,20 @@
-"""`Evaluation`: predictions of documents whose labels are known, and all that is measured on them."""
+"""`Evaluation`: predictions of documents whose labels are known, and all measures of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Label
 from bunrui.errors import DataError, LabelError, OptionError
-from bunrui.evaluation import probabilistic, ranking
-from bunrui.evaluation.membership import membership
-from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, single
+from bunrui.evaluation import scores as formulas
+from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, membership, single
 from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
 from bunrui.phrases import some
 
@@ -26,12 +25,12 @@ Floats = npt.NDArray[np.float64]
 
 _FALSE_POSITIVE_RATES = (0.001, 0.01)  # that recall is reported at
 _INTERVALS = ("accuracy", "micro_f1", "macro_f1")
-_ROUNDING = 1e-5  # what the probabilities of a document, in float32 too, may miss 1 by
+_ROUNDING = 1e-5  # the probabilities of a document may miss 1 by so much, in float32 too
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Evaluation:
-    """What a classifier predicted for documents, beside their true labels.
+    """Predictions for documents, beside their true labels.
 
     A document may have several true labels.  Then any of them is right: for `metrics` and `right`, and for the
     probabilistic measures, where their probabilities are added up; in a ranking it is a positive document of each of
@@ -60,9 +59,9 @@ class Evaluation:
     metrics : Metrics
         Accuracy, precision, recall, F1, the confusion.
     log_loss, brier, ece : float
-        The module `probabilistic` has the formulas.  `brier` is the sum over the classes, 0 … 2, also for two of them.
+        The module `scores` has the formulas.  `brier` is the sum over the classes, 0 … 2, also for two of them.
     roc_auc, average_precision : float
-        The module `ranking` has the formulas; NaN where there is nothing to rank.
+        NaN where there is nothing to rank.
 
     Examples
     --------
@@ -107,6 +106,21 @@ class Evaluation:
         if self.positive is not None:
             self._column(self.positive)
 
+    @classmethod
+    def of_scores(cls, true: Any, classes: Any, scores: Floats, **more: Any) -> Self:
+        """The evaluation of scores (n_docs, n_classes): the best class is the answer, their softmax the probabilities.
+
+        Examples
+        --------
+        >>> Evaluation.of_scores(["a", "b"], ["a", "b"], np.array([[9.0, 7.0], [5.0, 3.0]])).predictions.tolist()
+        ['a', 'a']
+        """
+        from bunrui.models.linear import probabilities  # imports the kernels
+
+        columns = np.array(classes)
+        answers = {"predictions": columns[scores.argmax(axis=1)], "probabilities": probabilities(scores)}
+        return cls(true=true, classes=columns, scores=scores, **answers, **more)
+
     def __repr__(self) -> str:
         return f"{repr(self.metrics).replace('Metrics', 'Evaluation').removesuffix('>')}, log loss {self.log_loss:.3f}>"
 
@@ -131,65 +145,65 @@ class Evaluation:
 
     @cached_property
     def log_loss(self) -> float:
-        return probabilistic.log_loss(self._own, self._filled)
+        return formulas.log_loss(self._own, self._filled)
 
     @cached_property
     def brier(self) -> float:
-        return probabilistic.brier_score(self._own, self._filled)
+        return formulas.brier_score(self._own, self._filled)
 
     @cached_property
-    def reliability(self) -> tuple[probabilistic.Bin, ...]:
+    def reliability(self) -> tuple[formulas.Bin, ...]:
         """Accuracy by confidence, in 15 bins of equal width."""
-        return probabilistic.reliability(self.right, self.confidence)
+        return formulas.reliability(self.right, self.confidence)
 
     @property
     def ece(self) -> float:
-        return probabilistic.calibration_error(self.reliability)
+        return formulas.calibration_error(self.reliability)
 
     @cached_property
     def roc_auc(self) -> float:
-        if self.positive is None:
-            return ranking.macro(ranking.roc_auc, self._own, self._ranked_by)
-        return ranking.roc_auc(*self._against_rest(self.positive))
+        return self._ranking(formulas.roc_auc)
 
     @cached_property
     def average_precision(self) -> float:
+        return self._ranking(formulas.average_precision)
+
+    def _ranking(self, measure: Callable[[Booleans, Floats], float]) -> float:
         if self.positive is None:
-            return ranking.macro(ranking.average_precision, self._own, self._ranked_by)
-        return ranking.average_precision(*self._against_rest(self.positive))
+            return formulas.macro(measure, self._own, self._ranked_by)
+        return measure(*self._against_rest(self.positive))
 
     @property
     def one_minus_roca_percent(self) -> float:
         """100 (1 - ROC AUC) of the positive label: lower is better."""
-        return 100 * (1 - ranking.roc_auc(*self._against_rest(None)))
+        return 100 * (1 - formulas.roc_auc(*self._against_rest(None)))
 
     def recall_at_fpr(self, fpr: float) -> float:
         """Recall of the positive label where at most `fpr` of the other documents are taken for it."""
-        return ranking.recall_at_fpr(*self._against_rest(None), fpr)
+        return formulas.recall_at_fpr(*self._against_rest(None), fpr)
 
     @property
     def recall_by_fpr(self) -> dict[float, float]:
         """`recall_at_fpr` of the rates that are usually reported."""
         return {fpr: self.recall_at_fpr(fpr) for fpr in _FALSE_POSITIVE_RATES}
 
-    def rank(self, label: Label | None = None) -> ranking.Ranking:
+    def rank(self, label: Label | None = None) -> formulas.Ranking:
         """The curves of a label (by default the positive one), and the areas under them."""
         positive, scores = self._against_rest(label)
-        areas = ranking.roc_auc(positive, scores), ranking.average_precision(positive, scores)
-        return ranking.Ranking(
-            self.positive if label is None else label, self.roc_curve(label), self.precision_recall_curve(label), *areas
-        )
+        areas = formulas.roc_auc(positive, scores), formulas.average_precision(positive, scores)
+        name = self.positive if label is None else label
+        return formulas.Ranking(name, self.roc_curve(label), self.precision_recall_curve(label), *areas)
 
-    def roc_curve(self, label: Label | None = None) -> ranking.Roc:
+    def roc_curve(self, label: Label | None = None) -> formulas.Roc:
         """The ROC curve of a label (by default the positive one); thresholds are log-odds where there are `scores`.
 
-        Else they are probabilities, or above 1 odds: see `sharpened`.
+        Else they are probabilities, or above 1 odds: see `sharpen`.
         """
-        return ranking.roc_curve(*self._against_rest(label))
+        return formulas.roc_curve(*self._against_rest(label))
 
-    def precision_recall_curve(self, label: Label | None = None) -> ranking.PrecisionRecall:
+    def precision_recall_curve(self, label: Label | None = None) -> formulas.PrecisionRecall:
         """Precision over recall of a label (by default the positive one); thresholds as for `roc_curve`."""
-        return ranking.precision_recall_curve(*self._against_rest(label))
+        return formulas.precision_recall_curve(*self._against_rest(label))
 
     @cached_property
     def given_probability(self) -> Floats:
@@ -208,7 +222,7 @@ class Evaluation:
         return bootstrap(self.metrics, metric, n_resamples=n_resamples, level=level, seed=seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """The metrics and the rest, in the types of JSON; what is not defined is null."""
+        """The metrics and the rest, in the types of JSON; null where a measure is not defined."""
         found = self.metrics.to_dict()
         for name in ("log_loss", "brier", "ece", "roc_auc", "average_precision"):
             found[name] = _defined(getattr(self, name))
@@ -241,14 +255,14 @@ class Evaluation:
 
     @cached_property
     def _sharpened(self) -> Floats:
-        return ranking.sharpened(self._filled)
+        return formulas.sharpen(self._filled)
 
     @cached_property
-    def _odds(self) -> ranking.Odds:
-        return ranking.Odds(self.scores)
+    def _odds(self) -> formulas.Odds:
+        return formulas.Odds(self.scores)
 
     def _ranked_by(self, column: int) -> Floats:
-        """What documents are ranked by for a label, (n_docs,)."""
+        """The scores that rank documents for a label, (n_docs,)."""
         if self.scores is None:
             return np.asarray(self._sharpened[:, column])
         return self._odds.of(column) if column < len(self.classes) else np.zeros(self.n)

@@ -87,7 +87,7 @@ def bootstrap(
     Parameters
     ----------
     metrics : Metrics
-        What was measured.
+        The measured predictions.
     metric : {"accuracy", "micro_f1", "macro_f1"} or function
         A function gets the confusion matrix of a resample, (n_labels, n_labels) int64 in the order of `metrics.labels`.
     n_resamples : int
@@ -130,7 +130,7 @@ def bootstrap(
 
 
 def _wilson(n: int, level: float, *, is_right: bool) -> Interval:
-    """Of n documents that are all right, or all wrong."""
+    """The interval of n documents that are all right, or all wrong."""
     share = n / (n + NormalDist().inv_cdf((1 + level) / 2) ** 2)
     return Interval(share, 1.0, level) if is_right else Interval(0.0, 1 - share, level)
 

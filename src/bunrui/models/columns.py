@@ -35,11 +35,11 @@ from bunrui.kernel.logs import log
 from bunrui.memory import Batch
 from bunrui.models.aode import Pairs, count_value_pairs
 from bunrui.models.base import prior_shares
-from bunrui.models.explain import Reading, check_pair, hold
+from bunrui.models.explain import Reading, hold
 from bunrui.models.frames import Given, as_days, columns_by_name, is_frame, of_dicts, of_frame, value_kind
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, count_columns, plan_columns, rules_of
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
-from bunrui.models.model import Parts
+from bunrui.models.model import Parts, WordQuestion
 from bunrui.models.trained import Fitted
 from bunrui.models.words import Word
 from bunrui.phrases import some
@@ -136,7 +136,6 @@ class ColumnsModel(Fitted):
 
     def explain(self, document: Any, label: str | None, against: str | None) -> Explanation:
         """What every column adds to the score of a label, held against that of another."""
-        check_pair(self.classes, label, against)
         if not isinstance(document, str):
             check_given(self._analyzer)
         try:
@@ -145,9 +144,7 @@ class ColumnsModel(Fitted):
             raise TableError(error.what) from None
         duel = hold(self.classes, self.form.scores(row)[0], label, against)
         parts = self.form.parts(row)
-        chosen = [self.classes.index(name) for name in duel.names]
-        adds = parts.values[:, chosen[0]] - parts.values[:, chosen[1:]].sum(axis=1)
-        bias = float(parts.bias[chosen[0]] - parts.bias[chosen[1:]].sum())
+        adds, bias = duel.difference(parts)
         value_of = {self.form.columns[k]: value for k, value in zip(parts.columns, adds.tolist(), strict=True)}
         places = places_of(document)
         contributions, unknown = [], []
@@ -164,9 +161,7 @@ class ColumnsModel(Fitted):
         known = np.zeros(len(reading.counts), bool)
         return duel.explanation(document, bias, tuple(contributions), reading, known)
 
-    def words(
-        self, label: str | None, positive: str | None, negative: str | None, word: str | None, top: int | None
-    ) -> list[Word]:
+    def words(self, question: WordQuestion) -> list[Word]:
         """There are none."""
         raise OptionError(
             f"the model {self._name!r} has no weights of words: explain shows what the columns of a row "

@@ -18,7 +18,7 @@ from bunrui.models.base import Floats, Scorer, Smoothing, check_rows, log_prior,
 from bunrui.models.bernoulli import bernoulli
 from bunrui.models.complement import binary_complement, complement, wcnb
 from bunrui.models.linear import Reader, log_sum_exp
-from bunrui.models.model import Best, Options, best_of
+from bunrui.models.model import Best, Options, WordQuestion, best_of
 from bunrui.models.multilabel import log_label_prior
 from bunrui.models.multinomial import binary, mixed, multinomial
 from bunrui.models.view import CountView, select
@@ -220,14 +220,12 @@ class CountingModel:
         with self._memory.lock.read():
             return explain(self.reader(), self._analyzer, text, reading, label, against)
 
-    def words(
-        self, label: Label | None, positive: Label | None, negative: Label | None, word: str | None, top: int | None
-    ) -> list[Word]:
+    def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label."""
         from bunrui.models.words import telling_words
 
         with self._memory.lock.read():
-            return telling_words(self.reader(), self._analyzer, label, positive, negative, word, top)
+            return telling_words(self.reader(), self._analyzer, question)
 
     def export(self, make: Callable[[Reader], T]) -> T:
         """What `make` makes of the reader, while nothing is learned."""

@@ -25,11 +25,11 @@ from bunrui.errors import DataError, LabelError
 from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.models.linear import Reader, probabilities
-from bunrui.models.model import check_label
+from bunrui.models.model import Parts, check_label
 from bunrui.models.words import Weights, find
 from bunrui.views.explanation import Contribution, Explanation
 
-__all__ = ["Duel", "Reading", "check_pair", "explain", "hold", "place_on_text", "read"]
+__all__ = ["Duel", "Reading", "explain", "hold", "place_on_text", "read"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -99,7 +99,6 @@ def explain(
     `document` is a string, a list of tokens, or a mapping from word to count, and `reading` what `read` finds in it.
     The label is by default the one that is predicted, and held against the best of the others.
     """
-    check_pair(reader.classes, label, against)
     duel = hold(reader.classes, _scores(reader, analyzer, document), label, against)
     features = list(reading.counts)
     ids = find(reader.view, features)
@@ -126,6 +125,12 @@ class Duel(NamedTuple):
         """The label, and what it is held against, where there is another."""
         return [self.label] if self.against is None else [self.label, self.against]
 
+    def difference(self, parts: Parts) -> tuple[Floats, float]:
+        """What each part adds to the score of the label beyond that of the other, and what the bias adds."""
+        places = [self.classes.index(name) for name in self.names]
+        adds = parts.values[:, places[0]] - parts.values[:, places[1:]].sum(axis=1)
+        return adds, float(parts.bias[places[0]] - parts.bias[places[1:]].sum())
+
     def explanation(
         self,
         document: Any,
@@ -150,17 +155,20 @@ class Duel(NamedTuple):
         )
 
 
-def check_pair(classes: Sequence[Label], label: Label | None, against: Label | None) -> None:
-    """Refuse labels that are not there, and one held against itself."""
+def hold(classes: Sequence[Label], scores: Floats, label: Label | None, against: Label | None) -> Duel:
+    """The label, by default the best one, against another, by default the best of the others.
+
+    Raises
+    ------
+    LabelError
+        If a label is not there, or held against itself.
+    """
     for name in (label, against):
         if name is not None:
             check_label(classes, name)
     if against is not None and (label == against or list(classes) == [against]):
         raise LabelError(f"{against!r} cannot be held against itself: name another label")
 
-
-def hold(classes: Sequence[Label], scores: Floats, label: Label | None, against: Label | None) -> Duel:
-    """The label, by default the best one, against another, by default the best of the others."""
     # As the classes have them: who asks may have np.int64(1).
     label, against = (None if name is None else classes[classes.index(name)] for name in (label, against))
     order = [classes[k] for k in _ranked(scores)[:3]]

@@ -30,7 +30,7 @@ from bunrui.kernel.workspace import scratch_for
 from bunrui.models.base import Scorer
 from bunrui.models.view import FeatureCounts, View, in_blocks
 
-__all__ = ["Reader", "log_sum_exp", "probabilities"]
+__all__ = ["FEW_CLASSES", "Reader", "log_sum_exp", "probabilities"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ _FEW_BYTES = 1 << 16
 
 # With so few classes all lists are filled up: whether a list is long or short cannot be predicted, and costs more than
 # adding zeros.
-_FEW_CLASSES = 16
+FEW_CLASSES = 16
 
 # With fewer classes than this, scoring all of them costs less than finding out which are worth it.
 _MANY_CLASSES = 1024
@@ -126,7 +126,7 @@ class Reader:
         """The weights of some features, by place."""
         n = len(ids)
         n_classes = len(self.view.counts.labels)
-        square = n_classes < _FEW_CLASSES
+        square = n_classes < FEW_CLASSES
         empty = Table(
             np.empty(0 if square else n, np.int64),
             np.zeros(n, np.int32),

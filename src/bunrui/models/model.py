@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
 from bunrui.counts import Label
-from bunrui.errors import LabelError
+from bunrui.errors import LabelError, OptionError
 from bunrui.memory import Memory
 from bunrui.phrases import some
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bunrui.models.words import Word
     from bunrui.views.explanation import Explanation
 
-__all__ = ["Best", "Form", "Kind", "Model", "Options", "Parts", "best_of", "check_label"]
+__all__ = ["Best", "Form", "Kind", "Model", "Options", "Parts", "WordQuestion", "best_of", "check_label"]
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -43,6 +43,44 @@ class Best(NamedTuple):
         return np.array(found, self.dtype).reshape(self.places.shape)
 
 
+class WordQuestion(NamedTuple):
+    """Which words: those of a label, those of one label against another, or one word; `top` of them, or all.
+
+    Attributes
+    ----------
+    label : label, optional
+    positive, negative : label, optional
+        Both, in place of `label`.
+    word : str, optional
+        Only this word.
+    top : int, optional
+        How many, of each end where there are two; all by default.
+    """
+
+    label: Label | None = None
+    positive: Label | None = None
+    negative: Label | None = None
+    word: str | None = None
+    top: int | None = None
+
+    def check(self, classes: Sequence[Label]) -> None:
+        """Refuse a question that makes no sense."""
+        label, positive, negative, word, top = self
+        for name in (label, positive, negative):
+            if name is not None:
+                check_label(classes, name)
+        if label is not None and positive is not None:
+            raise OptionError("words of a label, or of positive=... against negative=...: not both at once")
+        if (positive is None) != (negative is None):
+            raise OptionError("positive=... and negative=... belong together: name both")
+        if positive is not None and positive == negative:
+            raise LabelError(f"{positive!r} cannot be held against itself: name another label")
+        if label is None and positive is None and word is None:
+            raise OptionError(f"whose words? Name a label, for example words({classes[0]!r})")
+        if top is not None and (isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1):
+            raise OptionError(f"top should be a whole number, at least 1, or None for all, not {top!r}")
+
+
 class Model(Protocol):
     """The answers of one model with its options, always from what its memory has learned by now.
 
@@ -61,9 +99,7 @@ class Model(Protocol):
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
         """What every feature of a text adds to the score of a label, held against that of another."""
 
-    def words(
-        self, label: Label | None, positive: Label | None, negative: Label | None, word: str | None, top: int | None
-    ) -> list[Word]:
+    def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label."""
 
     def export(self, make: Callable[[Any], T]) -> T:

@@ -20,13 +20,13 @@ from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Batch, Documents, Memory
 from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
-from bunrui.models.explain import check_pair, hold, place_on_text, read
+from bunrui.models.explain import hold, place_on_text, read
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, reads_table
-from bunrui.models.model import Best, Form, Options, Parts, best_of
+from bunrui.models.model import Best, Form, Options, Parts, WordQuestion, best_of
 from bunrui.models.twcnb import train_twcnb
 from bunrui.models.view import View, select, whole
-from bunrui.models.words import Word, check_question, find, find_word, words_of
+from bunrui.models.words import Word, find, find_word, words_of
 from bunrui.sparse import Sparse
 from bunrui.views.explanation import Explanation
 
@@ -94,12 +94,10 @@ class TrainedModel:
         with self.fitted() as fitted:
             return fitted.explain(text, label, against)
 
-    def words(
-        self, label: Label | None, positive: Label | None, negative: Label | None, word: str | None, top: int | None
-    ) -> list[Word]:
+    def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label."""
         with self.fitted() as fitted:
-            return fitted.words(label, positive, negative, word, top)
+            return fitted.words(question)
 
     def export(self, make: Callable[[Fitted], T]) -> T:
         """What `make` makes of the fitted model, while nothing is learned."""
@@ -149,25 +147,21 @@ class Fitted:
 
     def explain(self, document: Any, label: Label | None, against: Label | None) -> Explanation:
         """What every word adds to the score of a label, held against that of another."""
-        check_pair(self.classes, label, against)
         reading = read(self._analyzer, document)
         row = self.rows([document])
         duel = hold(self.classes, self.form.scores(row)[0], label, against)
         parts = self.form.parts(row)
-        names = [self.classes.index(name) for name in duel.names]
-        adds = parts.values[:, names[0]] - parts.values[:, names[1:]].sum(axis=1)
+        adds, bias = duel.difference(parts)
         by_column = dict(zip(parts.columns.tolist(), adds.tolist(), strict=True))
         columns = self._columns(find(self._view, list(reading.counts))).tolist()
         known = np.array([column in by_column for column in columns], bool)
         values = np.array([by_column.get(column, 0.0) for column in columns], np.float64)
-        bias = float(parts.bias[names[0]] - parts.bias[names[1:]].sum())
         return duel.explanation(document, bias, place_on_text(reading, values, known), reading, known)
 
-    def words(
-        self, label: Label | None, positive: Label | None, negative: Label | None, word: str | None, top: int | None
-    ) -> list[Word]:
+    def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label, as `telling_words` has them."""
-        check_question(self.classes, label, positive, negative, word, top)
+        question.check(self.classes)
+        label, positive, negative, word, top = question
         ids = self._known_ids() if word is None else find_word(self._view, self._analyzer, word).astype(np.int64)
         columns = self._columns(ids)
         ids, columns = ids[columns >= 0], columns[columns >= 0]

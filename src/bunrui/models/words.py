@@ -13,17 +13,17 @@ from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import given_recipe
 from bunrui.counts import Counts, Label
-from bunrui.errors import LabelError, OptionError, TableError
+from bunrui.errors import TableError
 from bunrui.kernel import score as scoring
 from bunrui.kernel.library import run
 from bunrui.kernel.sums import exact_sums
 from bunrui.kernel.vocabulary import MISSING, Vocabulary
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.linear import Reader
-from bunrui.models.model import check_label
+from bunrui.models.model import WordQuestion
 from bunrui.models.view import FeatureCounts, View, gather, in_blocks
 
-__all__ = ["Weights", "Word", "check_question", "find", "find_word", "telling_words", "words_of"]
+__all__ = ["Weights", "Word", "find", "find_word", "telling_words", "words_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -51,15 +51,7 @@ class Word(NamedTuple):
     counts: dict[Label, int]
 
 
-def telling_words(
-    reader: Reader,
-    analyzer: Analyzer,
-    label: Label | None,
-    positive: Label | None,
-    negative: Label | None,
-    word: str | None,
-    top: int | None,
-) -> list[Word]:
+def telling_words(reader: Reader, analyzer: Analyzer, question: WordQuestion) -> list[Word]:
     """The words that speak for a label: what one occurrence adds to its score, less the mean of the others.
 
     With `positive` and `negative`, the difference of the two for all words that occur with either, `top` from both ends
@@ -76,7 +68,8 @@ def telling_words(
     >>> [word.text for word in clf.words(positive="spam", top=1)], clf.words(word="Pills")[0].counts
     (['pills', 'you'], {'spam': 2})
     """
-    check_question(reader.classes, label, positive, negative, word, top)
+    question.check(reader.classes)
+    label, positive, negative, word, top = question
     counts = reader.view.counts
     ids = reader.view.feature_ids() if word is None else find_word(reader.view, analyzer, word)
     if not len(ids):
@@ -205,23 +198,6 @@ def _highest(values: Floats, ids: Ids, v: Vocabulary, n: int, *, last: bool = Fa
         texts = _texts(v, ids[near])
         tied = near[sorted(range(len(near)), key=texts.__getitem__, reverse=last)[:n]]
     return np.concatenate([above, tied])
-
-
-def check_question(classes: Sequence[Label], label: Any, positive: Any, negative: Any, word: Any, top: Any) -> None:
-    """Refuse what makes no sense."""
-    for name in (label, positive, negative):
-        if name is not None:
-            check_label(classes, name)
-    if label is not None and positive is not None:
-        raise OptionError("words of a label, or of positive=... against negative=...: not both at once")
-    if (positive is None) != (negative is None):
-        raise OptionError("positive=... and negative=... belong together: name both")
-    if positive is not None and positive == negative:
-        raise LabelError(f"{positive!r} cannot be held against itself: name another label")
-    if label is None and positive is None and word is None:
-        raise OptionError(f"whose words? Name a label, for example words({classes[0]!r})")
-    if top is not None and (isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1):
-        raise OptionError(f"top should be a whole number, at least 1, or None for all, not {top!r}")
 
 
 def find(view: View, features: Sequence[str]) -> Integers:

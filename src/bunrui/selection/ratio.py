@@ -12,30 +12,38 @@ feature adds that the target lacks.  A feature that nothing had adds nothing.
 
 The target is smoothed by the collection that it is held against.  By a constant for each feature, the usual way, a
 small target comes out as nearly uniform, and rare features speak for it, whatever they are: docs/decisions/009.
+
+Features are counted in the buckets of a hash (`_Buckets`): memory and speed do not depend on how many there are.  Or
+each is counted by itself, as a classifier counts (`_Features`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.analysis import AnalyzerSpec, analyzer_of
+from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
+from bunrui.analysis.analyzer import documents_of
 from bunrui.classifier import TextClassifier
 from bunrui.engines import threads
-from bunrui.errors import NotLearnedError
+from bunrui.errors import NotLearnedError, OptionError
+from bunrui.kernel import buckets
+from bunrui.kernel import ratio as kernel
+from bunrui.kernel.library import run
 from bunrui.kernel.logs import log1p
+from bunrui.kernel.workspace import scratch_for
 from bunrui.models.base import Scorer
 from bunrui.models.linear import Reader
 from bunrui.models.view import FeatureCounts, whole
-from bunrui.selection.buckets import RAW, TARGET, Buckets, Collisions, documents_of
 
-__all__ = ["BACKGROUND", "HASH_BITS", "Ratio"]
+__all__ = ["BACKGROUND", "HASH_BITS", "Collisions", "Ratio"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 BACKGROUND = 0.75
 """β; measured, like the bits of the hash: docs/decisions/009."""
@@ -44,6 +52,30 @@ HASH_BITS = 20
 
 _ALONE = math.log(BACKGROUND)
 _LABELS = ("target", "raw")
+_TARGET, _RAW = 0, 1
+
+# The features with the lowest hashes are told apart, to count them: 8 MB of bits for each thread.
+_MARKED_BITS = 26
+_SAMPLE = 1 << (buckets.HASH_BITS - _MARKED_BITS)
+_FEWEST_BITS = 8
+_STAMPS = 0xFFFF_FFFF
+
+
+class Collisions(NamedTuple):
+    """How much the buckets mix up.
+
+    Attributes
+    ----------
+    n_buckets : int
+    n_features : int
+        Distinct features of target and raw: 64 times those of a 64th of the hashes.
+    share : float
+        Of these features, how many share their bucket with another.
+    """
+
+    n_buckets: int
+    n_features: int
+    share: float
 
 
 class Ratio:
@@ -76,19 +108,17 @@ class Ratio:
         hash_bits: int = HASH_BITS,
     ) -> None:
         self.n_target = self.n_raw = 0
-        self._counts: Buckets | _Features = (
-            Buckets(analyzer_of(analyzer), hash_bits, _weights) if hash_bits else _Features(analyzer)
-        )
+        self._counts = _Buckets(analyzer_of(analyzer), hash_bits) if hash_bits else _Features(analyzer)
 
     def learn_target(self, texts: Any) -> Ratio:
         """Learn documents of the kind that is looked for."""
-        self._counts.count(texts, TARGET)
+        self._counts.count(texts, _TARGET)
         self.n_target += len(texts)
         return self
 
     def learn_raw(self, texts: Any) -> Ratio:
         """Learn documents of the collection that is looked through."""
-        self._counts.count(texts, RAW)
+        self._counts.count(texts, _RAW)
         self.n_raw += len(texts)
         return self
 
@@ -112,7 +142,7 @@ class Ratio:
 
     def collisions(self) -> Collisions | None:
         """How much the buckets mix up; None where there are none."""
-        return self._counts.collisions() if isinstance(self._counts, Buckets) else None
+        return self._counts.collisions()
 
 
 def _gain(target: Any, both: Any) -> Floats:
@@ -120,12 +150,101 @@ def _gain(target: Any, both: Any) -> Floats:
     return log1p((1 - BACKGROUND) / BACKGROUND * (target / both))
 
 
-def _weights(target: npt.NDArray[np.int64], both: npt.NDArray[np.int64]) -> Floats:
-    """What each feature adds, by how many documents of the target and of all have it."""
-    out = np.where(both > 0, _ALONE, 0.0)
-    found = np.flatnonzero(target)
-    out[found] += _gain(target[found] / target.sum(), both[found] / both.sum())
-    return out
+class _Room:
+    """The counts of one thread."""
+
+    def __init__(self, bits: int) -> None:
+        self.seen = np.zeros(1 << bits, np.uint32)
+        self.counts = np.zeros((2, 1 << bits), np.int64)
+        self.marks = np.zeros(1 << (_MARKED_BITS - 3), np.uint8)
+        self._stamp = 0
+
+    def stamps(self, n: int) -> int:
+        """The first of `n` numbers for documents, all above those before."""
+        if self._stamp + n > _STAMPS:
+            self.seen.fill(0)
+            self._stamp = 0
+        first = self._stamp + 1
+        self._stamp += n
+        return first
+
+
+class _Buckets:
+    """How many documents of target and raw have a feature in each of 2 ** bits buckets."""
+
+    def __init__(self, analyzer: Analyzer, bits: int) -> None:
+        if not _FEWEST_BITS <= bits <= _MARKED_BITS:
+            raise OptionError(
+                f"a hash of {bits} bits: give {_FEWEST_BITS} to {_MARKED_BITS}, or 0 to count every feature by itself"
+            )
+        self._analyzer = analyzer
+        self._bits = bits
+        self._shift = buckets.HASH_BITS - bits
+        self._rooms: list[_Room] = []
+        self._weights: Floats | None = None
+
+    @property
+    def n_target(self) -> int:
+        """Buckets of a document, summed over the documents of the target."""
+        return sum(int(room.counts[_TARGET].sum()) for room in self._rooms)
+
+    def count(self, texts: Any, side: int) -> None:
+        """Count documents of the target or of raw."""
+        self._weights = None
+
+        def work(where: tuple[Any, ...], room: _Room, lo: int, hi: int) -> None:
+            run(kernel.count_buckets, *where, room.counts[side], room.marks)
+
+        self._each(texts, work)
+
+    def read(self, texts: Any) -> Floats:
+        """The ratio of every document, and how many buckets it has, (2, n_docs)."""
+        if self._weights is None:
+            self._weights = self._weigh()
+        weights, out = self._weights, np.empty((2, len(texts)))
+
+        def work(where: tuple[Any, ...], room: _Room, lo: int, hi: int) -> None:
+            run(kernel.sum_buckets, *where, weights, out[0, lo:hi], out[1, lo:hi])
+
+        self._each(texts, work)
+        return out
+
+    def _weigh(self) -> Floats:
+        """What each bucket adds, by how many documents of the target and of all have it."""
+        target, raw = sum((room.counts for room in self._rooms), np.zeros((2, 1 << self._bits), np.int64))
+        both = target + raw
+        out = np.where(both > 0, _ALONE, 0.0)
+        found = np.flatnonzero(target)
+        out[found] += _gain(target[found] / target.sum(), both[found] / both.sum())
+        return out
+
+    def _each(self, texts: Any, work: Callable[[tuple[Any, ...], _Room, int, int], None]) -> None:
+        """Call `work` for slices of documents, on the threads."""
+        docs, recipe = documents_of(self._analyzer, texts)
+        longest = threads.longest_document(docs, recipe)
+
+        def part(lo: int, hi: int) -> None:
+            try:
+                room = self._rooms.pop()  # one step: no other thread can have it too
+            except IndexError:
+                room = _Room(self._bits)
+            try:
+                where = (docs, lo, hi, recipe, scratch_for(longest), self._shift, room.stamps(hi - lo), room.seen)
+                work(where, room, lo, hi)
+            finally:
+                self._rooms.append(room)  # with all that was counted before
+
+        threads.each_slice(part, threads.bounds_of(docs, recipe))
+
+    def collisions(self) -> Collisions:
+        """How much the buckets mix up, from all features of the first 64th of the buckets."""
+        marks = np.zeros(1 << (_MARKED_BITS - 3), np.uint8)
+        for room in self._rooms:
+            marks |= room.marks
+        by_bucket = np.bitwise_count(marks).reshape(-1, 1 << (self._shift - 3)).sum(axis=1, dtype=np.int64)
+        n_features = int(by_bucket.sum())
+        n_sharing = int(by_bucket[by_bucket > 1].sum())
+        return Collisions(1 << self._bits, n_features * _SAMPLE, n_sharing / max(n_features, 1))
 
 
 class _Features:
@@ -140,10 +259,10 @@ class _Features:
     @property
     def n_target(self) -> int:
         """Features of a document, summed over the documents of the target."""
-        return int(self._classifier.counts.doc_freq_sum[TARGET])
+        return int(self._classifier.counts.doc_freq_sum[_TARGET])
 
     def count(self, texts: Any, side: int) -> None:
-        """Count documents."""
+        """Count documents of the target or of raw."""
         if len(texts):
             self._classifier.learn(texts, [_LABELS[side]] * len(texts))
 
@@ -166,9 +285,12 @@ class _Features:
 
         def weigh(cells: FeatureCounts) -> Floats:
             shares = cells.counts / self.n_target, cells.spread(cells.totals) / counts.n_doc_freq
-            return np.where(cells.classes == TARGET, _gain(*shares), 0.0)
+            return np.where(cells.classes == _TARGET, _gain(*shares), 0.0)
 
         zero = np.zeros(2)
         scorer = Scorer(zero, zero + 1, np.array([_ALONE, 1.0]), zero, weigh, by_docs=True, presence=True)
         self._reader = Reader(whole(counts), scorer, smooth_unseen=False)
         return self._reader
+
+    def collisions(self) -> None:
+        """There are no buckets."""

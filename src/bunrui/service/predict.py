@@ -16,7 +16,7 @@ from fastapi import FastAPI, Request, Response
 from bunrui.analysis.texts import normalise
 from bunrui.classifier import AnyClassifier
 from bunrui.engines.ranking import rank, slices
-from bunrui.models.explain import check_pair, hold
+from bunrui.models.explain import hold
 from bunrui.service import schemas
 from bunrui.service.admission import ARROW
 from bunrui.service.errors import Problem
@@ -153,7 +153,6 @@ def explain_one(
     if getattr(classifier.text_analyzer, "reads_rows", False):
         raise Problem("too-large", f"a row is explained up to {_MOST_EXPLAINED:,} characters: leave columns out")
     ranking = rank(classifier, [text])
-    check_pair(ranking.classes, label, against)
     duel = hold(ranking.classes, ranking.scores[0], label, against)
     found = classifier.explain(beginning, label=duel.label, against=duel.against)
     score_of = dict(zip(ranking.classes, ranking.scores[0].tolist(), strict=True))

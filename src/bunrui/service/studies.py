@@ -27,7 +27,7 @@ from bunrui.views.explanation import explanation_html
 
 if TYPE_CHECKING:
     from bunrui.selection import Comparison
-    from bunrui.selection.comparing import Progress
+    from bunrui.selection.compare import Progress
 
 __all__ = ["compare_all", "evaluation_members", "find_curve", "find_mistakes", "find_suspects", "leave_out", "study"]
 
@@ -45,11 +45,11 @@ def _texts_and_labels(documents: list[Document]) -> tuple[list[Any], list[Any]]:
 
 def find_mistakes(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
     """Predict every document by what the others say; `clf` gives the options."""
-    from bunrui.selection.leftout import left_out
+    from bunrui.evaluation.crossvalidation import score_left_out
 
     job.total = len(documents)
     texts, true = _texts_and_labels(documents)
-    found = left_out(clf, texts, true)
+    found = score_left_out(clf, texts, true)
     job.add(len(documents))
     evaluation = Evaluation(
         true=true,
@@ -110,7 +110,7 @@ def find_curve(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[
     >>> [(point["documents"], point["accuracy"]) for point in found["points"]][-1]
     (16, 1.0)
     """
-    from bunrui.evaluation.learning import learning_curve
+    from bunrui.evaluation.curves import learning_curve
 
     def watch(done: int, total: int) -> None:
         job.total = total

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
     from bunrui.selection import Comparison
-    from bunrui.selection.comparison import Row
+    from bunrui.selection.compare import Row
     from bunrui.selection.search import Search, Trial
-    from bunrui.selection.tuning import Tuning
+    from bunrui.selection.tune import Tuning
 
 __all__ = [
     "LEGEND",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bunrui.counts import Label
     from bunrui.evaluation import Evaluation, Interval, LearningCurve, Metrics, MultilabelMetrics
-    from bunrui.evaluation.ranking import Ranking
+    from bunrui.evaluation.scores import Ranking
 
 __all__ = [
     "bins_table",

@@ -1,12 +1,12 @@
 """Labels to look at again: documents whose label the others do not believe, and copies with different labels.
 
-Each document is left out, and asked what it should be (`leftout`); the answers are calibrated, so that those that are
-right come first.  What is ranked, the lowest first, is
+Each document is left out and predicted by the others (`evaluation.crossvalidation.score_left_out`); the answers are
+calibrated, so that right ones come first.  Documents are ranked by this number, the lowest first:
 
     P(given label) - NEAR · P(suggested label)
 
-With 5 of 100 labels changed at random, 85 % of these are among the first 5 % of the list in 20 Newsgroups, 93 % in SMS
-spam, 62 % in IMDB (benchmarks/audit.py).
+With 5 of 100 labels changed at random, 85 % of the changed ones are among the first 5 % of the list in 20 Newsgroups,
+93 % in SMS spam, 62 % in IMDB (benchmarks/audit.py).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from bunrui.analysis import texts as inputs
 from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
+from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.evaluation.duplicates import find_duplicates
-from bunrui.selection.calibration import fit_calibration
-from bunrui.selection.leftout import left_out
+from bunrui.selection.calibrate import fit_calibration
 from bunrui.views.explanation import Contribution, Explanation
 
 __all__ = ["Audit", "Conflict", "Suspect", "audit"]
@@ -34,7 +34,7 @@ Integers = npt.NDArray[np.int64]
 
 # Where labels are almost equally unlikely, the surer suggestion tells more: without it, wrong labels come much later
 # with multinomial, whose probabilities are nearly all 0 or 1; with more of it, they come later with binary-complement.
-# Of two labels the order is the same with any.
+# With two labels the order is the same with any number.
 NEAR = 0.02
 
 
@@ -50,7 +50,7 @@ class Suspect(NamedTuple):
     suggested : label
         The likeliest label.
     probability, suggested_probability : float
-        Of the labels that it has, together, and of the other one.
+        The probability of all labels that it has, and that of the suggested one.
     """
 
     row: int
@@ -80,7 +80,7 @@ class Audit:
         Those whose label is not the likeliest one, in this order.
     conflicts : tuple of Conflict
     alone : tuple of int
-        Documents that are the only ones of their label: of these nothing can be said.
+        Documents that are the only ones of their label: nothing can be said of them.
     texts : sequence
         The documents.
     """
@@ -112,11 +112,11 @@ class Audit:
         """
         text, clf = self.text(suspect.row), self._learned
         if clf.needs_documents:
-            return _explained(clf, text, suspect)
+            return _explain(clf, text, suspect)
         labels = [list(suspect.given)]
         clf.unlearn([text], labels)
         try:
-            return _explained(clf, text, suspect)
+            return _explain(clf, text, suspect)
         finally:
             clf.learn([text], labels)
 
@@ -136,7 +136,7 @@ class Audit:
         return clf.learn(self.texts, [list(names) for names in self.labels])
 
 
-def _explained(clf: AnyClassifier, text: Any, suspect: Suspect) -> Explanation:
+def _explain(clf: AnyClassifier, text: Any, suspect: Suspect) -> Explanation:
     known = clf.counts.live_labels
     return clf.explain(
         text, label=suspect.suggested, against=next((name for name in suspect.given if name in known), None)
@@ -162,7 +162,7 @@ def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
     >>> [word.feature for word in found.words(found.suspects[0])]
     ['pills']
     """
-    found = left_out(clf, texts, labels)
+    found = score_left_out(clf, texts, labels)
     rows, names = np.arange(len(found.scores)), np.array(found.classes, object)
     given = [tuple(names[row].tolist()) for row in found.own]
     top = found.scores.argmax(axis=1)
@@ -172,7 +172,7 @@ def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
         shares = fit_calibration(found.scores, lengths, found.own).apply(found.scores, lengths)
     own = np.where(found.own, shares, 0).sum(axis=1)
     behind = found.scores.max(axis=1) - np.where(found.own, found.scores, -np.inf).max(axis=1)
-    # Where these are the same, the scores tell more.
+    # Where these are the same, the scores decide.
     order = np.lexsort((-behind, own - NEAR * shares[rows, top]))
     is_alone, is_right = np.isinf(behind), found.own[rows, top]
     suspects = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,28 +15,145 @@ from bunrui.analysis import texts as inputs
 from bunrui.classifier import TextClassifier
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.labelled import Labelled
-from bunrui.evaluation.metrics import measure
-from bunrui.evaluation.probabilistic import log_loss
-from bunrui.evaluation.uncertainty import bootstrap, mcnemar
+from bunrui.evaluation.metrics import Metrics
+from bunrui.evaluation.result import Evaluation
+from bunrui.evaluation.uncertainty import Interval, McNemar, mcnemar
 from bunrui.models import MODELS, TRAINED
-from bunrui.models.linear import probabilities
-from bunrui.selection.bases import Fitted, Folds, LeaveOneOut, by_folds
-from bunrui.selection.comparison import Comparison, Row, significant
-from bunrui.selection.corpus import Documents
-from bunrui.selection.scripts import analyzer_named, analyzers_for
-from bunrui.selection.settings import Settings
-from bunrui.selection.sizes import Cost
+from bunrui.selection.measurement import Cost, Documents, Fitted, Folds, LeaveOneOut, by_folds
+from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
 
-__all__ = ["Progress", "checked", "compare"]
+__all__ = ["Comparison", "Progress", "Row", "check_models", "compare", "significant"]
 
 Floats = npt.NDArray[np.float64]
+
+_SIGNIFICANT = 0.05
+
+
+def significant(n_rows: int) -> float:
+    """The p below which one of so many rows has lost to the best of them.
+
+    The best was chosen by looking at the same documents, so that any pair may be the one that is tested: 5 % are shared
+    by all of them (Bonferroni).  Without that, the best of 33 rows that are equal beats another 19 times of 20.
+
+    >>> significant(2), round(significant(33), 7)
+    (0.05, 9.47e-05)
+    """
+    return _SIGNIFICANT / max(n_rows * (n_rows - 1) // 2, 1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Row:
+    """One model with one analyzer.
+
+    Attributes
+    ----------
+    model : str
+    analyzer : AnalyzerSpec or None
+        None for a baseline, which has its own.
+    metrics : Metrics
+    interval : Interval
+        The bootstrap interval of the accuracy.
+    log_loss : float
+    right : (n_docs,) bool
+        Which documents got a label that they have.
+    cost : Cost
+        Time and size.
+    against_first : McNemar or None
+        Documents that only the first row, and only this one labels rightly; None in the first row.
+    level : float
+        The p of `against_first` below which this row has lost: see `significant`.
+    """
+
+    model: str
+    analyzer: AnalyzerSpec | None
+    metrics: Metrics
+    interval: Interval
+    log_loss: float
+    right: npt.NDArray[np.bool_]
+    cost: Cost
+    against_first: McNemar | None = None
+    level: float = _SIGNIFICANT
+
+    def __repr__(self) -> str:
+        return f"<Row: {self.model}, {self.features}, accuracy {self.metrics.accuracy:.3f}>"
+
+    @property
+    def features(self) -> str:
+        """What it reads, in a word or two."""
+        return "TF-IDF" if self.analyzer is None else analyzer_name(self.analyzer)
+
+    @property
+    def verdict(self) -> str:
+        """Against the first row: `first`, `tied`, or `lost` where chance alone would seldom do that (McNemar)."""
+        if self.against_first is None:
+            return "first"
+        return "lost" if self.against_first.p < self.level else "tied"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the documents, in the types of JSON."""
+        against = self.against_first
+        return {
+            "model": self.model,
+            "analyzer": None if self.analyzer is None else analyzer_fields(self.analyzer),
+            "accuracy": self.metrics.accuracy,
+            "interval": self.interval._asdict(),
+            "macro_f1": self.metrics.macro.f1,
+            "log_loss": self.log_loss,
+            "verdict": self.verdict,
+            "against_first": against
+            and {
+                "only_first": against.only_first,
+                "only_this": against.only_second,
+                "p": against.p,
+                "level": self.level,
+            },
+            "learn_mb_per_s": self.cost.learn_rate,
+            "predict_mb_per_s": self.cost.predict_rate,
+            "features": self.cost.size.features,
+            "cells": self.cost.size.cells,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Rows from the best accuracy down; of equal ones the better macro F1 first.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+    how : str
+        How documents were predicted.
+    n_docs : int
+        Documents that were predicted.
+    skipped : tuple of str
+        Rows that could not be measured, and why.
+    """
+
+    rows: tuple[Row, ...]
+    how: str
+    n_docs: int
+    skipped: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {len(self.rows)} rows, {self.n_docs} documents, {self.how}; first: {self.rows[0]!r}>"
+
+    def _repr_html_(self) -> str:
+        from bunrui.views.comparison import comparison_html
+
+        return comparison_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the types of JSON."""
+        rows = [row.to_dict() for row in self.rows]
+        return {"documents": self.n_docs, "predicted": self.how, "rows": rows, "skipped": list(self.skipped)}
+
 
 _ON_TEXT = tuple(name for name in TRAINED if name != "columns")
 _WARM_BYTES = 300_000  # with so many, kernels run compiled
 
 
 class Progress(NamedTuple):
-    """How far a comparison has come: what is done, what is measured now, and how many there will be in all."""
+    """How far a comparison has come: the rows so far, the one that is measured now, and the number of all rows."""
 
     done: Comparison
     now: str
@@ -85,7 +202,7 @@ def compare(
     >>> [row.model for row in found.rows], found.rows[1].verdict
     (['binary', 'multinomial'], 'tied')
     """
-    chosen = checked(models, loo=loo, baselines=baselines)
+    chosen = check_models(models, loo=loo, baselines=baselines)
     ways = {"folds": folds is not None, "loo": loo, "test": test is not None}
     if sum(ways.values()) > 1:
         raise OptionError(f"documents are predicted in one way: give one of {', '.join(ways)}, not several")
@@ -97,13 +214,13 @@ def compare(
         raise OptionError(f"{what} are for text, and these documents are tokens or counts: leave them out")
     specs = [analyzer_named(name) for name in analyzers] if analyzers else analyzers_for(documents.texts)
     todo = [Settings(model=model, analyzer=spec) for spec in dict.fromkeys(specs) for model in chosen]
-    # What is trained takes its time: all that counts comes first.
+    # Trained models take their time: models that count come first.
     todo.sort(key=lambda settings: settings.is_trained)
-    return _measured(basis, todo, baselines, watch or (lambda progress: None))
+    return _measure(basis, todo, baselines, watch or (lambda progress: None))
 
 
-def checked(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
-    """The models that are compared, all of them where none are named; what cannot be left out is refused."""
+def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
+    """The models to compare, all of them where none are named; those that cannot leave a document out are refused."""
     if loo and baselines:
         raise OptionError("baselines would be trained once for each document: compare them by folds, without loo")
     every = (*MODELS, *(() if loo else _ON_TEXT))
@@ -139,7 +256,7 @@ def _on_test(documents: Documents, test: Labelled) -> Folds:
     return Folds(together, [(train, tested)], f"by {len(documents):,} others")
 
 
-def _measured(
+def _measure(
     basis: LeaveOneOut | Folds, todo: list[Settings], baselines: bool, watch: Callable[[Progress], None]
 ) -> Comparison:
     rows: list[Row] = []
@@ -149,7 +266,7 @@ def _measured(
     n_all = len(todo) + len(fits)
 
     def so_far() -> Comparison:
-        return Comparison(_ranked(rows), basis.how, len(basis.rows), tuple(skipped))
+        return Comparison(_rank(rows), basis.how, len(basis.rows), tuple(skipped))
 
     for settings in todo:
         watch(Progress(so_far(), settings.describe(), n_all))
@@ -162,7 +279,7 @@ def _measured(
         assert isinstance(basis, Folds)
         watch(Progress(so_far(), name, n_all))
         try:
-            scores = basis.refitted(fit)
+            scores = basis.refit(fit)
         except DataError as error:
             skipped.append(str(error))
             continue
@@ -177,15 +294,11 @@ def _baselines() -> dict[str, Callable[[Any, list[Any]], Fitted]]:
 
 
 def _row(basis: LeaveOneOut | Folds, model: str, spec: AnalyzerSpec | None, scores: Floats, cost: Cost) -> Row:
-    documents, predicted = basis.documents, scores.argmax(axis=1)
-    own = documents.own[basis.rows]
-    true = [documents.true[row] for row in basis.rows.tolist()]
-    metrics = measure(true, np.array(documents.classes)[predicted], labels=documents.classes)
-    right = own[np.arange(len(own)), predicted]
-    return Row(model, spec, metrics, bootstrap(metrics), log_loss(own, probabilities(scores)), right, cost)
+    found = Evaluation.of_scores(basis.documents.labels_of(basis.rows), basis.documents.classes, scores)
+    return Row(model, spec, found.metrics, found.interval(), found.log_loss, found.right, cost)
 
 
-def _ranked(rows: list[Row]) -> tuple[Row, ...]:
+def _rank(rows: list[Row]) -> tuple[Row, ...]:
     """The best first, and each of the others held against it."""
     order = sorted(rows, key=lambda row: (-row.metrics.accuracy, -row.metrics.macro.f1, row.cost.size.features))
     level = significant(len(order))
@@ -195,7 +308,6 @@ def _ranked(rows: list[Row]) -> tuple[Row, ...]:
 
 def _warm_up(documents: Documents, settings: Settings) -> None:
     """Do everything once on some documents: compilers are not to be timed."""
-    some = int(np.searchsorted(np.cumsum(documents.sizes), _WARM_BYTES)) + 1
-    texts, labels = documents.pick(np.arange(min(some, len(documents))))
+    texts, labels = documents.pick(np.arange(min(documents.first(_WARM_BYTES) + 1, len(documents))))
     TextClassifier(analyzer=settings.analyzer).learn(texts, labels).unlearn(texts, labels)
     settings.classifier().learn(texts, labels).scores(texts)

@@ -1,13 +1,16 @@
-"""Counts and a model → what the kernel of leave-one-out reads.
+"""Everything that the kernel of leave-one-out reads, and the run of it on the threads of this machine.
 
-    Ground   the counts of all documents, laid out by feature; the same for all models that count alike
-    Model    the weights and sums of one model
+    read_rows      documents → the features of each, by number
+    ground_of      counts of all documents, laid out by feature; the same for all models that count alike
+    model_of       the weights and sums of one model
+    scores_of      all of these → scores
 
 The formulas are those of `bunrui.models`, asked for counts that have one document less.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +18,25 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Counts
+from bunrui.engines import threads
+from bunrui.errors import DataError
+from bunrui.kernel import loorows
 from bunrui.kernel import loostate as kernel
+from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log, log1p
-from bunrui.kernel.loorows import Rows
-from bunrui.kernel.loostate import Absent, Constants, Model, Whole
+from bunrui.kernel.loo import leave_out
+from bunrui.kernel.loorows import Reading, Rows
+from bunrui.kernel.loostate import Absent, Constants, Labels, Model, Whole, Work
+from bunrui.kernel.score import Linear, Sums
 from bunrui.kernel.sums import add_parts
+from bunrui.kernel.vocabulary import Vocabulary
+from bunrui.kernel.workspace import NO_COUNTS, resized, scratch_for
 from bunrui.models.base import Floats, Scorer, Smoothing
+from bunrui.models.linear import FEW_CLASSES
 from bunrui.models.view import CountView, FeatureCounts
 
-__all__ = ["KINDS", "Ground", "ground_of", "model_of", "named_without"]
+__all__ = ["KINDS", "Ground", "ground_of", "model_of", "named_without", "read_rows", "scores_of"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -39,14 +51,17 @@ KINDS = {
     "binary-complement": (kernel.COMPLEMENT, True),
 }
 
-# As for prediction: rows of so few classes are filled up, and lists with more than one class of so many.
-_FEW_CLASSES = 16
-_FILL = 8
+_FILL = 8  # lists with more than one class of so many are filled up, as `kernel.score.lay_out` does
 
 _SMALL = 1 << 12
 
 _NO_FLOATS = np.empty(0)
 _NO_INTEGERS = np.empty(0, np.int64)
+
+# More than words fill; memory that is not touched costs nothing.
+_MOST_ROOM = 1 << 26
+
+_BLOCK = 1 << 20  # priors that are made at a time
 
 
 @dataclass(frozen=True)
@@ -85,7 +100,7 @@ def ground_of(view: CountView, doc_total: Integers, *, by_docs: bool, min_df: in
     """Lay the counts of a view out; `doc_total` is the number of documents of every id."""
     n_classes = len(view.doc_count)
     cells = view.gather(view.feature_ids(), by_docs)
-    is_full = (cells.lengths * _FILL > n_classes) | (n_classes < _FEW_CLASSES)
+    is_full = (cells.lengths * _FILL > n_classes) | (n_classes < FEW_CLASSES)
     lengths = np.where(is_full, n_classes, cells.lengths).astype(np.int64)
     starts = np.cumsum(lengths) - lengths
     rank = np.arange(len(cells.classes)) - cells.spread(cells.starts)
@@ -100,7 +115,7 @@ def ground_of(view: CountView, doc_total: Integers, *, by_docs: bool, min_df: in
 
 
 def model_of(name: str, ground: Ground, smoothing: Smoothing, scorer: Scorer, named: tuple[Any, Any]) -> Model:
-    """What the kernel reads of a model.
+    """A model in the form that the kernel reads.
 
     `named` has, by document, the number of features with a λ of their own that are left without it, and the sum of
     these λ.
@@ -119,7 +134,7 @@ def model_of(name: str, ground: Ground, smoothing: Smoothing, scorer: Scorer, na
     # Weights of small counts are looked up; larger ones are rare enough to be computed.
     small = np.arange(_SMALL if kind == kernel.MULTINOMIAL and smoothing.is_single else 0)
     reading = [kind, scorer.presence, ground.by_docs, ground.min_df, view.n_features, view.total(ground.by_docs)]
-    # What `positive` takes for nothing.
+    # `positive` takes denominators up to this for nothing.
     least = 1e-50 if smoothing.vanishing else 0.0
     constants = Constants(_NO_INTEGERS, _NO_INTEGERS, np.zeros(2, np.int64), _NO_FLOATS, np.empty(0, np.int32))
     absent = Absent(_NO_INTEGERS, _NO_FLOATS, _NO_INTEGERS, _NO_INTEGERS, _NO_FLOATS)
@@ -150,14 +165,14 @@ def _by_id(values: Any, cells: FeatureCounts, n_features: int) -> Floats:
 
 
 def _normalised(ground: Ground, scorer: Scorer, weights: Floats) -> Constants:
-    """What `normalised` sums: weights by class, and what features share."""
+    """The sums of `normalised`: weights by class, and the shares of features."""
     assert scorer.share is not None
     cells = ground.cells
     before = scorer.weigh(cells)
     shared = _summed(scorer.share(cells), np.zeros(len(cells.ids), np.int32), 1)
     parts = _summed(before, cells.classes, len(ground.whole.doc_count))
     more = _parts(weights) - _parts(before)
-    # Of each list first the high parts, then the low ones: at twice its start.
+    # Each list has first its high parts, then its low ones, from twice its start on.
     features = ground.whole.features.reshape(-1, int(kernel.FIELDS))[cells.ids]
     starts, lengths = cells.spread(features[:, kernel.START]), cells.spread(features[:, kernel.LENGTH])
     laid_out = np.zeros(2 * len(ground.whole.counts), np.int32)
@@ -227,3 +242,122 @@ def named_without(parts: list[Rows], counts: Counts, ground: Ground, smoothing: 
             rest = left(set(rows.features[rows.starts[row] : rows.starts[row + 1]].tolist()).intersection(goes))
             n_named[rows.docs[row]], named_lam[rows.docs[row]] = len(rest), sum(rest)
     return n_named, named_lam
+
+
+def read_rows(docs: Documents, recipe: Recipe, v: Vocabulary) -> list[Rows]:
+    """Rows of documents whose features a vocabulary has, a part for each thread."""
+    longest = threads.longest_document(docs, recipe)
+
+    def read(lo: int, hi: int) -> Rows:
+        return _read_slice(docs, lo, hi, recipe, longest, v)
+
+    return threads.each_slice(read, threads.bounds_of(docs, recipe))
+
+
+def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int, v: Vocabulary) -> Rows:
+    offsets = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets
+    n_bytes = int(offsets[hi] - offsets[lo])
+    scratch = scratch_for(longest)
+    room = min(n_bytes // 2, _MOST_ROOM) + len(scratch.items.starts)
+    rows = Rows(
+        docs=np.arange(lo, hi),
+        starts=np.zeros(hi - lo + 1, np.int64),
+        features=np.empty(room, np.uint32),
+        values=np.empty(room, np.uint32),
+        firsts=np.zeros(hi - lo + 1, np.int64),
+        places=np.empty(room, np.uint32),
+        counts=np.empty(room, np.int64) if len(docs.counts) else NO_COUNTS,
+    )
+    reading = Reading(np.zeros(len(v.hashes), np.int64), np.zeros(loorows.STATES, np.int64))
+    while True:
+        status = run(loorows.read_rows, docs, lo, hi, recipe, scratch, v, rows, reading)
+        if status == loorows.DONE:
+            break
+        if status == loorows.UNKNOWN:
+            raise DataError("a text has a feature that was never counted: count the texts first")
+        grows = ("features", "values") if status == loorows.GROW_FEATURES else ("places", "counts")
+        rows = rows._replace(**{name: _grown(getattr(rows, name)) for name in grows})
+    n_features, n_items = int(rows.starts[-1]), int(rows.firsts[-1])
+    return rows._replace(
+        features=rows.features[:n_features],
+        values=rows.values[:n_features],
+        places=rows.places[:n_items],
+        counts=rows.counts[:n_items],
+    )
+
+
+def _grown(array: Any) -> Any:
+    return resized(array, 2 * len(array)) if len(array) else array
+
+
+def scores_of(
+    parts: list[Rows],
+    labels: Labels,
+    ground: Ground,
+    model: Model,
+    *,
+    smooth_unseen: bool,
+    priors_of: Callable[[Integers, Integers], Floats] | None = None,
+) -> Floats:
+    """Score every document by the counts of the others, (n_docs, n_classes).
+
+    Where the priors of all groups would take too much room, `priors_of` makes those of some, given by where their
+    classes begin, and their classes: documents are then scored some at a time.
+    """
+    n_classes = len(ground.whole.doc_count)
+    out = np.empty((len(labels.groups), n_classes))
+    # The smallest sum of the complement is the largest score.
+    scale = -1.0 if model.reading[kernel.KIND] in (kernel.COMPLEMENT, kernel.NORMALISED) else 1.0
+
+    def score(part: int, _: int) -> None:
+        rows = parts[part]
+        n_rows = len(rows.docs)
+        step = n_rows if priors_of is None else max(_BLOCK // n_classes, 1)
+        longest = int(np.diff(rows.starts).max()) if n_rows else 0
+        work = _work(n_classes, longest, scale, smooth_unseen)
+        for start in range(0, n_rows, max(step, 1)):
+            row, end = start, min(start + step, n_rows)
+            own = labels if priors_of is None else _part_of(labels, rows.docs[start:end], priors_of)
+            while True:
+                row = run(leave_out, rows, row, end, own, ground.whole, model, work, out.reshape(-1))
+                if row == end:
+                    break
+                room = 2 * int(work.left[kernel.ROOM])
+                work = work._replace(weights=np.empty(room), more=np.empty(2 * room, np.int32))
+
+    threads.each_slice(score, range(len(parts) + 1))
+    return out
+
+
+def _part_of(labels: Labels, docs: Integers, priors_of: Callable[[Integers, Integers], Floats]) -> Labels:
+    """The groups of some documents, numbered anew."""
+    groups, numbers = np.unique(labels.groups[docs], return_inverse=True)
+    lengths = np.diff(labels.starts)[groups]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    inside = np.arange(starts[-1]) - np.repeat(starts[:-1], lengths)
+    classes = labels.classes[np.repeat(labels.starts[groups], lengths) + inside]
+    by_doc = np.zeros(len(labels.groups), np.int64)
+    by_doc[docs] = numbers
+    return Labels(by_doc, starts, classes, priors_of(starts, classes))
+
+
+def _work(n_classes: int, longest: int, scale: float, smooth_unseen: bool) -> Work:
+    slope, unseen = np.empty((2, n_classes))
+    reading = np.array([0, int(smooth_unseen)], np.int64)
+    return Work(
+        linear=Linear(np.zeros(n_classes), np.full(n_classes, scale), slope, unseen, reading),
+        sums=Sums(np.empty(n_classes), np.empty(3), np.empty(0, np.uint32)),
+        class_sum=np.empty(n_classes, np.int64),
+        parts=np.empty(2 * n_classes, np.int64),
+        kept=np.empty(2 * n_classes, np.int64),
+        shared_parts=np.empty(2, np.int64),
+        is_own=np.zeros(n_classes, np.uint8),
+        left=np.empty(3, np.int64),
+        starts=np.empty(longest, np.int64),
+        lengths=np.empty(longest, np.int64),
+        anew=np.empty(longest, np.int64),
+        shared=np.empty(longest),
+        own=np.empty(longest),
+        weights=np.empty(0),
+        more=np.empty(0, np.int32),
+    )

@@ -1,4 +1,22 @@
-"""Scores → how well one class is ranked before the rest.
+"""Scores and probabilities of the classes → how far to believe them, and how well they rank.
+
+    p[d, c]        probability of class c for document d                                     (n_docs, n_classes)
+    own[d, c]      whether document d has class c                                            (n_docs, n_classes)
+    P[d]           sum of p[d, c] over the classes that d has: the probability of being right
+
+    log loss       mean of -log P[d], P clipped to [eps, 1 - eps] as scikit-learn does: 36.04 at most
+    Brier score    mean of (1 - P[d])² + sum of p[d, c]² over the classes that d does not have           0 … 2
+    ECE            sum over the bins of n[b] / n · |accuracy[b] - confidence[b]|
+
+The classes of a document with several count as one class, since any of them is right; for a document with one these are
+the usual formulas.  A document whose class has no column has P = 0.  Brier (1950) has the sum over the classes; the
+score that is usual for two classes is half of it.
+
+The expected calibration error is of the top label: the confidence of a document is the probability of its predicted
+label.  Bins are 15 of equal width, each without its lower border and with its upper one: Guo, Pleiss, Sun, Weinberger
+(2017), "On calibration of modern neural networks".
+
+A ranking holds one class against the rest:
 
     positive[d]    whether document d has the class          (n_docs,)
     scores[d]      the higher, the more likely               (n_docs,)
@@ -13,9 +31,9 @@
     average precision    sum of (recall - recall before) · precision, from the highest threshold down; no interpolation
     1 - ROCA %     100 · (1 - ROC AUC), the measure of the TREC spam tracks: Cormack and Lynam (2005)
 
-Documents with equal scores are taken together.  All of it agrees with scikit-learn, except that what is not defined is
-NaN without a warning, and counts in no mean: an area without positive or without negative documents, an average
-precision without positive ones.
+Documents with equal scores are taken together.  All of it agrees with scikit-learn, except that a ranking that is not
+defined is NaN without a warning, and counts in no mean: an area without positive or without negative documents, an
+average precision without positive ones.
 """
 
 from __future__ import annotations
@@ -29,22 +47,115 @@ import numpy.typing as npt
 from bunrui.errors import OptionError
 
 __all__ = [
+    "N_BINS",
+    "Bin",
     "Odds",
     "PrecisionRecall",
     "Ranking",
     "Roc",
     "average_precision",
+    "brier_score",
+    "calibration_error",
+    "log_loss",
+    "log_right",
     "macro",
     "precision_recall_curve",
     "recall_at_fpr",
+    "reliability",
     "roc_auc",
     "roc_curve",
-    "sharpened",
+    "sharpen",
 ]
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+N_BINS = 15
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Bin(NamedTuple):
+    """Documents with low < confidence <= high: their mean confidence, and the share of them that are right."""
+
+    low: float
+    high: float
+    confidence: float
+    accuracy: float
+    doc_count: int
+
+
+def log_loss(own: Booleans, probabilities: Floats) -> float:
+    """Mean of -log of the probability of being right.
+
+    >>> own = np.array([[True, False], [False, True]])
+    >>> round(log_loss(own, np.array([[0.5, 0.5], [0.75, 0.25]])), 4)
+    1.0397
+    """
+    return float(-log_right(own, probabilities).mean())
+
+
+def log_right(own: Booleans, probabilities: Floats) -> Floats:
+    """The log of the probability of being right, of every document, (n_docs,).
+
+    >>> log_right(np.array([[True, False], [False, False]]), np.array([[0.5, 0.5], [0.75, 0.25]])).round(2).tolist()
+    [-0.69, -36.04]
+    """
+    return np.log(np.clip(_right(own, probabilities), _EPS, 1 - _EPS))
+
+
+def brier_score(own: Booleans, probabilities: Floats) -> float:
+    """Brier's score as the sum over the classes, 0 … 2: twice what is usual for two classes.
+
+    >>> own = np.array([[True, False], [False, True]])
+    >>> brier_score(own, np.array([[0.5, 0.5], [0.75, 0.25]]))
+    0.8125
+    """
+    others = np.where(own, 0, probabilities)
+    return float(((1 - _right(own, probabilities)) ** 2 + (others**2).sum(axis=1)).mean())
+
+
+def reliability(right: Booleans, confidence: Floats, n_bins: int = N_BINS) -> tuple[Bin, ...]:
+    """The bins that have documents, from unsure to sure: a reliability diagram is accuracy over confidence.
+
+    Parameters
+    ----------
+    right : (n_docs,) bool
+        Whether the predicted label is right.
+    confidence : (n_docs,)
+        Its probability.
+    n_bins : int
+        Bins of equal width.
+
+    Examples
+    --------
+    >>> unsure, sure = reliability(np.array([True, False, True]), np.array([0.5, 0.75, 1.0]), n_bins=2)
+    >>> unsure
+    Bin(low=0.0, high=0.5, confidence=0.5, accuracy=1.0, doc_count=1)
+    >>> sure
+    Bin(low=0.5, high=1.0, confidence=0.875, accuracy=0.5, doc_count=2)
+    """
+    edges = np.arange(n_bins + 1) / n_bins
+    bins = np.searchsorted(edges[1:-1], confidence, side="left")
+    doc_counts = np.bincount(bins, minlength=n_bins)
+    sums = (np.bincount(bins, weights, n_bins) for weights in (confidence, right))
+    filled = np.flatnonzero(doc_counts)
+    columns = (edges[:-1], edges[1:], *(total / np.maximum(doc_counts, 1) for total in sums), doc_counts)
+    return tuple(map(Bin, *(column[filled].tolist() for column in columns)))
+
+
+def calibration_error(bins: tuple[Bin, ...]) -> float:
+    """The expected calibration error (ECE): how far accuracy is from confidence, on the average of the documents.
+
+    >>> calibration_error(reliability(np.array([True, False]), np.array([0.75, 0.75])))
+    0.25
+    """
+    n = sum(one.doc_count for one in bins)
+    return sum(one.doc_count * abs(one.accuracy - one.confidence) for one in bins) / n
+
+
+def _right(own: Booleans, probabilities: Floats) -> Floats:
+    return np.asarray(np.where(own, probabilities, 0).sum(axis=1))
 
 
 class Roc(NamedTuple):
@@ -81,13 +192,13 @@ class _Taken(NamedTuple):
     thresholds: Floats
 
 
-def sharpened(probabilities: Floats) -> Floats:
+def sharpen(probabilities: Floats) -> Floats:
     """Probabilities as scores, (n_docs, n_classes): where one has rounded to 1, the odds of its class take its place.
 
-    Naive Bayes is so sure that most probabilities of long texts are 1.0 in float64, and cannot be ranked.  What the
-    other classes have left is far from 0: 1e-20 and 1e-200 are told apart.
+    Naive Bayes is so sure that most probabilities of long texts are 1.0 in float64, and cannot be ranked.  The
+    probabilities of the other classes are far from 0: 1e-20 and 1e-200 are told apart.
 
-    >>> sharpened(np.array([[1.0, 2.0**-70], [1.0, 2.0**-80], [0.75, 0.25]]))[:, 0].tolist()
+    >>> sharpen(np.array([[1.0, 2.0**-70], [1.0, 2.0**-80], [0.75, 0.25]]))[:, 0].tolist()
     [1.1805916207174113e+21, 1.2089258196146292e+24, 0.75]
     """
     scores = probabilities.copy()
@@ -102,7 +213,7 @@ def sharpened(probabilities: Floats) -> Floats:
 class Odds:
     """log P(class | d) / P(any other | d) of documents, class by class, from scores whose softmax are probabilities.
 
-    Of a long text all probabilities but one may be 0 in float64, and cannot be ranked; its scores can.
+    All probabilities of a long text but one may be 0 in float64, and cannot be ranked; its scores can.
 
     Parameters
     ----------
@@ -127,7 +238,7 @@ class Odds:
         self._total = np.log1p(np.exp(self._others))
 
     def of(self, column: int) -> Floats:
-        """Of one class, (n_docs,); nothing as large as the scores is made."""
+        """The log-odds of one class, (n_docs,), without a copy of all scores."""
         own = self._scores[:, column] - self._best
         with np.errstate(divide="ignore"):
             # Where the class is not the best one, it has at most half of the total: the rest loses no digits.
@@ -227,5 +338,5 @@ def _taken(positive: Booleans, scores: Floats) -> _Taken:
 
 
 def _shares(counts: Integers) -> Floats:
-    """Of the last; NaN where that is 0."""
+    """Shares of the last count; NaN where that is 0."""
     return counts / counts[-1] if counts[-1] else np.full(len(counts), np.nan)

@@ -2,15 +2,25 @@
 
 target ──► count ─┐
 raw ─────► count ─┴► ratio ──► score raw again ──► above a threshold · the best · a sample ──► rows as they stood
+
+The best of a stream of rows are found however long it is (`Best`): keys in memory, rows in a temporary file.
+
+    rows, keys ──► those above the floor ──► file ──► at the end, the rows of the best keys, in the order they came
+
+The floor is the key of the last row that would be chosen if the stream ended here.  In a stream without order, k rows
+of n are found after writing about k (1 + log n / k) of them.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from fractions import Fraction
+from functools import partial
+from types import SimpleNamespace, TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,15 +31,22 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.documents import Reader, read
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, OptionError
-from bunrui.selection.choosing import Best, Gumbel
-from bunrui.selection.originals import Batch, Originals
+from bunrui.kernel.logs import log
 from bunrui.selection.ratio import HASH_BITS, Ratio
+from bunrui.selection.records import Batch, Originals
 
-__all__ = ["Ratio", "Rows", "Selection", "select"]
+__all__ = ["Best", "Gumbel", "Rows", "Selection", "select"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
-_MOST_PARTS = 10**9  # of raw, in a share: .07 is 7 / 100, and not the float next to it, which is larger
+_MOST_PARTS = 10**9  # the denominator of a share: .07 is 7 / 100, and not the float next to it, which is larger
+
+# Rows to be gathered beyond those that are wanted, before the worst are dropped.
+_SLACK = 1 << 12
+
+# The file is written anew when it has so many times the rows that are wanted.
+_STALE = 4
 
 
 class Rows(NamedTuple):
@@ -38,7 +55,7 @@ class Rows(NamedTuple):
     Attributes
     ----------
     rows : array of structs, or of strings
-        Of Parquet and Arrow files all columns, of JSON lines and CSV files lines with JSON objects; `originals.py`.
+        Parquet and Arrow files give all columns, JSON lines and CSV files lines with JSON objects: see `records.py`.
     log_ratio : (n_rows,) float64
     """
 
@@ -68,30 +85,31 @@ def select(
     Parameters
     ----------
     target, raw : path, iterable of paths, or Reader
-        What `bunrui.documents.read` reads, or gives.  Raw is read twice, so it cannot be a stream.
+        Files that `bunrui.documents.read` reads, or a reader of them.  Raw is read twice, so it cannot be a stream.
     threshold : float
-        Those whose ratio is above.
+        Select documents with a larger ratio.
     top : int or float
-        So many with the largest ratios, or that share of raw, above 0 and at most 1.0; of equals the first.
+        Select so many documents with the largest ratios, or this share of raw, above 0 and at most 1.0; among equals
+        the first.
     sample : int
-        So many, drawn without replacement with probabilities in the ratio exp(ratio).
+        Draw so many documents without replacement, with probabilities in proportion to exp(ratio).
     seed : int
-        Of the sample: the same seed, the same documents.
+        The same seed draws the same sample.
     analyzer, hash_bits
-        Of `Ratio`.
+        Options of `Ratio`.
     fit_on : int, optional
-        Estimate P(f | raw) from so many documents: as many from the beginning of each file.  By default, from all.
+        Estimate P(f | raw) from so many documents, as many from the beginning of each file; by default from all.
     folder : str, optional
         Where rows are kept until it is known which are the best; by default where the system has temporary files.
     bar : function, optional
-        From a reader to a context manager with a method `add(n_docs)`, to show progress.
+        Shows progress: takes a reader, returns a context manager with a method `add(n_docs)`.
     reading
         Options of `bunrui.documents.read`, for target and raw where they are paths.
 
     Returns
     -------
     Selection
-        An iterable of `Rows`, in the order of raw.  The work is done when it is gone through.
+        An iterable of `Rows`, in the order of raw; it works while somebody iterates.
 
     Examples
     --------
@@ -110,12 +128,8 @@ def select(
     for source in raws.sources:
         if source.path is None or not (source.size is not None or os.path.isdir(source.path)):
             raise DataError(f"{source.name} is a stream, and raw is read twice: write it to a file first")
-
-    def new_ratio() -> Ratio:
-        return Ratio(analyzer, hash_bits=hash_bits)
-
-    new_ratio()  # for its checks
-    return Selection(targets, raws, new_ratio, _Choice(threshold, top, sample, seed), fit_on, folder, bar or _NoBar)
+    choice, new_ratio = _Choice(threshold, top, sample, seed), partial(Ratio, analyzer, hash_bits=hash_bits)
+    return Selection(targets, raws, new_ratio, choice, fit_on, folder, bar or _no_bar)
 
 
 def _check(threshold: Any, top: Any, sample: Any, fit_on: Any) -> None:
@@ -147,24 +161,12 @@ class _Choice(NamedTuple):
         return int(self.sample if self.top is None else self.top)  # type: ignore[arg-type]
 
 
-class _NoBar:
-    """No progress is shown."""
-
-    def __init__(self, reader: Any) -> None:
-        pass
-
-    def __enter__(self) -> _NoBar:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def add(self, n_docs: int) -> None:
-        """So many more documents are done."""
+def _no_bar(reader: Any) -> AbstractContextManager[Any]:
+    return nullcontext(SimpleNamespace(add=lambda n_docs: None))
 
 
 class Selection:
-    """What `select` finds: an iterable of `Rows`.
+    """The documents that `select` finds: an iterable of `Rows`.
 
     Attributes
     ----------
@@ -172,9 +174,9 @@ class Selection:
     originals : Originals
         Raw, as it is scored.
     ratio : Ratio
-        Of the last pass, as `n_raw` and `n_selected`.
+        The ratio of the last pass, like `n_raw` and `n_selected`.
     n_raw, n_selected : int
-        Documents that were scored, and that were selected.
+        Documents that were scored, and those that were selected.
     """
 
     def __init__(
@@ -251,3 +253,144 @@ class Selection:
                     best.add(keys[wanted], pa.table({"rows": batch.rows(wanted), "log_ratio": ratios[wanted]}))
             for table in best.rows():
                 yield Rows(table["rows"].combine_chunks(), table["log_ratio"].to_numpy())
+
+
+class Gumbel:
+    """Numbers of the Gumbel distribution: log-weights plus these, the k largest are a sample without replacement.
+
+    The numbers of a seed come in one order, however many are asked for at a time.  Vieira (2014), Gumbel-max trick and
+    weighted reservoir sampling; Kool, van Hoof, Welling (2019), Stochastic beams and where to find them.
+
+    Examples
+    --------
+    >>> some = Gumbel(7)
+    >>> (np.concatenate([some.draw(2), some.draw(3)]) == Gumbel(7).draw(5)).all()
+    np.True_
+    """
+
+    def __init__(self, seed: int) -> None:
+        # The bits of this generator are the same in all versions of NumPy; what is made of them elsewhere may change.
+        self._bits = np.random.PCG64(seed)
+
+    def draw(self, n: int) -> Floats:
+        """The next `n` numbers."""
+        uniform = ((self._bits.random_raw(n) >> np.uint64(11)) + 0.5) * 2.0**-53  # never 0 and never 1
+        return -log(-log(uniform))
+
+
+class Best:
+    """The `k` rows with the largest keys; of equal keys, those that came first.  A key of -inf is never chosen.
+
+    Parameters
+    ----------
+    k : int
+    folder : str, optional
+        Where the temporary file is; by default where the system has them.
+
+    Examples
+    --------
+    >>> with Best(2) as best:
+    ...     best.add(np.array([3.0, 1.0]), pa.table({"x": ["a", "b"]}))
+    ...     best.add(np.array([2.0, 9.0, -np.inf]), pa.table({"x": ["c", "d", "e"]}))
+    ...     pa.concat_tables(best.rows())["x"].to_pylist()
+    ['a', 'd']
+    """
+
+    def __init__(self, k: int, folder: str | None = None) -> None:
+        self._k, self._folder = k, folder
+        self._keys: list[Floats] = []
+        self._places: list[Integers] = []  # of the rows in the file
+        self._n_keys = 0
+        self._floor = -np.inf
+        self._file = _Spilled(folder)
+
+    def wanted(self, keys: Floats) -> npt.NDArray[np.bool_]:
+        """Which rows may be among the best, given what came before."""
+        return np.asarray(keys > self._floor)
+
+    def add(self, keys: Floats, rows: pa.Table) -> None:
+        """Take rows, all or those that are wanted; the next ones come behind them."""
+        kept = np.flatnonzero(self.wanted(keys))
+        if not len(kept):
+            return
+        self._keys.append(keys[kept])
+        self._places.append(np.arange(len(kept)) + self._file.n_rows)
+        self._file.write(rows if len(kept) == rows.num_rows else rows.take(pa.array(kept)))
+        self._n_keys += len(kept)
+        if self._n_keys >= 2 * self._k + _SLACK:
+            self._prune()
+
+    def _prune(self) -> None:
+        keys, places = np.concatenate([np.empty(0), *self._keys]), np.concatenate([np.empty(0, int), *self._places])
+        if len(keys) > self._k:
+            # Stable: of equal keys the first stay.
+            kept = np.sort(np.argsort(-keys, kind="stable")[: self._k])
+            keys, places = keys[kept], places[kept]
+            self._floor = float(keys.min(initial=np.inf))
+        if self._file.n_rows > _STALE * self._k + 2 * _SLACK:
+            fresh = _Spilled(self._folder)
+            for rows in self._file.read(places):
+                fresh.write(rows)
+            self._file.close()
+            self._file, places = fresh, np.arange(len(places))
+        self._keys, self._places, self._n_keys = [keys], [places], len(keys)
+
+    def rows(self) -> Iterator[pa.Table]:
+        """The chosen rows, in the order in which they came."""
+        self._prune()
+        return self._file.read(self._places[0])
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._file.close()
+
+    def __enter__(self) -> Best:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class _Spilled:
+    """Tables in a temporary file, each with columns of its own."""
+
+    def __init__(self, folder: str | None) -> None:
+        self._folder = folder
+        self._file: Any = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed in close)
+        self._bounds = [0]
+        self._n_rows = [0]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows in the file."""
+        return self._n_rows[-1]
+
+    def write(self, table: pa.Table) -> None:
+        """Add rows."""
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        try:
+            self._file.write(sink.getvalue())
+            self._file.flush()
+        except OSError as error:
+            what = f"a temporary file cannot be written: {error.strerror}"
+            raise OSError(error.errno, what, self._folder or tempfile.gettempdir()) from error
+        self._bounds.append(self._file.tell())
+        self._n_rows.append(self.n_rows + table.num_rows)
+
+    def read(self, places: Integers) -> Iterator[pa.Table]:
+        """The rows at some places, ascending."""
+        cuts = np.searchsorted(places, self._n_rows)
+        for at in range(len(self._n_rows) - 1):
+            some = places[cuts[at] : cuts[at + 1]] - self._n_rows[at]
+            if len(some):
+                self._file.seek(self._bounds[at])
+                data = self._file.read(self._bounds[at + 1] - self._bounds[at])
+                table = pa.ipc.open_stream(data).read_all()
+                yield table if len(some) == table.num_rows else table.take(pa.array(some))
+        self._file.seek(0, 2)
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._file.close()

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bunrui.classifier import AnyClassifier, TextClassifier
-from bunrui.evaluation.folding import folds
+from bunrui.evaluation.crossvalidation import folds
 from bunrui.evaluation.labelled import Labelled
 
 __all__ = ["CurvePoint", "LearningCurve", "learning_curve"]
 
 _N_FOLDS = 5
-_TESTED = 5000  # so many predicted documents tell enough: of more, fewer folds are predicted
+_TESTED = 5000  # predictions of so many documents are enough: where there are more, fewer folds are predicted
 _SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)
 _FEWEST = 2
 

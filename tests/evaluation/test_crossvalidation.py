@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bunrui import TextClassifier
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation import CrossValidation, cross_validate, find_duplicates, folds
-from bunrui.evaluation.folding import Fold
+from bunrui.evaluation.crossvalidation import Fold
 from bunrui.models import MODELS
 
 # --- which rows

@@ -1,0 +1,346 @@
+"""Settings are measured on the same documents, each predicted by a model that never saw it.
+
+    LeaveOneOut   each document by all the others, exactly, in one pass over the counts (`evaluation.loo`)
+    Folds         each part by others: for models that read counts all documents are counted once, and those that are
+                  not to be learned are subtracted; models that are trained are trained anew for each part
+
+Features that only the part has are unknown to the others: they are dropped, not scored.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import AnalyzerSpec, analyzer_of
+from bunrui.analysis import texts as inputs
+from bunrui.analysis.spec import DICTIONARIES
+from bunrui.calibration import lengths_of
+from bunrui.classifier import AnyClassifier, TextClassifier
+from bunrui.errors import DataError
+from bunrui.evaluation.crossvalidation import folds_of
+from bunrui.evaluation.labelled import Labelled
+from bunrui.evaluation.loo import Corpus
+from bunrui.models.kinds import MOST_FEATURES
+from bunrui.models.view import select
+from bunrui.selection.settings import Settings
+
+__all__ = ["Cost", "Documents", "Fitted", "Folds", "LeaveOneOut", "OutOfTimeError", "Size", "by_folds", "size_of"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_N_FOLDS = 5
+_WARM = 33  # documents: from so many on, a table of all weights is made
+_SAMPLE_BYTES = 4_000_000  # that the speed of prediction is taken from
+_FEWEST_BYTES = 100_000  # of which a speed can be told
+
+
+class OutOfTimeError(Exception):
+    """The time is up in the middle of a measurement."""
+
+
+class Documents(Labelled):
+    """Documents of two labels or more.
+
+    Examples
+    --------
+    >>> found = Documents(["pills", "noon", "pills at noon"], ["spam", "ham", ["ham", "spam"]])
+    >>> found.classes, found.own.tolist(), found.sizes.tolist()
+    (['ham', 'spam'], [[False, True], [True, False], [True, True]], [5.0, 4.0, 13.0])
+    """
+
+    def __init__(self, texts: Any, labels: Any) -> None:
+        super().__init__(texts, labels)
+        if len(self.classes) < 2:
+            what = f"all documents have the label {self.classes[0]!r}" if self.classes else "there are no documents"
+            raise DataError(f"{what}, so that there is nothing to tell apart: give documents of two labels or more")
+        self._words: tuple[AnalyzerSpec, Labelled, float] | None = None
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Bytes of UTF-8, (n_docs,)."""
+        return lengths_of(self.texts)
+
+    def n_bytes(self, rows: Any = slice(None)) -> int:
+        """Bytes of some documents together."""
+        return int(self.sizes[rows].sum())
+
+    def first(self, n_bytes: int) -> int:
+        """How many documents from the first on have so many bytes."""
+        return int(np.searchsorted(np.cumsum(self.sizes), n_bytes))
+
+    def read_by(self, spec: AnalyzerSpec) -> tuple[Labelled, float]:
+        """The documents for an analyzer that reads them again and again, and the seconds that were spent before.
+
+        A dictionary takes longer than all the rest: its words are looked up once, and stand in place of the texts.
+        Only `nbsvm` and `arow` notice: the order of their sweeps is that of a hash of each document.
+        """
+        if spec.name not in DICTIONARIES or inputs.is_given(self.texts):
+            return self, 0.0
+        if self._words is None or self._words[0] != spec:
+            features = analyzer_of(spec).features
+            started = time.perf_counter()
+            words = [[token.text for token in features(text)] for text in inputs.pick(self.texts, np.arange(len(self)))]
+            self._words = spec, Labelled(words, self.true), time.perf_counter() - started
+        return self._words[1:]
+
+
+class Size(NamedTuple):
+    """Features that a model reads, and the numbers that it keeps of them.
+
+    A model of counts keeps the cells that are not zero, a trained model its weights.
+    """
+
+    features: int
+    cells: int | None
+
+
+class Cost(NamedTuple):
+    """Bytes that were learned and predicted, the seconds that each took, and the size."""
+
+    learned: int
+    learning: float
+    predicted: int
+    predicting: float
+    size: Size
+
+    @property
+    def learn_rate(self) -> float | None:
+        """MB/s; None where there is too little to tell."""
+        return _rate(self.learned, self.learning)
+
+    @property
+    def predict_rate(self) -> float | None:
+        """MB/s; None where there is too little to tell."""
+        return _rate(self.predicted, self.predicting)
+
+
+def _rate(n_bytes: int, seconds: float) -> float | None:
+    return n_bytes / 1e6 / max(seconds, 1e-9) if n_bytes >= _FEWEST_BYTES else None
+
+
+def size_of(model: Any) -> Size:
+    """The size of a classifier, or of another model that says it in `size`.
+
+    >>> size_of(TextClassifier("binary", analyzer="words").learn(["a b", "b c"], ["x", "y"]))
+    Size(features=3, cells=4)
+    """
+    if not isinstance(model, AnyClassifier):
+        return Size(*model.size)
+    counts = model.counts
+    if not model.needs_documents:
+        view = select(counts, model.min_df, model.max_features)
+        return Size(view.n_features, counts.n_cells if not len(view.keep) else None)
+    n_classes = len(counts.live_labels)
+    if model.model == "aode":
+        features = min(counts.n_features, MOST_FEATURES)
+        return Size(features, 4 * features**2 * n_classes)
+    margins = 1 if n_classes == 2 and model.model != "twcnb" else n_classes
+    return Size(counts.n_features, counts.n_features * margins)
+
+
+class Fitted(Protocol):
+    """A model of some documents."""
+
+    @property
+    def classes_(self) -> Any:
+        """The columns of scores."""
+
+    def scores(self, texts: Any) -> Floats:
+        """(n_docs, n_classes)"""
+
+
+class _Counted:
+    """All documents counted by an analyzer, and the counts to subtract for each part."""
+
+    def __init__(self, documents: Documents, spec: AnalyzerSpec, trains: Sequence[Integers] = ()) -> None:
+        self.spec = spec
+        self.documents, self.reading = documents.read_by(spec)
+        started = time.perf_counter()
+        self.classifier = TextClassifier(analyzer=spec).learn(self.documents.texts, self.documents.true)
+        self.seconds = time.perf_counter() - started
+        rests = (np.setdiff1d(np.arange(len(documents)), train) for train in trains)
+        self._deltas = [
+            self.classifier.count_sets(self.documents.pick(rest)[0], self.documents.sets.subset(rest)) for rest in rests
+        ]
+
+    @contextmanager
+    def without(self, part: int) -> Iterator[None]:
+        """A block in which the classifier has learned only the documents that predict a part."""
+        counts = self.classifier.counts
+        counts.subtract(self._deltas[part])
+        try:
+            yield
+        finally:
+            counts.add(self._deltas[part])
+
+
+class LeaveOneOut:
+    """Each document by all the others; for settings that are exact.
+
+    Attributes
+    ----------
+    how : str
+        How documents are predicted, in words that go on from "documents".
+    rows : (n,) int64
+        The documents that are predicted.
+    is_over : function
+        Whether the time is up.
+    """
+
+    how = "each by all the others"
+
+    def __init__(self, documents: Documents) -> None:
+        self.documents = documents
+        self.rows = np.arange(len(documents))
+        self.is_over: Callable[[], bool] = lambda: False
+        self._corpus: tuple[AnalyzerSpec, Corpus] | None = None
+        self._counted: _Counted | None = None
+
+    def scores(self, settings: Settings) -> Floats:
+        """Scores of the documents in `rows`, (n, n_classes); -inf for a class that could not be predicted."""
+        return self._corpus_of(settings.analyzer).scores(**settings.options())
+
+    def n_features(self, spec: AnalyzerSpec) -> int:
+        """V of all documents."""
+        return self._corpus_of(spec).counts.n_features
+
+    def release(self) -> None:
+        """Let go of all counts, to make room."""
+        self._corpus = self._counted = None
+
+    def _corpus_of(self, spec: AnalyzerSpec) -> Corpus:
+        if self._corpus is None or self._corpus[0] != spec:
+            self._corpus = None  # there is room for one
+            read, _ = self.documents.read_by(spec)
+            self._corpus = spec, Corpus(TextClassifier(analyzer=spec), read.texts, read.true)
+        return self._corpus[1]
+
+    def cost(self, settings: Settings) -> Cost:
+        """The cost of these settings, right after their `scores`."""
+        if self._counted is None or self._counted.spec != settings.analyzer:
+            self._counted = _Counted(self.documents, settings.analyzer)
+        counted = self._counted
+        classifier = counted.classifier.with_model(**settings.options())
+        n_docs = max(self.documents.first(_SAMPLE_BYTES), 1)
+        _, weighing, scoring = _time_scores(classifier, counted.documents.texts[:n_docs])
+        total, sample = self.documents.n_bytes(), self.documents.n_bytes(slice(n_docs))
+        scoring += counted.reading * sample / max(total, 1)
+        return Cost(total, counted.reading + counted.seconds + weighing, sample, scoring, size_of(classifier))
+
+
+class Folds:
+    """Each part by others; attributes are those of `LeaveOneOut`.
+
+    When the time is up, `scores` raises OutOfTimeError.
+
+    Parameters
+    ----------
+    parts : sequence of pairs
+        The documents to learn and those to predict, by their numbers.
+    """
+
+    def __init__(self, documents: Documents, parts: Sequence[tuple[Integers, Integers]], how: str) -> None:
+        self.documents = documents
+        self.how = how
+        self.rows = np.concatenate([test for _, test in parts])
+        self.is_over: Callable[[], bool] = lambda: False
+        self._parts = parts
+        self._counted: _Counted | None = None
+        self._cost = Cost(0, 0.0, 0, 0.0, Size(0, None))
+
+    def scores(self, settings: Settings) -> Floats:
+        """Scores of the documents in `rows`, (n, n_classes); -inf for a class that could not be predicted."""
+        if settings.is_trained:
+            return self.refit(partial(_train, settings), settings.analyzer)
+        counted = self._of(settings.analyzer)
+        classifier = counted.classifier.with_model(**settings.options())
+        out, weighing, scoring, size = self._empty(), 0.0, 0.0, Size(0, None)
+        for part, (at, test) in enumerate(self._tests()):
+            with counted.without(part):
+                found, before, during = _time_scores(classifier, counted.documents.pick(test)[0])
+                out[at] = self.documents.align(classifier.classes_.tolist(), found)
+                size = size_of(classifier)
+            weighing, scoring = weighing + before / len(self._parts), scoring + during
+        self._set_cost(self.documents.n_bytes(), counted.seconds + weighing, scoring, counted.reading, size)
+        return out
+
+    def refit(self, fit: Callable[[Any, list[Any]], Fitted], spec: AnalyzerSpec | None = None) -> Floats:
+        """Scores by a model that is made anew for each part; `spec` is the analyzer that it reads by."""
+        read, reading = self.documents.read_by(spec) if spec is not None else (self.documents, 0.0)
+        out, learned, learning, scoring, size = self._empty(), 0, 0.0, 0.0, Size(0, None)
+        for (train, _), (at, test) in zip(self._parts, self._tests(), strict=True):
+            texts, labels = read.pick(train)
+            started = time.perf_counter()
+            model = fit(texts, labels)
+            fitted = time.perf_counter()
+            out[at] = self.documents.align(model.classes_.tolist(), model.scores(read.pick(test)[0]))
+            learning, scoring = learning + fitted - started, scoring + time.perf_counter() - fitted
+            learned, size = learned + self.documents.n_bytes(train), size_of(model)
+        self._set_cost(learned, learning, scoring, reading, size)
+        return out
+
+    def n_features(self, spec: AnalyzerSpec) -> int:
+        """V of all documents."""
+        return self._of(spec).classifier.counts.n_features
+
+    def cost(self, settings: Settings | None = None) -> Cost:
+        """The cost of these settings, right after their `scores`."""
+        return self._cost
+
+    def release(self) -> None:
+        """Let go of all counts, to make room."""
+        self._counted = None
+
+    def _set_cost(self, learned: int, learning: float, scoring: float, reading: float, size: Size) -> None:
+        predicted, by_byte = self.documents.n_bytes(self.rows), reading / max(self.documents.n_bytes(), 1)
+        self._cost = Cost(learned, learning + by_byte * learned, predicted, scoring + by_byte * predicted, size)
+
+    def _of(self, spec: AnalyzerSpec) -> _Counted:
+        if self._counted is None or self._counted.spec != spec:
+            self._counted = None  # there is room for one
+            self._counted = _Counted(self.documents, spec, [train for train, _ in self._parts])
+        return self._counted
+
+    def _empty(self) -> Floats:
+        return np.empty((len(self.rows), len(self.documents.classes)))
+
+    def _tests(self) -> Iterator[tuple[slice, Integers]]:
+        """The documents of each part that are predicted, and their place among all of them."""
+        at = 0
+        for _, test in self._parts:
+            if self.is_over():
+                raise OutOfTimeError
+            yield slice(at, at + len(test)), test
+            at += len(test)
+
+
+def by_folds(documents: Documents, given: int | Sequence[tuple[Integers, Integers]] | None = None) -> Folds:
+    """So many parts with the same shares of the labels, 5 if there are as many documents, or parts that are given."""
+    if given is None:
+        given = min(_N_FOLDS, len(documents))
+    parts = folds_of(documents, given)
+    way = f"each of {given} parts by the others" if isinstance(given, int) else f"in {len(parts)} parts, each by others"
+    return Folds(documents, parts, way)
+
+
+def _train(settings: Settings, texts: Any, labels: list[Any]) -> TextClassifier:
+    classifier = settings.classifier().learn(texts, labels)
+    classifier.scores(texts[:1])  # trains
+    return classifier
+
+
+def _time_scores(classifier: AnyClassifier, texts: Any) -> tuple[Floats, float, float]:
+    """Scores, and the seconds for the weights and for the scores."""
+    started = time.perf_counter()
+    classifier.scores(texts[:_WARM])
+    weighed = time.perf_counter()
+    scores = classifier.scores(texts)
+    return scores, weighed - started, time.perf_counter() - weighed

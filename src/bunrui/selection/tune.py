@@ -1,0 +1,413 @@
+"""`tune`: the settings that suit some documents, found from these documents alone.
+
+Settings are tried from coarse to fine: each round goes on from the best of those before it.
+
+    orders      n-grams of each script that the text is in, one shorter, and longer as long as that helps; plain words
+    models      all models that read counts, by the two best analyzers
+    smoothing   λ up and down from the default for the three best, as long as that helps
+    rest        of the best: priors, words that were never seen, words of few documents, the other estimators
+    variants    counts brought to one size, classes held against the rest, the words that say most
+    heads       nbsvm and arow, by the analyzer to start from, and by the best if it has not many more features
+
+The last two cannot leave out one document at a time: they are measured by folds, beside those of the others that
+cannot be told from the best.  The module `search` has how one of them is chosen.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from bunrui.analysis import AnalyzerSpec
+from bunrui.analysis import texts as inputs
+from bunrui.classifier import TextClassifier
+from bunrui.errors import OptionError
+from bunrui.models import MODELS
+from bunrui.selection.measurement import Documents, LeaveOneOut, OutOfTimeError, by_folds
+from bunrui.selection.search import (
+    METRICS,
+    Choice,
+    Metric,
+    Search,
+    Trial,
+    choose,
+    first_of,
+    standard_error,
+    usual_value,
+)
+from bunrui.selection.settings import Scripts, Settings, scripts_of
+
+__all__ = ["Tuning", "tune"]
+
+_FINALISTS = 5
+_SIMPLER = (
+    "A model that reads counts is simpler than a trained one; then fewer settings other than the defaults are "
+    "simpler, then fewer features, then more smoothing."
+)
+
+_ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_NORMED_ALPHAS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+_HEAD_ALPHAS = (1.0,)  # the default is .5; .2 was the choice on none of nine corpora
+_NOT_MANY_MORE = 2.5  # times as many features: a head takes time and memory for each of them
+_LONGEST_WORDS, _LONGEST_CHARACTERS = 3, 5
+_MOST_FEATURES = 3_000_000  # with more, n-grams are not made longer: each step has two to three times as many
+
+# The words that say most are found by sorting all of them, for each fold anew: 3 s for a million.
+_MOST_SORTED = 200_000
+
+_REST: tuple[dict[str, Any], ...] = (
+    {"prior": "uniform"},
+    {"prior": "smoothed"},
+    {"unseen": "smooth"},
+    {"min_df": 2},
+    {"min_df": 3},
+    {"smoothing": "map", "alpha": None},
+    {"smoothing": "mle", "alpha": None},
+)
+
+_VARIANTS: tuple[dict[str, Any], ...] = (
+    {"model": "binary", "class_norm": True},
+    {"model": "multinomial", "class_norm": True},
+    {"model": "binary", "against_rest": True},
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning:
+    """The settings that were tried, and the chosen ones.
+
+    Attributes
+    ----------
+    settings : Settings
+        What was chosen.
+    trials : tuple of Trial
+        In their order.  Some settings are there twice: those that cannot leave out one document at a time were held by
+        folds against the best of the others.
+    choice : Choice
+        The choice among those that were measured like the chosen one.
+    metric : Metric
+        The metric to tune for.
+    usual : Trial or None
+        The defaults, measured in the same way.
+    seconds : float
+        In all.
+    is_cut_short : bool
+        Whether the time was up before everything was tried.
+    """
+
+    trials: tuple[Trial, ...]
+    choice: Choice
+    metric: Metric
+    usual: Trial | None
+    seconds: float
+    is_cut_short: bool
+
+    def __repr__(self) -> str:
+        return f"<Tuning: {self.settings.describe()}, {self.metric} {self.value:.4f}, {self.n_tried} settings tried>"
+
+    def _repr_html_(self) -> str:
+        from bunrui.views.comparison import tuning_html
+
+        return tuning_html(self)
+
+    @property
+    def settings(self) -> Settings:
+        return self.choice.chosen.settings
+
+    @property
+    def value(self) -> float:
+        """The metric of what was chosen."""
+        return self.value_of(self.choice.chosen)
+
+    @property
+    def n_tried(self) -> int:
+        """Settings that were tried."""
+        return len({trial.settings for trial in self.trials})
+
+    def classifier(self) -> TextClassifier:
+        """A new classifier with these settings, which has learned nothing yet."""
+        return self.settings.classifier()
+
+    def reason(self) -> str:
+        """The chosen settings and the reasons, in a few sentences."""
+        choice, usual = self.choice, self.usual
+        beside = ""
+        if usual is not None and usual is not choice.chosen:
+            beside = f" (the defaults have {self.value_of(usual):.4f})"
+        tried = "1 setting was" if self.n_tried == 1 else f"{self.n_tried} settings were"
+        sentences = [
+            f"Chosen: {self.settings.describe()}.",
+            f"{self._name.capitalize()} {self.value:.4f}, documents predicted {choice.chosen.how}{beside}"
+            f"{'; a little too good, since the same documents made the choice' if self.n_tried > 1 else ''}.",
+            f"{tried} tried in {self.seconds:.0f} s{', then the time was up' if self.is_cut_short else ''}.",
+        ]
+        if choice.chosen is not choice.best:
+            sentences.append(
+                f"The best was {choice.best.settings.describe()} with {self.value_of(choice.best):.4f}: "
+                f"{len(choice.equal)} are within one standard error of it (here {choice.error:.4f}), and this is the "
+                f"simplest of these. {_SIMPLER}"
+            )
+        elif len(choice.equal) > 1:
+            sentences.append("It is the best of them, and the simplest of those within one standard error of it.")
+        elif self.n_tried > 1:
+            sentences.append("It is the best of them, and no other is within one standard error of it.")
+        return " ".join(sentences)
+
+    def note(self) -> str:
+        """How it was tuned, for the log of a file."""
+        how = f"documents predicted {self.choice.chosen.how}"
+        return f"for {self._name} {self.value:.4f}, {how}; {self.n_tried} settings tried in {self.seconds:.0f} s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the types of JSON."""
+        return {
+            "settings": self.settings.changed(),
+            "metric": self.metric,
+            "value": self.value,
+            "predicted": self.choice.chosen.how,
+            "seconds": self.seconds,
+            "is_cut_short": self.is_cut_short,
+            "reason": self.reason(),
+            "trials": [
+                {
+                    "settings": trial.settings.changed(),
+                    "value": self.value_of(trial),
+                    "predicted": trial.how,
+                    "features": trial.n_features,
+                    "seconds": trial.seconds,
+                }
+                for trial in self.trials
+            ],
+        }
+
+    @property
+    def _name(self) -> str:
+        return self.metric.replace("_", " ")
+
+    def value_of(self, trial: Trial) -> float:
+        """The metric of a trial, as it is usually written."""
+        return usual_value(self.metric, trial.merit.value)
+
+
+def tune(
+    texts: Any,
+    labels: Any,
+    *,
+    folds: int | Sequence[tuple[Any, Any]] | None = None,
+    metric: Metric = "accuracy",
+    budget: float | None = None,
+    fast: bool = False,
+    analyzer: AnalyzerSpec | None = None,
+    watch: Callable[[Search, Settings], None] | None = None,
+) -> Tuning:
+    """Search analyzer, model, smoothing and the rest for what predicts the documents best, each without itself.
+
+    Parameters
+    ----------
+    texts, labels
+        As for `TextClassifier.learn`.
+    folds : int or list of (train, test), optional
+        Measure everything by folds; by default each document is left out in turn, and only what cannot do that is
+        measured by 5 folds.
+    metric : {"accuracy", "macro_f1", "log_loss"}
+    budget : float, optional
+        Seconds after which the best so far is taken; the defaults are measured in any case.
+    fast : bool
+        Leave out the models that are trained.
+    analyzer : AnalyzerSpec, optional
+        Where to start: its switches stay, its n-grams change.
+    watch : function, optional
+        Called with the search and the settings before every trial.
+
+    Examples
+    --------
+    >>> texts = ["cheap pills", "pills now", "win money", "lunch?", "lunch at noon", "meeting at noon"]
+    >>> labels = ["spam", "spam", "spam", "ham", "ham", "ham"]
+    >>> found = tune(texts, labels, fast=True)
+    >>> found.settings.describe()
+    'binary-complement, alpha 0.3, universal'
+    >>> found.classifier().learn(texts, labels).predict(["cheap money"]).tolist()
+    ['spam']
+    """
+    if metric not in METRICS:
+        raise OptionError(f"there is no metric {metric!r} to tune for: choose {', '.join(METRICS)}")
+    if budget is not None and not budget > 0:
+        raise OptionError(f"budget should be seconds, more than 0, not {budget!r}")
+    started = time.perf_counter()
+    documents = Documents(texts, labels)
+    usual = Settings(analyzer=analyzer or AnalyzerSpec())
+
+    def is_late() -> bool:
+        return budget is not None and time.perf_counter() - started > budget
+
+    def search_by(basis: Any) -> Search:
+        return Search(basis, metric, is_late, watch or (lambda search, settings: None))
+
+    first = last = search_by(LeaveOneOut(documents) if folds is None else by_folds(documents, folds))
+    is_cut_short = False
+    try:
+        _try_counting(first, usual.analyzer, None if inputs.is_given(documents.texts) else scripts_of(documents.texts))
+        choice = choose(first.trials)
+        if folds is None:
+            if is_late():
+                raise OutOfTimeError
+            first.basis.release()
+            finals = search_by(by_folds(documents))
+            _run_again(finals, usual, choice)
+            last = finals
+        _try_variants(last, choice.chosen.settings)
+        if not fast:
+            _try_heads(last, usual, choice.chosen.settings)
+    except OutOfTimeError:
+        is_cut_short = True
+    return Tuning(
+        trials=(*first.trials, *(last.trials if last is not first else ())),
+        choice=choose(last.trials),
+        metric=metric,
+        usual=last.found(usual),
+        seconds=time.perf_counter() - started,
+        is_cut_short=is_cut_short,
+    )
+
+
+def _run_again(finals: Search, usual: Settings, choice: Choice) -> None:
+    """Measure by folds the chosen settings, those that cannot be told from the best, and the defaults."""
+    equal = first_of([trial.settings for trial in choice.equal], _FINALISTS, _analyzer_and_model)
+    chosen = choice.chosen.settings
+    # The chosen analyzer comes last: its counts serve the next trials.
+    every = dict.fromkeys([usual, *equal, chosen])
+    for settings in sorted(every, key=lambda settings: settings.analyzer == chosen.analyzer):
+        finals.run(settings)
+
+
+def _try_counting(search: Search, base: AnalyzerSpec, scripts: Scripts | None) -> None:
+    """Settings that can leave out one document at a time; `scripts` is None where documents are no text."""
+    search.run(Settings(analyzer=base))
+    if scripts is not None:
+        _orders(search, base, scripts)
+    # One analyzer after the other, the better one last: its counts serve the next trials.
+    kept = [settings.analyzer for settings in search.top(2, _analyzer)][::-1]
+    for spec in kept:
+        for model in MODELS:
+            search.run(Settings(analyzer=spec, model=model))
+    pairs = [s for s in search.top(len(search.trials), _analyzer_and_model) if s.analyzer in kept]
+    for start in sorted(pairs[:3], key=lambda settings: kept.index(settings.analyzer)):
+        _climb(search, start, _ALPHAS)
+    for change in _REST:
+        best = search.top(1)[0]
+        if _makes_sense(best.model, change):
+            search.run(best.replace(**change))
+
+
+def _try_variants(search: Search, best: Settings) -> None:
+    """Other readings of the counts that the best settings have."""
+    here = search.run(best)
+    of_two = len(search.basis.documents.classes) == 2
+    found = [
+        search.run(Settings(analyzer=best.analyzer, **change))
+        for change in _VARIANTS
+        if not (of_two and "against_rest" in change)  # where the rest is the other class
+    ]
+    top = max(found, key=_merit)
+    if not _leads(here, top):
+        _climb(search, top.settings, _NORMED_ALPHAS if top.settings.class_norm else _ALPHAS)
+        if not of_two:
+            with suppress(OptionError):  # it has a weight for every class and word, which may be too many
+                search.run(Settings(analyzer=best.analyzer, model="binary", class_norm=True, against_rest=True))
+    n_features = search.basis.n_features(best.analyzer)
+    if n_features <= _MOST_SORTED:
+        for share in (3, 10):
+            search.run(best.replace(max_features=max(n_features // share, 1)))
+
+
+def _try_heads(search: Search, usual: Settings, best: Settings) -> None:
+    """The trained heads by the analyzer to start from, then the better one by the best and with other smoothing."""
+    found = [search.run(Settings(analyzer=usual.analyzer, model=model)) for model in ("nbsvm", "arow")]
+    top = max(found, key=_merit)
+    n_features = search.basis.n_features
+    if best.analyzer != usual.analyzer and n_features(best.analyzer) <= _NOT_MANY_MORE * n_features(usual.analyzer):
+        other = search.run(top.settings.replace(analyzer=best.analyzer))
+        top = max(top, other, key=_merit)
+    for alpha in _HEAD_ALPHAS:
+        search.run(top.settings.replace(alpha=alpha))
+
+
+def _analyzer_and_model(settings: Settings) -> tuple[AnalyzerSpec, str]:
+    """Settings are different in kind where these differ."""
+    return settings.analyzer, settings.model
+
+
+def _analyzer(settings: Settings) -> AnalyzerSpec:
+    return settings.analyzer
+
+
+def _orders(search: Search, base: AnalyzerSpec, scripts: Scripts) -> None:
+    best = base
+    # Of other analyzers, only words have an order.
+    for script in scripts.ordered if base.name == "universal" else ("spaced",):
+        best = _best_order(search, best, script)
+    if scripts.has_spaces and base.name == "universal":
+        search.run(Settings(analyzer=base.replace(name="words", words=best.words)))
+
+
+def _best_order(search: Search, spec: AnalyzerSpec, script: str) -> AnalyzerSpec:
+    best = search.run(Settings(analyzer=spec))
+    order, most = _order(spec, script), _LONGEST_WORDS if script == "spaced" else _LONGEST_CHARACTERS
+    if order > 1:
+        shorter = search.run(Settings(analyzer=_with_order(spec, script, order - 1)))
+        if not _leads(best, shorter):
+            return max(best, shorter, key=_merit).settings.analyzer
+    for longer in range(order + 1, most + 1):
+        if best.n_features > _MOST_FEATURES:
+            break
+        trial = search.run(Settings(analyzer=_with_order(spec, script, longer)))
+        if not _leads(trial, best):
+            return max(best, trial, key=_merit).settings.analyzer
+        best = trial
+    return best.settings.analyzer
+
+
+def _merit(trial: Trial) -> float:
+    return trial.merit.value
+
+
+def _leads(one: Trial, other: Trial) -> bool:
+    """Whether one is better than the other by more than a standard error."""
+    return one.merit.value - other.merit.value > standard_error(one.merit, other.merit)
+
+
+def _order(spec: AnalyzerSpec, script: str) -> int:
+    """The longest n-gram."""
+    assert spec.words is not None
+    return spec.words if script == "spaced" else int(getattr(spec, script)[1])
+
+
+def _with_order(spec: AnalyzerSpec, script: str, longest: int) -> AnalyzerSpec:
+    if script == "spaced":
+        return spec.replace(words=longest)
+    shortest = min(getattr(spec, script)[0], longest)
+    return spec.replace(**{script: (shortest, longest)})
+
+
+def _climb(search: Search, start: Settings, alphas: tuple[float, ...]) -> None:
+    """λ up, then down, from where it is, as long as that helps."""
+    lam = start.lam
+    assert lam is not None
+    above, below = [a for a in alphas if a > 1.01 * lam], [a for a in alphas if a < 0.99 * lam]
+    for steps in (above, below[::-1]):
+        best = search.run(start)
+        for alpha in steps:
+            trial = search.run(start.replace(alpha=alpha))
+            if _merit(trial) <= _merit(best):
+                break
+            best = trial
+
+
+def _makes_sense(model: str, change: dict[str, Any]) -> bool:
+    if "prior" in change:
+        return "complement" not in model and model != "wcnb"  # which have none
+    # Presence has to be found first in Python, which takes a hundred times as long.
+    return "unseen" not in change or not MODELS[model].presence

@@ -1,0 +1,25 @@
+"""The names of the package: functions, whose modules have the same names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from bunrui import selection
+
+
+@pytest.mark.parametrize("name", ["audit", "calibrate", "compare", "tune"])
+def test_a_function_is_not_hidden_by_its_module(name: str) -> None:
+    """Whoever imports the module first: then the package has it as an attribute, for a moment."""
+    code = (
+        f"import sys; from bunrui.selection.{name} import __all__; from bunrui.selection import {name}; "
+        f"print(callable({name}), *sorted({{'sklearn', 'scipy', 'rich'}} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"]
+
+
+def test_every_name_is_there() -> None:
+    assert all(callable(getattr(selection, name)) for name in selection.__all__)
