@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -16,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
 
 import bunrui
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 TOKEN = "a-token-for-tests"
+ARROW = "application/vnd.apache.arrow.stream"
 PATIENCE = 300  # seconds: the first start on a machine compiles the kernels
 
 TEXTS = ["cheap pills now", "win money fast", "meeting at noon", "lunch with the team at noon"]
@@ -141,3 +144,23 @@ def problem(response: httpx.Response, status: int, kind: str) -> dict[str, Any]:
     assert (members["type"], members["status"]) == (f"urn:bunrui:problem:{kind}", status)
     assert members["title"] and members["detail"] and members["instance"].startswith("urn:uuid:")
     return members
+
+
+def stream(**columns: object) -> bytes:
+    """An Arrow stream."""
+    table = pa.table(columns)
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def finished(server: Server, started: httpx.Response, place: str = "jobs") -> dict[str, Any]:
+    """A job, when it is over."""
+    assert started.status_code == 202, started.text
+    assert started.headers["location"] == f"/v1/{place}/{started.json()['id']}"
+    until = time.monotonic() + 120  # what compiles for the first time takes its time
+    while (job := server.client.get(started.headers["location"]).json())["state"] in ("waiting", "running"):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return dict(job)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from bunrui.errors import LabelError
+from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job, Jobs
-from bunrui.service.problems import Problem
 
 
 def run(scenario: Callable[[Jobs], Awaitable[None]], **settings: float) -> None:

@@ -18,8 +18,8 @@ import httpx
 import pytest
 
 import bunrui
-from bunrui.service.limits import BodyReader
-from bunrui.service.problems import Problem
+from bunrui.service.admission import BodyReader
+from bunrui.service.errors import Problem
 from tests.service.conftest import TOKEN, Serve, Server, problem
 
 JSON = {"Content-Type": "application/json"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bunrui
-from bunrui.service.problems import KINDS
+from bunrui.service.errors import KINDS
 
 WEB = Path(bunrui.__file__).parent / "service" / "web"
 STRINGS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (WEB / "lang").glob("*.json")}

@@ -10,8 +10,7 @@ import httpx
 import pyarrow as pa
 import pytest
 
-from tests.service.conftest import TOKEN, Serve, Server, problem
-from tests.service.test_reading import ARROW, stream
+from tests.service.conftest import ARROW, TOKEN, Serve, Server, problem, stream
 
 JSON = {"Content-Type": "application/json"}
 LEARN = {"texts": ["a"], "labels": ["x"]}

@@ -86,8 +86,8 @@ def _serve(corpus: Rows, *, open_browser: bool) -> None:
     check_packages()
     import webbrowser
 
+    from bunrui.service import Settings, host_names, link
     from bunrui.service.server import listen, run
-    from bunrui.service.settings import Settings, host_names, link
 
     token = secrets.token_urlsafe(24)
     with _temporary() as classifier, closing(listen(_HOST, 0)) as opened:

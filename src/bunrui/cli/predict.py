@@ -17,6 +17,7 @@ from bunrui.cli.labelsets import LabelSets
 from bunrui.cli.options import Classifier, Documents, Model, UsageError, check_text
 from bunrui.cli.stdin import Stdin
 from bunrui.cli.tables import reads_tables
+from bunrui.engines.ranking import at_once, rank
 from bunrui.engines.stream import texts_of
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from bunrui.documents import Reader
 
 __all__ = ["predict"]
-
-# Documents are scored so many at a time that their scores take at most this many numbers.
-_MOST_SCORES = 1 << 22
 
 
 def predict(
@@ -246,14 +244,11 @@ class Question:
         """Predict."""
         if self._thresholds is not None:
             return self._several(texts, self._thresholds)
-        scores = self._classifier.scores(texts)
-        ranked = None
-        if self._top is not None:
-            ranked = (-scores).argsort(axis=1, kind="stable")[:, : self._top]
-        odds = None if self._pair is None else scores[:, self._pair[0]] - scores[:, self._pair[1]]
-        shares = self._classifier.probabilities_of(scores, texts)
-        unsure = None if self.doubts is None else self.doubts.of(shares.max(axis=1))
-        return Answer(scores.argmax(axis=1), shares, ranked, odds, None, unsure)
+        ranking = rank(self._classifier, texts)
+        ranked = None if self._top is None else ranking.top(self._top)
+        odds = None if self._pair is None else ranking.scores[:, self._pair[0]] - ranking.scores[:, self._pair[1]]
+        unsure = None if self.doubts is None else self.doubts.of(ranking.confidence)
+        return Answer(ranking.best, ranking.probabilities, ranked, odds, None, unsure)
 
     def _several(self, texts: Any, thresholds: npt.NDArray[np.float64]) -> Answer:
         import numpy as np
@@ -269,7 +264,7 @@ def answers(question: Question, found: Iterable[pa.RecordBatch]) -> Iterator[tup
     """What is predicted of batches of documents, in parts of a size that can be scored at once."""
     from bunrui.engines.stream import ahead
 
-    most = max(1, _MOST_SCORES // len(question.classes))
+    most = at_once(len(question.classes))
     with closing(ahead(found)) as batches:  # type: ignore[type-var]
         for batch in batches:
             for start in range(0, batch.num_rows, most):

@@ -15,7 +15,7 @@ from bunrui.cli.console import say
 from bunrui.cli.options import Classifier, UsageError
 
 if TYPE_CHECKING:
-    from bunrui.service.settings import Limits
+    from bunrui.service import Limits
 
 __all__ = ["check_packages", "serve"]
 
@@ -42,7 +42,7 @@ class Most:
 
     def limits(self) -> Limits:
         """As the service takes them."""
-        from bunrui.service.settings import Limits
+        from bunrui.service import Limits
 
         return Limits(self.max_body * _MB, self.max_documents, self.max_characters, self.max_requests)
 
@@ -102,8 +102,8 @@ def serve(
     """
     check_packages()
     from bunrui import store
+    from bunrui.service import Settings, host_names, link
     from bunrui.service.server import listen, run
-    from bunrui.service.settings import Settings, host_names, link
 
     secret = _secret(token, read_only)
     origins = frozenset(_origin(given) for given in cors or ())

@@ -15,6 +15,7 @@ from bunrui.documents.sources import is_address, locate, without_secret
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.engines.partitions import Part, add_up, parts_of
 from bunrui.engines.pieces import Block
+from bunrui.engines.ranking import at_once, rank
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError, DataError, OptionError
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Answers", "Done", "Folder", "Labels", "add_parts", "blank", "count_block", "count_table", "predict_block"]
-
-_MOST_SCORES = 1 << 22  # of the documents that are scored at once
 
 
 class Done(NamedTuple):
@@ -164,14 +163,13 @@ class Labels:
         """Labels and probabilities, as Arrow arrays in chunks."""
         import pyarrow as pa
 
-        most = max(1, _MOST_SCORES // len(self._classes))
+        most = at_once(len(self._classes))
         classes = pa.array(self._classes, pa.string())
         labels, shares = [], []
         for start in range(0, max(len(texts), 1), most):
-            some = texts[start : start + most]
-            scores = self._classifier.scores(some)
-            labels.append(classes.take(pa.array(scores.argmax(axis=1))))
-            shares.append(pa.array(self._classifier.probabilities_of(scores, some).max(axis=1)))
+            ranking = rank(self._classifier, texts[start : start + most])
+            labels.append(classes.take(pa.array(ranking.best)))
+            shares.append(pa.array(ranking.confidence))
         return pa.chunked_array(labels), pa.chunked_array(shares)
 
 

@@ -1,25 +1,114 @@
 """The service: one classifier file over HTTP, for programs and for the page in `web/`.
 
     server.py      opens the port, runs uvicorn until it is told to stop
-    app.py         the application: routes, description, life
-    gate.py        what every request passes: security, limits, problems, metrics, logs
-    security.py    who may ask: names of the host, origins, the token, types of bodies
-    limits.py      how much at once: bodies, requests, waiting work
-    problems.py    errors as RFC 9457 has them
-    served.py      the classifier: many read, one thread writes
-    bodies.py      bodies of requests → texts and labels; arrow.py reads and writes Arrow streams
-    answers.py     scores → predictions, as JSON and as Arrow
-    reading.py  writing.py  evaluating.py  operating.py      the routes
-    training.py    routes of files that are sent: looked into, learned; uploads.py reads them
-    studying.py    routes of what the kept documents say about each other; studies.py finds it
-    jobs.py        work in the background, with progress; working.py has its routes
-    schemas.py  openapi.py      what goes in and out, and its description
-    metrics.py  logs.py         what operators see
+    app.py         the application, and the gate that every request passes
+    admission.py   who may ask, and how much at once
+    errors.py      errors as problem details (RFC 9457)
+    schemas.py     bodies and answers, and their description in /openapi.json
+    requests.py    bytes of a request → a body: JSON and Arrow
+    service.py     the classifier (many threads read, one writes) and all that the routes share
+    predict.py     routes: predict, explain
+    info.py        routes: labels, words, info, log, token
+    learn.py       routes: learn, unlearn, relabel, undo; inspect and train, whose files uploads.py reads
+    evaluate.py    routes: evaluate, mistakes, curve, compare, audit; studies.py does the work
+    jobs.py        work in the background, with progress, and its routes
+    processes.py   work in a process of its own
+    monitor.py     for operators: the log, health, metrics
     web/           the page: index.html, style.css, js/ without a build step, lang/ with all its words; drawings and
                    their style come from `bunrui.views`
 
-One process, one event loop.  A short prediction runs on the loop itself; long ones run on worker threads, and all that
-touches the file on one thread of its own: docs/decisions/006.
+One process, one event loop.  A short prediction runs on the loop itself; long ones run on worker threads, and all work
+on the file runs on one thread of its own: docs/decisions/006.
+
+Here are the settings of a service, which the command line gives.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+__all__ = ["Limits", "Settings", "host_names", "link"]
+
+_LOCAL = ("localhost", "127.0.0.1", "[::1]")
+_HTTP_PORT = 80
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much at once.
+
+    Attributes
+    ----------
+    body : int
+        Bytes of a request's body.  All bodies of strangers together may hold three times as much, small ones a third of
+        it; and so may those that come with the token.
+    documents : int
+        In one request.
+    characters : int
+        Of one document.
+    requests : int
+        At work at the same time, of strangers and of those who send the token; more are told to come again.
+    queue : int
+        Changes, or batches, that wait for a thread.
+    """
+
+    body: int = 64 << 20
+    documents: int = 100_000
+    characters: int = 10_000_000
+    requests: int = 256
+    queue: int = 64
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a service runs.
+
+    Attributes
+    ----------
+    token : str or None
+        What writing needs; None is a service that only reads.
+    names : frozenset of str
+        What the header Host may say.
+    origins : frozenset of str
+        Other sites whose pages may ask.
+    limits : Limits
+    """
+
+    token: str | None = None
+    names: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+    limits: Limits = field(default_factory=Limits)
+
+
+def host_names(host: str, port: int, given: Iterable[str] = ()) -> frozenset[str]:
+    """What the header Host may say of a service that listens on an address.
+
+    A name that is given for the service may come without a port: a proxy may stand before it.
+
+    >>> sorted(host_names("192.168.1.7", 8765, ["Example.org"]))
+    ['127.0.0.1:8765', '192.168.1.7:8765', '[::1]:8765', 'example.org', 'example.org:8765', 'localhost:8765']
+    """
+    listening = [*_LOCAL, _bracketed(host)]
+    names = {f"{name}:{port}" for name in [*listening, *given]} | set(given)
+    if port == _HTTP_PORT:
+        names |= set(listening)
+    return frozenset(name.lower() for name in names)
+
+
+def link(host: str, port: int, token: str | None = None) -> str:
+    """The address of the page; the token stands behind #, which browsers do not send.
+
+    >>> link("0.0.0.0", 8765, "s3cret%")
+    'http://127.0.0.1:8765/#token=s3cret%25'
+    >>> link("::1", 80)
+    'http://[::1]:80/'
+    """
+    anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    fragment = f"#token={quote(token, safe='')}" if token else ""
+    return f"http://{_bracketed(anywhere.get(host, host))}:{port}/{fragment}"
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

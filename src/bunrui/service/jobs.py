@@ -1,4 +1,4 @@
-"""Work in the background, with progress."""
+"""Work in the background, with progress, and its routes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bunrui.service.limits import Lane
-from bunrui.service.logs import event
-from bunrui.service.problems import Problem, problem_of
+from starlette.requests import Request
+from starlette.responses import Response
 
-__all__ = ["Cancelled", "Job", "Jobs"]
+from bunrui.service.admission import Lane
+from bunrui.service.errors import Problem, problem_of
+from bunrui.service.monitor import event
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from bunrui.service import schemas
+    from bunrui.service.service import Service
+
+__all__ = ["Cancelled", "Job", "Jobs", "add_jobs"]
 
 _MOST_WAITING = 4
 _MOST_KEPT = 50
@@ -51,8 +60,8 @@ class Job:
         self, kind: str, total: int | None, *, writes: bool = False, is_private: bool = False, is_owners: bool = False
     ) -> None:
         self.id = secrets.token_urlsafe(12)
-        self.kind = kind
-        self.state = "waiting"
+        self.kind: Any = kind
+        self.state: schemas.State = "waiting"
         self.done = 0
         self.total = total
         self.writes = writes
@@ -88,9 +97,9 @@ class Job:
         if self.is_cancelled:
             end()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> schemas.Job:
         """As JSON has it."""
-        members: dict[str, Any] = {
+        members: schemas.Job = {
             "id": self.id,
             "kind": self.kind,
             "state": self.state,
@@ -203,3 +212,32 @@ def _work(job: Job, work: Callable[[Job], dict[str, Any]]) -> None:
     job.state = "running"
     job.result = work(job)
     job.state = "done"
+
+
+# --- routes
+
+
+def add_jobs(app: FastAPI, service: Service) -> None:
+    """Add the routes."""
+    from bunrui.service.schemas import Job as Answer  # not above: processes that have a job begin 0.2 s sooner
+    from bunrui.service.schemas import answer, describe
+
+    def find(id: str, request: Request) -> Job:
+        """A job; who must know the token to start it must know it here, too."""
+        job = service.jobs.find(id)
+        if job.writes or job.is_private:
+            service.security.check_token(request.scope["bunrui.call"].head)
+        return job
+
+    async def state(id: str, request: Request) -> Response:
+        return answer(find(id, request).to_dict())
+
+    async def cancel(id: str, request: Request) -> Response:
+        job = find(id, request)
+        job.cancel()
+        return answer(job.to_dict())
+
+    for path, name in (("/v1/evaluate/{id}", "an evaluation"), ("/v1/jobs/{id}", "work")):
+        problems = 401, 404, 422
+        app.get(path, **describe(f"How far {name} is, and its result", Answer, *problems))(state)
+        app.delete(path, **describe(f"Cancel {name}", Answer, *problems))(cancel)

@@ -1,38 +1,25 @@
-"""What goes in and what comes out.
+"""Bodies and answers: their shapes, examples of them, and their description in /openapi.json.
 
-Bodies are checked by these classes.  Answers are not made from them: they describe what `answers.py`, `served.py` and
-`jobs.py` make.
+Bodies are pydantic models, which check what comes.  Answers are typed dictionaries, which the routes fill: the type
+checker holds them to their description, and making one costs nothing.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from fastapi import FastAPI, Response
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic_core import to_json
+from typing_extensions import TypedDict
 
-__all__ = [
-    "Audit",
-    "Changed",
-    "Compare",
-    "Evaluate",
-    "Explain",
-    "Explained",
-    "Info",
-    "Inspected",
-    "Job",
-    "Labels",
-    "Learn",
-    "Log",
-    "Predict",
-    "Predicted",
-    "ProblemDetails",
-    "Relabel",
-    "Token",
-    "Undo",
-    "Undone",
-    "Unlearn",
-    "Words",
-]
+from bunrui.models import MODELS
+from bunrui.service.admission import ARROW, BYTES, JSON
+from bunrui.service.errors import KINDS, MEDIA_TYPE
+
+OPTIONS: dict[str, dict[str, Any]] = {"model": {"type": "string"}, "top": {"type": "integer", "minimum": 1}}
+"""Members of bodies that stand in the address where the body is an Arrow stream."""
 
 Texts = Annotated[list[str], Field(fail_fast=True, min_length=1, description="The documents.")]
 OfTexts = Annotated[
@@ -45,20 +32,21 @@ Ids = Annotated[
 Names = Annotated[list[str], Field(fail_fast=True, min_length=1)]
 Model = Annotated[
     str | None,
-    Field(
-        description="Read the counts by this model, not by that of the file: multinomial, binary, mixed, bernoulli, "
-        "complement, wcnb or binary-complement."
-    ),
+    Field(description=f"Read the counts by this model, not by that of the file: one of {', '.join(MODELS)}."),
 ]
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
+    """A body; `in_arrow` says whether its documents may also come as an Arrow stream."""
+
     model_config = ConfigDict(strict=True, extra="forbid")
+    in_arrow: ClassVar[bool] = False
 
 
-class Predict(_Body):
+class Predict(Body):
     """Documents to be labelled."""
 
+    in_arrow = True
     texts: Texts
     model: Model = None
     top: Annotated[
@@ -66,7 +54,7 @@ class Predict(_Body):
     ] = None
 
 
-class Explain(_Body):
+class Explain(Body):
     """A document to be explained."""
 
     text: Annotated[str, Field(max_length=100_000, description="The document.")]
@@ -76,15 +64,16 @@ class Explain(_Body):
     html: Annotated[bool, Field(description="Also draw it, for a page.")] = False
 
 
-class Learn(_Body):
+class Learn(Body):
     """Documents with their labels."""
 
+    in_arrow = True
     texts: Texts
     labels: OfTexts
     ids: Ids | None = None
 
 
-class _Chosen(_Body):
+class _Chosen(Body):
     texts: Texts | None = None
     ids: Annotated[Names | None, Field(description="The ids that the documents were learned with.")] = None
     digests: Annotated[Names | None, Field(description="The digests of the documents.")] = None
@@ -99,6 +88,7 @@ class _Chosen(_Body):
 class Unlearn(_Chosen):
     """Documents that were learned: texts with their labels, or ids, or digests."""
 
+    in_arrow = True
     labels: OfTexts | None = None
 
     @model_validator(mode="after")
@@ -120,7 +110,7 @@ class Relabel(_Chosen):
     ]
 
 
-class Undo(_Body):
+class Undo(Body):
     """Which change to take back."""
 
     transaction: Annotated[
@@ -128,9 +118,10 @@ class Undo(_Body):
     ] = None
 
 
-class Evaluate(_Body):
+class Evaluate(Body):
     """Documents with their labels, to be predicted; without them, each that the file keeps is left out in turn."""
 
+    in_arrow = True
     texts: Texts | None = None
     labels: OfTexts | None = None
     model: Model = None
@@ -143,7 +134,7 @@ class Evaluate(_Body):
         return self
 
 
-class Audit(_Body):
+class Audit(Body):
     """What not to look at again."""
 
     kept: Annotated[
@@ -151,29 +142,29 @@ class Audit(_Body):
     ] = []
 
 
-class Compare(_Body):
+class Compare(Body):
     """What to compare."""
 
     trained: Annotated[bool, Field(description="Also models that are trained, which takes longer.")] = False
 
 
-# --- what comes out
+# --- answers
 
 
-class Share(BaseModel):
+class Share(TypedDict):
     label: str
     probability: float
 
 
-class Predicted(BaseModel):
+class Predicted(TypedDict):
     """In the order of the texts."""
 
     labels: list[str]
     probabilities: Annotated[list[float], Field(description="P(label | text) of these labels.")]
-    top: Annotated[list[list[Share]] | None, Field(description="Where it was asked for: the best labels.")] = None
+    top: NotRequired[Annotated[list[list[Share]] | None, Field(description="Where it was asked for: the best labels.")]]
 
 
-class Contribution(BaseModel):
+class Contribution(TypedDict):
     feature: str
     value: Annotated[float, Field(description="What all occurrences add to the difference of the two scores.")]
     count: int
@@ -183,7 +174,7 @@ class Contribution(BaseModel):
     ]
 
 
-class Explained(BaseModel):
+class Explained(TypedDict):
     """`bias`, the values of `contributions` and `rest` add up to `score` less `against_score`."""
 
     label: str
@@ -197,21 +188,26 @@ class Explained(BaseModel):
     text: Annotated[str | None, Field(description="What is explained: the text, or the beginning of a long one.")]
     left_out: Annotated[int, Field(description="Characters after that, which are scored but not explained.")]
     rest: Annotated[float, Field(description="What those add to the difference of the two scores.")]
-    html: Annotated[str | None, Field(description="Where it was asked for: the text in colours, and a table.")] = None
+    html: NotRequired[
+        Annotated[str | None, Field(description="Where it was asked for: the text in colours, and a table.")]
+    ]
 
 
-class Changed(BaseModel):
+class Changed(TypedDict):
     """The change is in the file."""
 
     transaction: Annotated[int | None, Field(description="Its number in the log; null if nothing had to change.")]
     changed: Annotated[int, Field(description="Documents that it is about.")]
     documents: Annotated[int, Field(description="Documents that the classifier has learned now.")]
-    duplicates: Annotated[
-        int | None, Field(description="Of them, texts that had been learned before; null where the file cannot tell.")
-    ] = None
+    duplicates: NotRequired[
+        Annotated[
+            int | None,
+            Field(description="Of them, texts that had been learned before; null where the file cannot tell."),
+        ]
+    ]
 
 
-class Undone(BaseModel):
+class Undone(TypedDict):
     """The last change was taken back."""
 
     undone: Annotated[str, Field(description="What it was.")]
@@ -219,31 +215,31 @@ class Undone(BaseModel):
     documents: int
 
 
-class LabelCount(BaseModel):
+class LabelCount(TypedDict):
     label: str
     documents: int
 
 
-class Labels(BaseModel):
+class Labels(TypedDict):
     """Labels that have documents, sorted."""
 
     labels: list[LabelCount]
 
 
-class Word(BaseModel):
+class Word(TypedDict):
     word: str
     weight: Annotated[float, Field(description="What one occurrence adds to the score.")]
     counts: dict[str, int]
 
 
-class Words(BaseModel):
+class Words(TypedDict):
     words: list[Word]
 
 
-class Info(BaseModel):
+class Info(TypedDict):
     """What `bunrui info --json` shows, and how the service runs."""
 
-    model_config = ConfigDict(extra="allow")
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
     documents: int
     labels: dict[str, int]
@@ -253,7 +249,7 @@ class Info(BaseModel):
     service: dict[str, Any]
 
 
-class Change(BaseModel):
+class Change(TypedDict):
     number: int
     kind: str
     time: str
@@ -262,14 +258,14 @@ class Change(BaseModel):
     undone: str | None
 
 
-class Log(BaseModel):
+class Log(TypedDict):
     """Changes, the last one first."""
 
     changes: list[Change]
     next: Annotated[int | None, Field(description="There are more: they are before this number.")]
 
 
-class Inspected(BaseModel):
+class Inspected(TypedDict):
     """What is in a file."""
 
     columns: Annotated[list[str], Field(description="None where the format has no columns.")]
@@ -289,30 +285,35 @@ class Inspected(BaseModel):
     problems: Annotated[list[str], Field(description="What is wrong with the first of them.")]
 
 
-class Token(BaseModel):
+class Token(TypedDict):
     right: bool
 
 
-class Progress(BaseModel):
+State = Literal["waiting", "running", "done", "failed", "cancelled"]
+
+
+class Progress(TypedDict):
     done: Annotated[int, Field(description="Documents; of a comparison, measurements.")]
     total: int | None
 
 
-class Job(BaseModel):
+class Job(TypedDict):
     """Work in the background."""
 
     id: str
     kind: Literal["batch", "leave-one-out", "train", "mistakes", "curve", "compare", "audit"]
-    state: Literal["waiting", "running", "done", "failed", "cancelled"]
+    state: State
     progress: Progress
-    result: Annotated[
-        dict[str, Any] | None,
-        Field(description="When it is done: metrics, suspects and so on; of train what learn answers."),
-    ] = None
-    problem: Annotated[dict[str, Any] | None, Field(description="Why it failed.")] = None
+    result: NotRequired[
+        Annotated[
+            dict[str, Any] | None,
+            Field(description="When it is done: metrics, suspects and so on; of train what learn answers."),
+        ]
+    ]
+    problem: NotRequired[Annotated[dict[str, Any] | None, Field(description="Why it failed.")]]
 
 
-class ProblemDetails(BaseModel):
+class ProblemDetails(TypedDict):
     """RFC 9457."""
 
     type: str
@@ -320,4 +321,176 @@ class ProblemDetails(BaseModel):
     status: int
     detail: str
     instance: str
-    errors: list[dict[str, str]] | None = None
+    errors: NotRequired[list[dict[str, str]] | None]
+
+
+def answer(members: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer in JSON."""
+    return Response(to_json(members, inf_nan_mode="null"), status, headers, JSON)
+
+
+# --- what the routes are, for /openapi.json
+
+
+_JOB = {"id": "hPZ2ZbTmP5xW", "kind": "curve", "state": "waiting", "progress": {"done": 0, "total": 2000}}
+
+_EXAMPLES: dict[type, Any] = {
+    Predict: {"texts": ["free pills"], "top": 2},
+    Predicted: {"labels": ["spam"], "probabilities": [0.98]},
+    Explain: {"text": "free pills zzz"},
+    Explained: {
+        "label": "spam",
+        "against": "ham",
+        "probabilities": {"spam": 0.9, "ham": 0.1},
+        "score": -2.1,
+        "against_score": -4.3,
+        "bias": 0.0,
+        "contributions": [{"feature": "pills", "value": 2.2, "count": 1, "spans": [[5, 10]]}],
+        "unknown": ["zzz"],
+        "text": "free pills zzz",
+        "left_out": 0,
+        "rest": 0.0,
+    },
+    Learn: {"texts": ["cheap pills", "see you at noon"], "labels": ["spam", "ham"], "ids": ["1", "2"]},
+    Unlearn: {"texts": ["cheap pills"], "labels": ["spam"]},
+    Relabel: {"to": "ham", "ids": ["1"]},
+    Changed: {"transaction": 17, "changed": 2, "documents": 5574},
+    Undo: {"transaction": 17},
+    Undone: {"undone": "learn", "changed": 2, "documents": 5572},
+    Labels: {"labels": [{"label": "ham", "documents": 2}, {"label": "spam", "documents": 2}]},
+    Words: {"words": [{"word": "pills", "weight": 3.0, "counts": {"spam": 2}}]},
+    Info: {
+        "documents": 4,
+        "labels": {"ham": 2, "spam": 2},
+        "features": 30,
+        "model": "binary-complement",
+        "keep": "text",
+        "service": {"version": "1.0", "file": "mail.bunrui", "writable": True, "limits": {"documents": 100000}},
+    },
+    Log: {
+        "changes": [
+            {"number": 1, "kind": "learn", "time": "2026-01-31T12:00:00+00:00", "n_docs": 4, "note": {}, "undone": None}
+        ],
+        "next": None,
+    },
+    Inspected: {
+        "columns": ["text", "label"],
+        "rows": [{"text": "cheap pills", "label": "spam"}],
+        "header": True,
+        "text": "text",
+        "label": "label",
+        "documents": 2,
+        "labels": {"ham": 1, "spam": 1},
+        "n_labels": 2,
+        "skipped": 0,
+        "problems": [],
+    },
+    Token: {"right": True},
+    Evaluate: {"texts": ["free pills"], "labels": ["spam"]},
+    Compare: {"trained": False},
+    Audit: {"kept": ["0f343b0931126a20f133d67c2b018a3b"]},
+    Job: _JOB,
+}
+
+_REF = "#/components/schemas/{model}"
+_EVERYWHERE = (400, 403, 421, 503)
+_WITH_BODY = (408, 413, 415, 422)
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_ABOUT = """One classifier file over HTTP.
+
+Reading is open to who may reach the service; writing needs its token. What learning answers is in the file. A full
+service answers 503 with Retry-After. All errors are problem details (RFC 9457).
+
+Batches come as JSON, or as Arrow IPC streams with the columns text, label and id; then options stand in the address.
+"""
+
+
+def describe(
+    summary: str,
+    answer: type,
+    *problems: int,
+    body: type[Body] | None = None,
+    is_file: bool = False,
+    token: bool = False,
+    status: int = 200,
+) -> dict[str, Any]:
+    """The arguments of FastAPI's decorators that describe a route.
+
+    Parameters
+    ----------
+    summary : str
+    answer : type
+        The answer's shape.
+    problems : int
+        Statuses of its errors, beside those of all routes.
+    body : type, optional
+        The body's shape.
+    is_file : bool
+        Whether the body is a file, in place of that.
+    token : bool
+        Whether it needs the token.
+    status : int
+        The status of its answer.
+    """
+    every = {*_EVERYWHERE, *problems, *(_WITH_BODY if body or is_file else ()), *((401,) if token else ())}
+    content = {JSON: {"example": _EXAMPLES[answer]}} | ({ARROW: _BINARY} if answer is Predicted else {})
+    extra: dict[str, Any] = {"security": [{"token": []}]} if token else {}
+    if body is not None:
+        types = {JSON: {"schema": _schema(body), "example": _EXAMPLES[body]}}
+        if body.in_arrow:
+            types[ARROW] = _BINARY
+            if options := [_option(name) for name in OPTIONS if name in body.model_fields]:
+                extra["parameters"] = options
+        extra["requestBody"] = {"required": not _may_be_missing(body), "content": types}
+    elif is_file:
+        extra["requestBody"] = {"required": True, "content": {BYTES: _BINARY}}
+    return {
+        "summary": summary,
+        "response_model": answer,
+        "response_description": "Done",
+        "responses": {status: {"content": content}, **{code: _problem(code) for code in every}},
+        "openapi_extra": extra,
+        "status_code": status,
+    }
+
+
+def _may_be_missing(body: type[Body]) -> bool:
+    """Whether a request without a body is as good as one with {}."""
+    try:
+        body()
+    except ValidationError:
+        return False
+    return True
+
+
+def _option(name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "query",
+        "required": False,
+        "description": "Where the body is an Arrow stream: as in the JSON body.",
+        "schema": OPTIONS[name],
+    }
+
+
+def _schema(kind: type) -> dict[str, Any]:
+    schema = TypeAdapter(kind).json_schema(ref_template=_REF)
+    schema.pop("$defs", None)
+    return schema
+
+
+def _problem(status: int) -> dict[str, Any]:
+    titles = [title for code, title in KINDS.values() if code == status]
+    schema = {"$ref": _REF.format(model=ProblemDetails.__name__)}
+    return {"description": "; ".join(titles), "content": {MEDIA_TYPE: {"schema": schema}}}
+
+
+def describe_all(app: FastAPI) -> dict[str, Any]:
+    """The content of /openapi.json."""
+    if app.openapi_schema is None:
+        schema = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
+        components = schema.setdefault("components", {})
+        components.setdefault("schemas", {})[ProblemDetails.__name__] = _schema(ProblemDetails)
+        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        app.openapi_schema = schema
+    return app.openapi_schema

@@ -12,10 +12,9 @@ from contextlib import contextmanager
 import uvicorn
 
 from bunrui.errors import OptionError
-from bunrui.service.app import create_app
-from bunrui.service.gate import Gate
-from bunrui.service.logs import event, open_log
-from bunrui.service.settings import Settings
+from bunrui.service import Settings
+from bunrui.service.app import Gate, create_app
+from bunrui.service.monitor import event, open_log
 from bunrui.store import StoredClassifier
 
 __all__ = ["listen", "run"]

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from bunrui.classifier import AnyClassifier
-from bunrui.evaluation import Evaluation
+from bunrui import store
+from bunrui.classifier import AnyClassifier, TextClassifier
+from bunrui.evaluation import Evaluation, leave_one_out
 from bunrui.evaluation import mistakes as evaluated
+from bunrui.evaluation.loo import kept_documents, own_documents
 from bunrui.models import MODELS
 from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from bunrui.selection import Comparison
     from bunrui.selection.compare import Progress
 
-__all__ = ["compare_all", "evaluation_members", "find_curve", "find_mistakes", "find_suspects"]
+__all__ = ["compare_all", "evaluation_members", "find_curve", "find_mistakes", "find_suspects", "leave_out", "study"]
 
 _LONGEST = 5000  # characters of a document
 _MOST_MISTAKES, _MOST_OF_A_PAIR, _MOST_PAIRS = 1000, 50, 100_000
@@ -178,3 +181,33 @@ def find_suspects(clf: AnyClassifier, documents: list[Document], kept: Collectio
             }
         )
     return {"documents": len(documents), "n_suspects": len(suspects), "suspects": shown}
+
+
+# --- of a file
+
+_STUDIES: dict[str, Callable[..., dict[str, Any]]] = {
+    "mistakes": find_mistakes,
+    "curve": find_curve,
+    "compare": compare_all,
+    "audit": find_suspects,
+}
+
+
+def leave_out(path: str, model: str | None, html: bool, job: Job) -> dict[str, Any]:
+    """What every document of a file is predicted to be by the others."""
+    with closing(store.open(path, read_only=True)) as opened:
+        texts, labels = own_documents(opened)
+        options = (opened if model is None else opened.with_model(model)).get_params()
+    job.total = len(texts)
+    found = leave_one_out(TextClassifier(**options), texts, labels)
+    job.add(len(texts))
+    return found.metrics.to_dict() | evaluation_members(found, html=html)
+
+
+def study(path: str, kind: str, *given: Any) -> dict[str, Any]:
+    """What a study says of the documents of a file; the last that is given is the job."""
+    with closing(store.open(path, read_only=True)) as opened:
+        documents = kept_documents(opened)
+        empty = TextClassifier(**opened.get_params())
+        empty.set_calibration(opened.calibration)
+    return _STUDIES[kind](empty, documents, *given)

@@ -18,7 +18,7 @@ from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import TABLES
 from bunrui.errors import DataError
 from bunrui.phrases import excerpt
-from bunrui.service.problems import Problem
+from bunrui.service.errors import Problem
 
 __all__ = ["Upload", "batches_apart", "inspect_apart"]
 
@@ -107,7 +107,8 @@ class Upload:
 
     def batches(self, text: str | None, label: str | None, *, skip_bad: bool) -> Iterator[pa.RecordBatch]:
         """Batches of its documents."""
-        return self._checked(self._reader(text, label, skip_bad=skip_bad).batches(self._progress()))
+        self._check_growth()
+        yield from self._limited(self._reader(text, label, skip_bad=skip_bad).batches(self._progress()))
 
     def check_options(self) -> None:
         """Refuse a name or an encoding that cannot be read, whatever is in the file."""
@@ -122,7 +123,7 @@ class Upload:
         return not reader.doubtful_headers
 
     def _reader(
-        self, text: str | None, label: str | None, *, skip_bad: bool, labelled: bool = True
+        self, text: str | None, label: str | None, *, skip_bad: bool, batch_bytes: int = _BATCH, **options: Any
     ) -> documents.Reader:
         return documents.read(
             self._stream(),
@@ -131,9 +132,9 @@ class Upload:
             format=self._format(),
             encoding=self.encoding,
             skip_bad=skip_bad,
-            labelled=labelled,
-            batch_bytes=_BATCH,
+            batch_bytes=batch_bytes,
             header=self.header is not False,
+            **options,
         )
 
     def _progress(self) -> Progress:
@@ -147,10 +148,6 @@ class Upload:
     def _format(self) -> str | None:
         """None where the first bytes will tell."""
         return find_format(self.name, self.name, None)[0] or None
-
-    def _checked(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        self._check_growth()
-        yield from self._limited(batches)
 
     def _check_growth(self) -> None:
         """Refuse a file that is too large unpacked before anything of it is kept: it may be one long cell."""
@@ -219,17 +216,7 @@ class Upload:
         return [*names, apart], rows
 
     def _read_cells(self, apart: str) -> tuple[list[str], list[Row]]:
-        reader = documents.read(
-            self._stream(),
-            label=apart,
-            format=self._format(),
-            encoding=self.encoding,
-            skip_bad=True,
-            labelled=False,
-            batch_bytes=_HEAD,
-            columns=True,
-            header=self.header is not False,
-        )
+        reader = self._reader(None, apart, skip_bad=True, batch_bytes=_HEAD, labelled=False, columns=True)
         progress = self._progress()
         for batch in reader.batches(progress):
             rows = [json.loads(text) for text in batch["text"].slice(0, _GUESSED_FROM).to_pylist()]

@@ -1,15 +1,20 @@
-"""Bodies of requests → texts, labels and options.
+"""Bytes of a request → a body as `schemas.py` has it.
 
-    small JSON    read at once, by the classes in `schemas.py`
+    small JSON    read at once, by pydantic
     large JSON    read by Arrow, which needs no Python string and lets the event loop run meanwhile: 57 MB of messages
                   took 88 ms beside 87 ms, but the loop stood still for 1 ms and not for all of them
     Arrow         columns text, label, id; options stand in the address
 
 All of them give the same objects, with Arrow arrays in place of lists in the large ones.
+
+An Arrow stream from anywhere may be meant to harm.  Everything in it is checked before it is used, and it may not be
+larger in memory than it came: no compression, no dictionary of texts, no views of labels.
 """
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -19,13 +24,12 @@ import pyarrow.compute as pc
 import pyarrow.json
 from pydantic import BaseModel, ValidationError
 
-from bunrui.service.arrow import read_stream
-from bunrui.service.limits import SMALL, Body
-from bunrui.service.problems import Problem
-from bunrui.service.security import ARROW, Head, media_type
-from bunrui.service.settings import Limits
+from bunrui.service import Limits
+from bunrui.service.admission import ARROW, SMALL, Body, Head, media_type
+from bunrui.service.errors import Problem
+from bunrui.service.schemas import OPTIONS
 
-__all__ = ["SMALL", "is_small", "read"]
+__all__ = ["is_small", "options_of", "read", "read_stream"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -36,7 +40,13 @@ _OTHER_TYPES = {"labels": pa.list_(_STRINGS), "to": _STRINGS}  # if the first do
 _NAMES = ("ids", "digests", "kept")
 _LISTS = ("texts", "labels", *_NAMES)
 _MAY_BE_EMPTY = ("kept",)
-_TYPES = {**dict.fromkeys(_LISTS, _STRINGS), "top": pa.int64(), "transaction": pa.int64(), "trained": pa.bool_()}
+_TYPES = {
+    **dict.fromkeys(_LISTS, _STRINGS),
+    "top": pa.int64(),
+    "transaction": pa.int64(),
+    "trained": pa.bool_(),
+    "html": pa.bool_(),
+}
 _BEFORE = b'{"body":'
 _QUOTES = 6  # of each document: text, label, id
 _PIECE = 1 << 20
@@ -49,7 +59,9 @@ def is_small(head: Head, body: Body) -> bool:
 
 def read(kind: type[T], head: Head, body: Body, query: bytes, limits: Limits) -> T:
     """The body, if it is right and not too much."""
-    if media_type(head) == ARROW:
+    if not body:
+        found = _checked(kind, b"{}")
+    elif media_type(head) == ARROW:
         found = _read_arrow(kind, body, query, limits)
     elif query and options_of(kind, query):
         raise Problem("invalid", "options stand in the JSON body, not in the address")
@@ -159,8 +171,6 @@ def _check_quotes(body: Body, limits: Limits) -> None:
 
 def _read_arrow(kind: type[T], body: Body, query: bytes, limits: Limits) -> T:
     columns = {name: column for name, column in _COLUMNS.items() if column in kind.model_fields}
-    if not columns:
-        raise Problem("media-type", "this address takes JSON only")
     found = read_stream(body, list(columns), limits.body)
     if "text" not in found:
         raise Problem("invalid", "the Arrow stream has no column text")
@@ -176,11 +186,8 @@ def options_of(kind: type[BaseModel], query: bytes) -> dict[str, Any]:
     """
     try:
         given = parse_qsl(query.decode("ascii"), max_num_fields=100, errors="strict")
-        return {
-            name: int(value) if name == "top" else value
-            for name, value in given
-            if name in ("model", "top") and name in kind.model_fields
-        }
+        known = OPTIONS.keys() & kind.model_fields
+        return {name: int(value) if name == "top" else value for name, value in given if name in known}
     except ValueError:
         raise Problem("invalid", "the options in the address cannot be read: top is a number, model a name") from None
 
@@ -195,7 +202,7 @@ def _check_limits(found: BaseModel, limits: Limits) -> None:
         if not len(values) and name not in _MAY_BE_EMPTY:
             raise Problem("invalid", f"{name} is empty: give at least one")
         if len(values) > limits.documents:
-            raise _too_many(limits)
+            raise Problem("too-large", f"a request has at most {limits.documents:,} documents: send several")
         if name == "texts" and _longest(values) > limits.characters:
             raise Problem("too-large", f"a document has at most {limits.characters:,} characters: cut it into several")
 
@@ -206,5 +213,74 @@ def _longest(texts: Any) -> int:
     return max(map(len, texts))
 
 
-def _too_many(limits: Limits) -> Problem:
-    return Problem("too-large", f"a request has at most {limits.documents:,} documents: send several")
+# --- Arrow streams
+
+_DICTIONARY, _BATCH = 2, 3  # kinds of messages that hold data
+
+
+def read_stream(body: Body, columns: Sequence[str], most_bytes: int) -> dict[str, pa.Array]:
+    """Some columns of a stream, those that it has; texts have at most so many bytes in all."""
+    try:
+        for message in pa.ipc.MessageReader.open_stream(body):
+            if _is_packed(message.metadata.to_pybytes()):
+                raise Problem("invalid", "the Arrow stream is compressed: send it as it is")
+        table = pa.ipc.open_stream(body).read_all()
+        table = table.select([name for name in columns if name in table.column_names])
+        table.validate(full=True)
+        return {name: _whole(name, table[name], most_bytes) for name in table.column_names}
+    except (pa.ArrowException, OSError, ValueError, KeyError, struct.error) as error:
+        raise Problem("invalid", f"the body is no Arrow stream: {error}") from error
+
+
+def _whole(name: str, column: pa.ChunkedArray, most_bytes: int) -> pa.Array:
+    kind = column.type
+    if name == "text" and pa.types.is_string_view(kind):
+        # Views of one long text could stand for more than there is memory.
+        if sum(_view_bytes(chunk) for chunk in column.chunks) > most_bytes:
+            raise Problem("too-large", f"the texts have more than {most_bytes:,} bytes: send several streams")
+        column = column.cast(pa.large_string())
+    elif not (_is_string(kind) or (name == "label" and _is_labels(kind))):
+        raise Problem("invalid", f"the column {name} holds strings, not {kind}: cast it to string or large_string")
+    return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_labels(kind: pa.DataType) -> bool:
+    """Whether it is a dictionary of strings, which nobody unpacks, or lists of strings, which do not overlap."""
+    is_several = pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return bool(is_several and _is_string(kind.value_type))
+
+
+def _view_bytes(views: pa.Array) -> int:
+    """A view is 16 bytes, and begins with its length."""
+    lengths = np.frombuffer(views.buffers()[1] or b"", np.int32)[::4]
+    return int(lengths[views.offset : views.offset + len(views)].sum(dtype=np.int64))
+
+
+def _is_packed(metadata: bytes) -> bool:
+    """Whether a message says that its body is compressed; its metadata is a flatbuffer, which Arrow has verified."""
+    (root,) = struct.unpack_from("<I", metadata)
+    kind, header = _field(metadata, root, 1), _field(metadata, root, 2)
+    if not kind or not header or metadata[kind] not in (_DICTIONARY, _BATCH):
+        return False
+    batch = _table(metadata, header)
+    if metadata[kind] == _DICTIONARY:
+        batch = _table(metadata, _field(metadata, batch, 1))
+    return bool(_field(metadata, batch, 3))
+
+
+def _table(data: bytes, at: int) -> int:
+    return at + int(struct.unpack_from("<I", data, at)[0])
+
+
+def _field(data: bytes, table: int, number: int) -> int:
+    """Where a field of a table stands; 0 if it is left out."""
+    vtable = table - struct.unpack_from("<i", data, table)[0]
+    entry = 4 + 2 * number
+    if entry >= struct.unpack_from("<H", data, vtable)[0]:
+        return 0
+    offset = int(struct.unpack_from("<H", data, vtable + entry)[0])
+    return table + offset if offset else 0

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 from bunrui.errors import DataError
-from bunrui.service.apart import Died, run_apart, study_apart
+from bunrui.service.errors import Problem
 from bunrui.service.jobs import Cancelled, Job
-from bunrui.service.problems import Problem
+from bunrui.service.processes import Died, run_apart, study_apart
 
 Send = Callable[[Any], None]
 
@@ -84,7 +84,7 @@ def test_errors_are_told(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(Problem, match="should not happen") as caught:
         list(run_apart(Job("x", None), fail, "zero", "a document"))
     (record,) = caplog.records
-    assert record.fields["cause"] == "ZeroDivisionError" and "test_apart.py" in record.fields["through"][-1]
+    assert record.fields["cause"] == "ZeroDivisionError" and "test_processes.py" in record.fields["through"][-1]
     assert "a document" not in str(record.__dict__) + caught.value.detail
 
 

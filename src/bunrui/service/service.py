@@ -1,27 +1,41 @@
-"""The classifier behind a service: many threads read it, one writes it."""
+"""The classifier behind a service, which many threads read and one writes, and all that the routes share."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import logging
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
-from bunrui import store
+from fastapi import Request, Response
+from pydantic import BaseModel
+
+from bunrui import __version__, store
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
 from bunrui.models import MODELS
-from bunrui.service import schemas
-from bunrui.service.logs import event
-from bunrui.service.problems import Problem, problem_of
+from bunrui.service import Settings, requests, schemas
+from bunrui.service.admission import Call, Lane, Room, Security
+from bunrui.service.errors import Problem, problem_of
+from bunrui.service.jobs import Cancelled, Job, Jobs
+from bunrui.service.monitor import Metrics, event
 from bunrui.store import StoredClassifier
 
-__all__ = ["Served", "version"]
+__all__ = ["GONE", "Served", "Service", "call_of", "version"]
+
+R = TypeVar("R")
+T = TypeVar("T", bound=BaseModel)
+
+GONE = 499
+"""The status of an answer that nobody waits for."""
 
 # More than a process handles before it loads the compiled kernels: `bunrui.kernel.compile.PLAIN_BUDGET`.
 _WARM_BYTES = 300_000
 _QUICK = 0.005
+_REFRESH_SECONDS = 1.0
 _WARM_TEXTS = ("a word, another one", "分類は言葉を数える。", "분류는 낱말을 세는 일이다", "👍 :-) http://example.org")
 
 
@@ -132,23 +146,23 @@ class Served:
         self._models = {}
         self._answered = {}
 
-    def learn(self, body: schemas.Learn) -> dict[str, Any]:
+    def learn(self, body: schemas.Learn) -> schemas.Changed:
         """Learn documents; they are in the file when this returns."""
         self._follow()
         with self.classifier.learning() as session:
             session.add(body.texts, body.labels, ids=body.ids)
-        return self._changed(session.n_docs) | {"duplicates": session.n_duplicates}
+        return {**self._changed(session.n_docs), "duplicates": session.n_duplicates}
 
-    def learn_batches(self, batches: Iterable[Any], is_done: Callable[[int], None]) -> dict[str, Any]:
+    def learn_batches(self, batches: Iterable[Any], is_done: Callable[[int], None]) -> schemas.Changed:
         """Learn batches of documents as `bunrui.documents.read` gives them; `is_done` is told how many are."""
         self._follow()
         with self.classifier.learning() as session:
             for batch in batches:
                 session.add(texts_of(batch), batch["label"], ids=batch["id"], sources=batch["source"])
                 is_done(batch.num_rows)
-        return self._changed(session.n_docs) | {"duplicates": session.n_duplicates}
+        return {**self._changed(session.n_docs), "duplicates": session.n_duplicates}
 
-    def unlearn(self, body: schemas.Unlearn) -> dict[str, Any]:
+    def unlearn(self, body: schemas.Unlearn) -> schemas.Changed:
         """Take documents back."""
         self._follow()
         if body.texts is not None:
@@ -159,27 +173,23 @@ class Served:
         self.classifier.unlearn(ids=body.ids, digests=body.digests)
         return self._changed(before - self.classifier.counts.n_docs)
 
-    def relabel(self, body: schemas.Relabel) -> dict[str, Any]:
+    def relabel(self, body: schemas.Relabel) -> schemas.Changed:
         """Give documents other labels."""
         self._follow()
         n_docs = self.classifier.relabel(body.to, texts=body.texts, ids=body.ids, digests=body.digests)
         return self._changed(n_docs)
 
-    def undo(self, body: schemas.Undo) -> dict[str, Any]:
+    def undo(self, body: schemas.Undo) -> schemas.Undone:
         """Take the last change back, if it is the one that is meant."""
         self._follow()
-        if body.transaction is not None:
-            self._check_last(body.transaction)
+        last = None if body.transaction is None else self.classifier.last_standing()
+        if body.transaction is not None and (last is None or last.number != body.transaction):
+            raise Problem("changed-since", f"transaction {body.transaction} is not the last change: /v1/log lists them")
         kind, n_docs = self.classifier.undo()
         self._forget_models()  # it may have been a change of the options
         return {"undone": kind, "changed": n_docs, "documents": self.classifier.counts.n_docs}
 
-    def _check_last(self, transaction: int) -> None:
-        last = self.classifier.last_standing()
-        if last is None or last.number != transaction:
-            raise Problem("changed-since", f"transaction {transaction} is not the last change: /v1/log lists them")
-
-    def _changed(self, n_docs: int) -> dict[str, Any]:
+    def _changed(self, n_docs: int) -> schemas.Changed:
         return {
             "transaction": self.classifier.last_seen if n_docs else None,
             "changed": n_docs,
@@ -191,3 +201,130 @@ def version(classifier: AnyClassifier) -> tuple[int, int]:
     """Changes whenever something is learned."""
     counts = classifier.counts
     return id(counts), counts.version
+
+
+class Service:
+    """One classifier, and all that is needed to answer for it."""
+
+    def __init__(self, classifier: StoredClassifier, settings: Settings) -> None:
+        limits = settings.limits
+        self.settings = settings
+        self.served = Served(classifier)
+        self.security = Security(settings)
+        self.metrics = Metrics()
+        self.writer = Lane("write", 1, limits.queue)
+        self.rooms = {is_owner: Room(limits, self.writer) for is_owner in (True, False)}
+        self.jobs = Jobs(classifier.path)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self, also: Callable[[], object]) -> None:
+        """Warm up, and then look after the file, beside the answering; `also` is called to be warm, too."""
+        classifier, limits = self.served.classifier, self.settings.limits
+        event(
+            "start",
+            version=__version__,
+            file=classifier.path,
+            documents=classifier.counts.n_docs,
+            writable=self.settings.token is not None,
+            limits=vars(limits),
+        )
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(self._look_after(also))]
+
+    async def _look_after(self, also: Callable[[], object]) -> None:
+        try:
+            await self.rooms[True].readers.run(also)
+            await self.rooms[True].readers.run(self.served.warm_up)
+            event("ready")
+        except Exception as error:
+            self.served.trouble = "it could not be made ready: the log says more"
+            event("cannot get ready", logging.ERROR, error)
+            return
+        while True:
+            await asyncio.sleep(_REFRESH_SECONDS)
+            await self._refresh()
+
+    async def _refresh(self) -> None:
+        before = self.served.trouble
+        try:
+            await self.writer.run(self.served.refresh)
+        except Exception as error:
+            if before is None and self.served.trouble is not None:
+                event("the file cannot be read", logging.ERROR, error)
+
+    async def stop(self) -> None:
+        """Finish what is at work."""
+        for task in self._tasks:
+            task.cancel()
+        self.jobs.close()
+        for room in self.rooms.values():
+            room.readers.close()
+        self.writer.close()
+        self.served.classifier.close()
+
+    def stop_reading(self) -> None:
+        """End the requests whose bodies have not come: nobody knows how long that would take."""
+        for room in self.rooms.values():
+            room.bodies.stop()
+
+    def problem_of(self, error: Exception) -> Problem:
+        """What a client is told of an error; the log tells more where nobody expected it."""
+        problem = problem_of(error, self.served.classifier.path)
+        if problem.kind == "internal":
+            event("error", logging.ERROR, error, instance=problem.instance)
+        return problem
+
+    def check_warm(self) -> None:
+        """Refuse to answer before all is loaded."""
+        if not self.served.is_warm:
+            raise Problem(
+                "not-ready",
+                "the service is starting: try again in a second, or a minute if it was never started before",
+                headers={"Retry-After": "1"},
+            )
+
+    def check_ready(self) -> None:
+        """Also that the file can be read."""
+        if self.served.trouble is not None:
+            raise Problem("not-ready", self.served.trouble)
+        self.check_warm()
+
+    def start_job(self, job: Job, work: Callable[[Job], dict[str, Any]], place: str = "jobs") -> Response:
+        """Have a job done; the answer says where to ask for it."""
+        self.jobs.start(job, work)
+        return schemas.answer(job.to_dict(), 202, {"Location": f"/v1/{place}/{job.id}"})
+
+    def read(self, kind: type[T], request: Request) -> T:
+        """The body of a request."""
+        call = call_of(request)
+        return requests.read(kind, call.head, call.body, request.scope["query_string"], self.settings.limits)
+
+    async def body(self, kind: type[T], request: Request) -> T:
+        """The same, on a thread if it is large."""
+        call = call_of(request)
+        if requests.is_small(call.head, call.body):
+            return self.read(kind, request)
+        return await call.room.readers.run(self.read, kind, request)
+
+    async def while_there(self, request: Request, work: Callable[[Job], R]) -> R | None:
+        """What work gives that ends when the client leaves; None if it has left."""
+        job = Job("request", None)
+        working = asyncio.ensure_future(call_of(request).room.readers.run(work, job))
+        leaving = asyncio.ensure_future(request.receive())  # the body has come: nothing else can
+        try:
+            await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                job.cancel()
+            return await working
+        except Cancelled:
+            return None
+        finally:
+            job.cancel()
+            leaving.cancel()
+            working.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else may ask for it
+
+
+def call_of(request: Request) -> Call:
+    """A request as the gate let it in."""
+    call: Call = request.scope["bunrui.call"]
+    return call

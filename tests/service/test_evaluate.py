@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any
-
 import pytest
 
 import bunrui
 from bunrui.evaluation import measure
-from tests.service.conftest import LABELS, TEXTS, Server, problem
-from tests.service.test_reading import ARROW, stream
-
-
-def finished(server: Server, started: Any) -> dict[str, Any]:
-    """A job, when it is over."""
-    assert started.status_code == 202, started.text
-    job = started.json()
-    assert started.headers["location"] == f"/v1/evaluate/{job['id']}"
-    until = time.monotonic() + 60
-    while job["state"] in ("waiting", "running"):
-        assert time.monotonic() < until
-        time.sleep(0.02)
-        job = server.client.get(started.headers["location"]).json()
-    return dict(job)
+from tests.service.conftest import ARROW, LABELS, TEXTS, Server, finished, problem, stream
 
 
 @pytest.mark.parametrize("n", [4, 4000])
@@ -31,7 +14,9 @@ def finished(server: Server, started: Any) -> dict[str, Any]:
 def test_a_batch(server: Server, n: int, model: str | None) -> None:
     texts = [f"{TEXTS[k % 4]} {TEXTS[k % 3]}" for k in range(n)]
     labels = [[LABELS[k % 4], "eggs"] if k % 5 else ["eggs"] for k in range(n)]
-    job = finished(server, server.client.post("/v1/evaluate", json={"texts": texts, "labels": labels, "model": model}))
+    job = finished(
+        server, server.client.post("/v1/evaluate", json={"texts": texts, "labels": labels, "model": model}), "evaluate"
+    )
     assert (job["state"], job["kind"], job["progress"]) == ("done", "batch", {"done": n, "total": n})
     with bunrui.open(server.path, read_only=True) as clf:
         clf = clf.with_model(model)
@@ -41,12 +26,12 @@ def test_a_batch(server: Server, n: int, model: str | None) -> None:
 def test_a_batch_in_arrow(server: Server) -> None:
     body = stream(text=TEXTS, label=LABELS)
     started = server.client.post("/v1/evaluate?model=binary", content=body, headers={"Content-Type": ARROW})
-    assert finished(server, started)["result"]["accuracy"] == 1.0
+    assert finished(server, started, "evaluate")["result"]["accuracy"] == 1.0
 
 
 def test_leave_one_out(server: Server) -> None:
     for answer in (server.client.post("/v1/evaluate"), server.client.post("/v1/evaluate", json={"model": "binary"})):
-        job = finished(server, answer)
+        job = finished(server, answer, "evaluate")
         assert (job["state"], job["kind"], job["progress"]) == ("done", "leave-one-out", {"done": 4, "total": 4})
         assert job["result"]["n"] == 4
 
@@ -57,7 +42,7 @@ def test_what_cannot_be_evaluated(server: Server) -> None:
     problem(ask("/v1/evaluate", json={"labels": ["a"]}), 422, "invalid")
     problem(ask("/v1/evaluate", json={"texts": ["a"], "labels": ["x", "y"]}), 422, "invalid")
     problem(ask("/v1/evaluate", json={"texts": ["a"], "labels": ["x"], "model": "bert"}), 422, "invalid")
-    failed = finished(server, ask("/v1/evaluate", json={"texts": ["a"], "labels": [""]}))
+    failed = finished(server, ask("/v1/evaluate", json={"texts": ["a"], "labels": [""]}), "evaluate")
     assert failed["state"] == "failed" and failed["problem"]["type"] == "urn:bunrui:problem:invalid"
 
 
@@ -67,7 +52,7 @@ def test_cancel(server: Server) -> None:
     started = server.client.post("/v1/evaluate", content=body, headers={"Content-Type": ARROW})
     cancelled = server.client.delete(started.headers["location"])
     assert cancelled.status_code == 200 and cancelled.json()["id"] == started.json()["id"]
-    job = finished(server, started)
+    job = finished(server, started, "evaluate")
     assert job["state"] == "cancelled" and "result" not in job
     assert job["progress"]["done"] < 500
 

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bunrui.service import bodies, schemas
-from bunrui.service.bodies import SMALL, read
-from bunrui.service.problems import Problem
-from bunrui.service.security import ARROW
-from bunrui.service.settings import Limits
+from bunrui.service import Limits, requests, schemas
+from bunrui.service.admission import ARROW, SMALL
+from bunrui.service.errors import Problem
+from bunrui.service.requests import read
 
 JSON_HEAD = {b"content-type": b"application/json"}
 
@@ -141,4 +140,10 @@ def test_options_in_the_address_go_with_arrow() -> None:
             read(schemas.Predict, head, body, query, Limits())
     with pytest.raises(Problem, match="not in the address"):
         read(schemas.Predict, JSON_HEAD, b'{"texts":["a"]}', b"top=1", Limits())
-    assert bodies.options_of(schemas.Learn, b"top=3") == {}
+    assert requests.options_of(schemas.Learn, b"top=3") == {}
+
+
+def test_a_long_text_may_be_drawn() -> None:
+    body = json.dumps({"text": "word " * 19_000, "html": True}).encode()
+    assert len(body) > SMALL
+    assert fields(schemas.Explain, body)["html"] is True

@@ -11,9 +11,8 @@ import pytest
 
 import bunrui
 from bunrui.service import schemas
-from bunrui.service.served import Served
-from tests.service.conftest import LABELS, TEXTS, Serve, Server, make_classifier, problem
-from tests.service.test_reading import ARROW, stream
+from bunrui.service.service import Served
+from tests.service.conftest import ARROW, LABELS, TEXTS, Serve, Server, make_classifier, problem, stream
 
 
 def documents(path: Path) -> list[tuple[str | None, list[str], Any]]:

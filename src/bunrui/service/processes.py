@@ -17,7 +17,6 @@ import struct
 import subprocess
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import IO, Any
@@ -25,12 +24,11 @@ from typing import IO, Any
 import pyarrow as pa
 from pydantic_core import to_json
 
-from bunrui.service.arrow import write_stream
+from bunrui.service.errors import Problem, problem_of
 from bunrui.service.jobs import Job
-from bunrui.service.logs import event
-from bunrui.service.problems import Problem, problem_of
+from bunrui.service.monitor import event, places
 
-__all__ = ["Died", "main", "main_of_study", "run_apart", "study_apart"]
+__all__ = ["Died", "main", "main_of_study", "run_apart", "study_apart", "write_stream"]
 
 Send = Callable[[Any], None]
 
@@ -207,8 +205,14 @@ def _write(out: IO[bytes], kind: bytes, body: bytes) -> None:
     out.flush()
 
 
+def write_stream(table: pa.Table) -> bytes:
+    """A table as a stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
 def _told(error: Exception, path: str) -> dict[str, Any]:
     problem = problem_of(error, path)
-    frames = traceback.extract_tb(error.__traceback__)
-    through = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-    return {"kind": problem.kind, "detail": problem.detail, "error": type(error).__name__, "through": through}
+    return {"kind": problem.kind, "detail": problem.detail, "error": type(error).__name__, "through": places(error)}

@@ -1,29 +1,75 @@
-"""Routes that read, as a program asks them."""
+"""Routes that predict and explain; and predictions: cut into parts, ranked, and not too many."""
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
-from typing import Any
 
 import httpx
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import bunrui
-from tests.service.conftest import LABELS, TEXTS, Serve, Server, problem
+from bunrui import TextClassifier
+from bunrui.service.errors import Problem
+from bunrui.service.predict import explain_one, predict_all
+from tests.service.conftest import ARROW, LABELS, TEXTS, Serve, Server, problem, stream
 
-ARROW = "application/vnd.apache.arrow.stream"
 NEW = ["cheap pills", "see you at noon", "無料です", ""]
+MANY = TextClassifier().learn([f"word{k}" for k in range(1001)], [f"label{k:04}" for k in range(1001)])
 
 
-def stream(**columns: object) -> bytes:
-    table = pa.table(columns)
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
+def test_an_answer_that_would_be_too_large() -> None:
+    best = predict_all(MANY, ["word7"] * 999, 5000).get("top")
+    assert best is not None and {len(row) for row in best} == {1001}
+    with pytest.raises(Problem, match="1,000,000 labels") as caught:
+        predict_all(MANY, ["word7"] * 1000, 5000)
+    assert caught.value.status == 413
+
+
+def test_the_best_labels_are_those_of_the_classifier() -> None:
+    texts = ["word7 word8 word9", "", "word1000"]
+    shares = MANY.predict_proba(texts)
+    found = predict_all(MANY, texts, 3)
+    assert found["labels"] == MANY.predict(texts).tolist() == ["label0007", "label0000", "label1000"]
+    assert found["probabilities"] == shares.max(axis=1).tolist()
+    assert found["top"] is not None
+    for row, best in enumerate(found["top"]):
+        order = np.argsort(-shares[row], kind="stable")[:3]
+        expected = [{"label": f"label{k:04}", "probability": shares[row, k]} for k in order.tolist()]
+        assert best == expected
+
+
+@pytest.mark.parametrize("model", ["multinomial", "binary-complement", "nbsvm"])
+def test_of_a_long_text_the_beginning_is_explained_and_the_rest_in_one_number(model: str) -> None:
+    texts = ["cheap pills", "pills now", "see you at noon", "lunch at noon"]
+    clf = TextClassifier(model).learn(texts, ["spam", "spam", "ham", "ham"])
+    text = "pills " + "x " * 9_997 + "see you at noon for lunch"
+    found = explain_one(clf, text, None, None)
+    assert (found["text"], found["left_out"]) == (text[:20_000], len(text) - 20_000)
+    assert [item["feature"] for item in found["contributions"] if "pills" in item["feature"].split()]
+    whole = clf.explain(text)
+    for name in ("label", "against", "score", "against_score", "probabilities"):
+        assert found[name] == getattr(whole, name), name
+    assert found["label"] == "ham" != clf.predict([found["text"]])[0]
+    total = found["bias"] + sum(item["value"] for item in found["contributions"]) + found["rest"]
+    np.testing.assert_allclose(total, found["score"] - found["against_score"], rtol=1e-9)
+    asked = explain_one(clf, text, "spam", None)
+    assert (asked["label"], asked["against"], asked["rest"]) == ("spam", "ham", pytest.approx(-found["rest"]))
+
+
+def test_explanations_are_bounded_by_what_a_text_becomes() -> None:
+    found = explain_one(MANY, "ﷺ" * 2000, None, None)
+    assert (len(found["text"]), found["left_out"]) == (1111, 889)
+    rows = TextClassifier(analyzer=bunrui.AnalyzerSpec(name="columns")).learn(['{"a": 1}', '{"a": 2}'], ["x", "y"])
+    assert explain_one(rows, '{"a": 1}', None, None)["label"] == "x"
+    with pytest.raises(Problem, match="20,000 characters") as caught:
+        explain_one(rows, '{"a": "' + "b" * 20_000 + '"}', None, None)
+    assert caught.value.status == 413
+
+
+# --- the routes
 
 
 def test_predict(server: Server) -> None:
@@ -123,66 +169,6 @@ def test_explain_another_label(server: Server) -> None:
         415,
         "media-type",
     )
-
-
-def test_labels_words_info_log(server: Server) -> None:
-    ask = server.client.get
-    assert ask("/v1/labels").json() == {
-        "labels": [{"label": "ham", "documents": 2}, {"label": "spam", "documents": 2}],
-    }
-    with bunrui.open(server.path, read_only=True) as clf:
-        best = clf.words("spam", top=3)
-        assert ask("/v1/words", params={"label": "spam", "top": 3}).json() == {
-            "words": [{"word": word.text, "weight": word.weight, "counts": word.counts} for word in best]
-        }
-        info = ask("/v1/info").json()
-        service = info.pop("service")
-        assert info == json.loads(json.dumps(clf.info()))
-        assert (service["file"], service["writable"]) == ("mail.bunrui", True)
-        assert service["limits"]["documents"] == 100_000
-        changes = ask("/v1/log").json()["changes"]
-        assert changes == [json.loads(json.dumps(entry._asdict())) for entry in reversed(clf.history())]
-    assert ask("/v1/log", params={"limit": 1}).json()["changes"] == changes[:1]
-    assert ask("/v1/log", params={"before": 2}).json()["changes"] == changes[-1:]
-
-
-def test_pages_of_the_log(serve: Serve) -> None:
-    server = serve()
-    for k in range(5):
-        server.client.post("/v1/learn", json={"texts": [f"text {k}"], "labels": ["ham"]})
-    everything = server.client.get("/v1/log").json()
-    assert everything["next"] is None
-    pages, before = [], {}
-    while True:
-        page = server.client.get("/v1/log", params={"limit": 2, **before}).json()
-        pages += page["changes"]
-        if page["next"] is None:
-            break
-        before = {"before": page["next"]}
-    assert pages == everything["changes"]
-    newest = everything["changes"][0]["number"]
-    assert [change["number"] for change in _log(server, after=newest - 2)] == [newest, newest - 1]
-    assert _log(server, after=newest) == []
-
-
-def _log(server: Server, **params: int) -> list[dict[str, Any]]:
-    return list(server.client.get("/v1/log", params=params).json()["changes"])
-
-
-def test_words_refuse(server: Server) -> None:
-    for asked in ({}, {"label": "eggs"}, {"negative": "ham"}, {"label": "ham", "top": 0}, {"label": "ham", "top": "x"}):
-        problem(server.client.get("/v1/words", params=asked), 422, "invalid")
-    assert server.client.get("/v1/words", params={"word": "never-learned"}).json() == {"words": []}
-
-
-def test_addresses_and_methods(server: Server) -> None:
-    problem(server.client.get("/v1/nothing"), 404, "not-found")
-    problem(server.client.get("/v1/labels/"), 404, "not-found")
-    problem(server.client.get("/../../etc/passwd"), 404, "not-found")
-    refused = server.client.get("/v1/predict")
-    problem(refused, 405, "no-such-method")
-    assert refused.headers["allow"] == "POST"
-    problem(server.client.post("/v1/labels", json={}), 405, "no-such-method")
 
 
 def test_nothing_learned_yet(serve: Serve, tmp_path: Path) -> None:

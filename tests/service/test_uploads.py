@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bunrui
-from tests.service.conftest import TOKEN, Serve, Server, problem, shared_server
+from tests.service.conftest import TOKEN, Serve, Server, finished, problem, shared_server
 
 BYTES = {"Content-Type": "application/octet-stream"}
 CSV = "subject,folder\ncheap pills,spam\n無料の薬,spam\n会議は正午,ham\n".encode()
@@ -33,17 +33,6 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def inspect(server: Server, name: str, body: bytes, **options: str) -> httpx.Response:
     return server.client.post("/v1/inspect", params={"name": name, **options}, content=body, headers=BYTES)
-
-
-def finished(server: Server, started: httpx.Response) -> dict[str, Any]:
-    """A job, when it is over."""
-    assert started.status_code == 202, started.text
-    assert started.headers["location"] == f"/v1/jobs/{started.json()['id']}"
-    until = time.monotonic() + 120  # what compiles for the first time takes its time
-    while (job := server.client.get(started.headers["location"]).json())["state"] in ("waiting", "running"):
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    return dict(job)
 
 
 def train(server: Server, name: str, body: bytes, **options: str) -> dict[str, Any]:
@@ -271,6 +260,9 @@ def test_what_has_begun_is_learned_before_the_end(serve: Serve) -> None:
     body = "text,label\n" + "".join(f"words of number {k},{'xyz'[k % 3]}\n" for k in range(5_000))
     asked = server.client.post("/v1/train", params={"name": "many.csv"}, content=body.encode(), headers=BYTES)
     assert asked.status_code == 202
+    # The service waits for seconds, in which a busy machine may not even start the process that reads the file.
+    while server.client.get(asked.headers["location"]).json()["progress"]["total"] is None:
+        time.sleep(0.005)
     assert server.stop() == 0
     with bunrui.open(server.path, read_only=True) as clf:
         assert clf.counts.n_docs == 5_004 and clf.check().is_right

@@ -14,8 +14,7 @@ from bunrui import TextClassifier
 from bunrui.data import read
 from bunrui.evaluation import leave_one_out
 from bunrui.selection import audit
-from tests.service.conftest import Serve, Server, _start, make_classifier, problem
-from tests.service.test_training import finished
+from tests.service.conftest import Serve, Server, _start, finished, make_classifier, problem
 
 ROWS = [row for row in read("demo") if row["lang"] == "en"]
 TEXTS = [row["text"] for row in ROWS]
@@ -60,8 +59,7 @@ def test_mistakes(own: Server) -> None:
 
 def test_an_evaluation_says_how_sure_it_is(own: Server) -> None:
     started = own.client.post("/v1/evaluate")
-    started.headers["location"] = f"/v1/jobs/{started.json()['id']}"
-    found = finished(own, started)["result"]
+    found = finished(own, started, "evaluate")["result"]
     known = leave_one_out(TextClassifier(), TEXTS, LABELS)
     assert found["confusion"]["matrix"] == known.metrics.confusion.tolist()
     assert found["reliability"] == [one._asdict() for one in known.reliability] and "mistakes" not in found

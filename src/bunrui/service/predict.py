@@ -1,0 +1,180 @@
+"""Routes that predict, and explain predictions."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from fastapi import FastAPI, Request, Response
+
+from bunrui.analysis.texts import normalise
+from bunrui.classifier import AnyClassifier
+from bunrui.engines.ranking import rank, slices
+from bunrui.models.explain import hold
+from bunrui.service import schemas
+from bunrui.service.admission import ARROW
+from bunrui.service.errors import Problem
+from bunrui.service.processes import write_stream
+from bunrui.service.requests import is_small
+from bunrui.service.schemas import answer, describe
+from bunrui.service.service import Service, call_of, version
+from bunrui.views.explanation import Explanation, explanation_html
+
+__all__ = ["MOST_BYTES", "Endpoint", "add_predict", "explain_one", "predict_all"]
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+# Bytes of texts that are predicted on the event loop: going to a thread and back takes 0.1 ms, a message of 2 KB 0.15.
+_INLINE = 32 << 10
+_INLINE_SCORES = 10_000  # texts times labels: 8,000 short texts and 200 labels stopped the loop for 1.8 s
+
+MOST_BYTES = 4 << 20
+"""Bytes of texts that are scored at once: who waits to write, and all who ask after that, wait for one slice."""
+
+_MOST_SHARES = 1_000_000
+"""Labels with probabilities in one answer."""
+
+# Characters, when they are folded, whose words are explained.  100,000 took 1.6 s of Python, in which everything else
+# is slow; 100,000 times U+FDFA, which is 18 characters, took 3.4.
+_MOST_EXPLAINED = 20_000
+
+
+def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
+    """Add the routes; those that are worth a shorter way, by path: docs/decisions/030."""
+    served = service.served
+
+    @app.post(
+        "/v1/predict", **describe("Predict the labels of documents", schemas.Predicted, 409, body=schemas.Predict)
+    )
+    async def predict(request: Request) -> Response:
+        call = call_of(request)
+        respond = _to_arrow if ARROW.encode() in call.head.get(b"accept", b"") else answer
+        if not is_small(call.head, call.body):
+
+            def predict_large() -> Response:
+                body = service.read(schemas.Predict, request)
+                return respond(predict_all(served.reading(body.model), body.texts, body.top))
+
+            return await call.room.readers.run(predict_large)
+        body = service.read(schemas.Predict, request)
+        classifier = served.reading(body.model)
+        n_scores = len(body.texts) * len(classifier.counts.labels)
+        is_short = len(call.body) <= _INLINE and n_scores <= _INLINE_SCORES
+        if is_short and served.is_at_hand(classifier):
+            return respond(predict_all(classifier, body.texts, body.top))
+
+        def predict_small() -> Response:
+            before, started = version(classifier), time.thread_time()
+            found = predict_all(classifier, body.texts, body.top)
+            served.has_answered(classifier, before, time.thread_time() - started)
+            return respond(found)
+
+        return await call.room.readers.run(predict_small)
+
+    @app.post(
+        "/v1/explain",
+        **describe("Explain a prediction: what each word adds", schemas.Explained, 409, body=schemas.Explain),
+    )
+    async def explain(request: Request) -> Response:
+        body = await service.body(schemas.Explain, request)
+
+        def work() -> Response:
+            return answer(explain_one(served.reading(body.model), body.text, body.label, body.against, html=body.html))
+
+        return await call_of(request).room.readers.run(work)
+
+    return {"/v1/predict": predict}
+
+
+# --- predictions
+
+
+def predict_all(classifier: AnyClassifier, texts: Any, top: int | None) -> schemas.Predicted:
+    """The best label of each text.
+
+    What is learned meanwhile may count for the last of many texts, and not for the first.
+
+    >>> from bunrui import TextClassifier
+    >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
+    >>> predict_all(clf, ["pills", "noon"], None)["labels"]
+    ['spam', 'ham']
+    """
+    n_classes = len(classifier.counts.labels)
+    if top is not None and len(texts) * min(top, n_classes) > _MOST_SHARES:
+        raise Problem("too-large", f"an answer has at most {_MOST_SHARES:,} labels: ask for fewer, or send fewer texts")
+    found = schemas.Predicted(labels=[], probabilities=[])
+    best_shares: list[list[schemas.Share]] = []
+    for part in slices(texts, n_classes, MOST_BYTES):
+        ranking = rank(classifier, part)
+        classes, shares = ranking.classes, ranking.probabilities
+        found["labels"] += [classes[k] for k in ranking.best.tolist()]
+        found["probabilities"] += ranking.confidence.tolist()
+        if top is not None:
+            ranked = ranking.top(top)
+            rows = zip(ranked.tolist(), np.take_along_axis(shares, ranked, axis=1).tolist(), strict=True)
+            best_shares += [
+                [{"label": classes[k], "probability": p} for k, p in zip(*row, strict=True)] for row in rows
+            ]
+    return found if top is None else {**found, "top": best_shares}
+
+
+def _to_arrow(found: schemas.Predicted) -> Response:
+    """A stream with the columns label and probability, and probabilities where the best were asked for."""
+    columns = {
+        "label": pa.array(found["labels"], pa.string()),
+        "probability": pa.array(found["probabilities"], pa.float64()),
+    }
+    if (top := found.get("top")) is not None:
+        pairs = [[(share["label"], share["probability"]) for share in best] for best in top]
+        columns["probabilities"] = pa.array(pairs, pa.map_(pa.string(), pa.float64()))
+    return Response(write_stream(pa.table(columns)), media_type=ARROW)
+
+
+def explain_one(
+    classifier: AnyClassifier, text: str, label: str | None, against: str | None, *, html: bool = False
+) -> dict[str, Any]:
+    """Why a label: what each word adds, of a long text those in its beginning, and what the rest adds in one number.
+
+    >>> from bunrui import TextClassifier
+    >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
+    >>> long = explain_one(clf, "pills " + "noon " * 4000, None, None)
+    >>> len(long["text"]), long["left_out"]
+    (20000, 6)
+    """
+    beginning = _beginning(text)
+    if beginning == text:
+        return _explanation_members(classifier.explain(text, label=label, against=against), html=html)
+    if getattr(classifier.text_analyzer, "reads_rows", False):
+        raise Problem("too-large", f"a row is explained up to {_MOST_EXPLAINED:,} characters: leave columns out")
+    ranking = rank(classifier, [text])
+    duel = hold(ranking.classes, ranking.scores[0], label, against)
+    found = classifier.explain(beginning, label=duel.label, against=duel.against)
+    score_of = dict(zip(ranking.classes, ranking.scores[0].tolist(), strict=True))
+    ranked = ranking.top(len(ranking.classes))[0].tolist()
+    whole = replace(
+        found,
+        probabilities={ranking.classes[k]: float(ranking.probabilities[0, k]) for k in ranked},
+        score=score_of[duel.label],
+        against_score=None if duel.against is None else score_of[duel.against],
+    )
+    rest = whole.difference - whole.bias - math.fsum(one.value for one in found.contributions)
+    return _explanation_members(whole, len(text) - len(beginning), rest, html=html)
+
+
+def _explanation_members(
+    explanation: Explanation, left_out: int = 0, rest: float = 0.0, *, html: bool
+) -> dict[str, Any]:
+    drawn = {"html": explanation_html(explanation, left_out=left_out)} if html else {}
+    return explanation.to_dict() | {"left_out": left_out, "rest": rest} | drawn
+
+
+def _beginning(text: str) -> str:
+    """As much of a text as is explained."""
+    sizes = accumulate(len(normalise(c)) for c in text[:_MOST_EXPLAINED])
+    return text[: sum(size <= _MOST_EXPLAINED for size in sizes)]
