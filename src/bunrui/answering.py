@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bunrui.analysis.analyzer import distinct
 from bunrui.counts import Label
 from bunrui.engines import threads
-from bunrui.errors import NotLearnedError
+from bunrui.errors import NotLearnedError, Step
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.mutex import Mutex
 from bunrui.learner import Learner, Texts, n_docs_of
@@ -101,7 +101,7 @@ class Answering(Learner):
         if reader is not None and reader.view.counts is counts and reader.version == counts.version:
             return reader
         if not counts.n_docs:
-            raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
+            raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
         view = select(counts, self.min_df, self.max_features)
         prior = (log_label_prior if self._has_label_priors else log_prior)(counts, self.prior)
         if self.against_rest and isinstance(self.prior, Mapping) and not self._has_label_priors:

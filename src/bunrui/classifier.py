@@ -16,7 +16,7 @@ from bunrui.answering import Answering, Best
 from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Label
 from bunrui.engines.labels import label_sets
-from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
+from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step
 from bunrui.kernel.mutex import Mutex
 from bunrui.learner import SETTINGS, Labels, Texts
 from bunrui.prediction import probabilities
@@ -86,7 +86,7 @@ class TextClassifier(Answering):
         """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
         with self._memory.lock.read():
             if not self.counts.n_docs:
-                raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
+                raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
             return np.array(self.counts.live.labels, self.counts.live.dtype)
 
     # Predicting
@@ -112,7 +112,7 @@ class TextClassifier(Answering):
         [['drink', 'grain']]
         """
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise OptionError(f"k should be a whole number, at least 1, not {k!r}")
+            raise OptionError(option="k", value=k, expected="a whole number, at least 1")
         best = self._best(texts, int(k))
         return self._labels(best), best.scores
 
@@ -232,7 +232,7 @@ class TextClassifier(Answering):
         if positive is not None:
             negative = opponent(self.counts.live_labels, positive, negative)
         elif negative is not None:
-            raise OptionError("words(negative=...) needs positive=... too")
+            raise OptionError((Option("negative"), " goes with ", Option("positive"), ": give both"))
         if is_trained(self.model):
             with self._trained_model() as model:
                 return model.words(label, positive, negative, word, top)
@@ -300,7 +300,7 @@ class TextClassifier(Answering):
         known = self.get_params()
         for name in options:
             if name not in known:
-                raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
+                raise OptionError(option="option", value=name, choices=known)
         try:
             checked = TextClassifier(**(known | options))
         except Exception:  # to be raised by `_check_options`
@@ -375,15 +375,18 @@ def labels_above(classes: Sequence[Label], odds: Floats, thresholds: Floats) -> 
     return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in odds > thresholds]
 
 
+_NAME_ANOTHER = ("name the other label with ", Option("negative"))
+
+
 def opponent(columns: Sequence[Label], positive: Label, negative: Label | None) -> Label:
     """The label that stands against another."""
     for label in (positive, negative):
         if label is not None and label not in columns:
             raise LabelError(f"there is no label {label!r}: the labels are {', '.join(map(str, columns[:20]))}")
     if negative == positive:
-        raise LabelError(f"{positive!r} cannot be held against itself: name another label")
+        raise LabelError(f"{positive!r} cannot be held against itself", option="negative", hint=_NAME_ANOTHER)
     if negative is not None:
         return negative
     if len(columns) != 2:
-        raise LabelError(f"there are {len(columns)} labels: say which one is negative")
+        raise LabelError(f"there are {len(columns)} labels", option="negative", hint=_NAME_ANOTHER)
     return next(label for label in columns if label != positive)

@@ -84,7 +84,7 @@ class Learner:
         kept = None
         for name in ("class_norm", "against_rest"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise OptionError(f"{name} should be True or False, not {getattr(self, name)!r}")
+                raise OptionError(option=name, value=getattr(self, name), expected="True or False")
         if is_trained(self.model):
             from bunrui.trained.kept import Kept
 
@@ -99,7 +99,7 @@ class Learner:
         log_prior(Counts(), self.prior)
         select(Counts(), self.min_df, self.max_features)
         if self.unseen not in ("ignore", "smooth"):
-            raise OptionError(f"unseen should be 'ignore' or 'smooth', not {self.unseen!r}")
+            raise OptionError(option="unseen", value=self.unseen, expected="'ignore' or 'smooth'")
         self._analyzer: Analyzer = analyzer_of(self.analyzer)
         self._memory = Memory(Counts(self._analyzer.fingerprint), kept)
         self._is_checked = True
@@ -115,7 +115,7 @@ class Learner:
     def _counting_model(self) -> Model:
         """The model, where counts determine it."""
         if self.model not in MODELS:
-            raise OptionError(f"there is no model {self.model!r}: choose one of {', '.join((*MODELS, *TRAINED))}")
+            raise OptionError(option="model", value=self.model, choices=(*MODELS, *TRAINED))
         return MODELS[self.model]
 
     def __repr__(self) -> str:

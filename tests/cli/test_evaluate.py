@@ -131,7 +131,7 @@ def test_label_sets_that_make_no_sense(run, mail: Path) -> None:
     assert "neither a number" in run("predict", "mail.bunrui", "--line", "a", "--labels", "--threshold", "x").err
     assert "--labels goes without --top" in run("predict", "mail.bunrui", "--line", "a", "--labels", "--top", "2").err
     code, out, err = run("predict", "mail.bunrui", "--line", "a", "--labels", "--model", "nbsvm")
-    assert (code, out) == (1, "") and "tells labels from each other" in err
+    assert (code, out) == (2, "") and "tells labels from each other" in err
 
 
 # --- documents that predict each other

@@ -109,7 +109,7 @@ def test_no_file(run: Run) -> None:
     code, _, err = run("serve", "nothing.bunrui", "--port", "0")
     assert (code, err) == (
         1,
-        "error: there is no classifier nothing.bunrui: make one with `bunrui learn nothing.bunrui DATA`\n",
+        "error: there is no classifier nothing.bunrui: make one with 'bunrui learn nothing.bunrui DATA'\n",
     )
 
 

@@ -5,7 +5,7 @@
     options.py    options that several commands share
     console.py    what is said on stderr, tables on stdout
     output.py     how predictions are written; pages.py, how pages are
-    wording.py    messages of the library in the words of the command line
+    errors.py     errors of the library in the words of the command line
     kept.py       what a file must keep for a command
     spelling.py   labels that may be mistyped
     cluster.py    learn and predict with --engine ray
@@ -26,6 +26,7 @@ from typing import Any
 
 __all__ = ["main"]
 
+_WRONG_USAGE = 2
 _INTERRUPTED = 130
 _CLOSED_PIPE = 141
 
@@ -65,8 +66,8 @@ def _run(arguments: list[str]) -> int:
 
     from bunrui.cli.commands import root
     from bunrui.cli.console import say
-    from bunrui.cli.wording import in_options
-    from bunrui.errors import BunruiError
+    from bunrui.cli.errors import describe
+    from bunrui.errors import BunruiError, OptionError
 
     group = root()
     if "_BUNRUI_COMPLETE" in os.environ:
@@ -89,9 +90,14 @@ def _run(arguments: list[str]) -> int:
             raise
         if hasattr(error, "format_message"):  # wrong usage: typer has no public name for it
             return _wrong_usage(error, context)
-        if isinstance(error, (BunruiError, OSError)):
-            command = None if context is None else context.invoked_subcommand
-            say(f"error: {in_options(_message(error), command)}")
+        command = (context and context.invoked_subcommand) or ""
+        if isinstance(error, BunruiError):
+            say(f"error: {describe(error, command)}")
+            if isinstance(error, OptionError):
+                say(f"Try 'bunrui {command} --help'.")
+                return _WRONG_USAGE
+        elif isinstance(error, OSError):
+            say(f"error: {_message(error)}")
         else:
             say(f"error: {type(error).__name__}: {error}\nThis should not happen: bunrui --debug … shows where it did.")
         return 1
@@ -112,8 +118,8 @@ def _wrong_usage(error: Any, root: Any) -> int:
     return int(error.exit_code)
 
 
-def _message(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
+def _message(error: OSError) -> str:
+    if error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
 

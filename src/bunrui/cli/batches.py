@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["empty_in", "labels_in", "place", "placed"]
+    from bunrui.errors import BunruiError
+
+__all__ = ["empty_in", "labels_in", "placed", "set_place"]
 
 
 def labels_in(batch: pa.RecordBatch) -> set[str]:
@@ -49,12 +51,10 @@ def empty_in(batch: pa.RecordBatch) -> int:
     return int(pc.sum(pc.or_(pc.utf8_is_space(texts), pc.equal(pc.binary_length(texts), 0))).as_py() or 0)
 
 
-def place(batch: pa.RecordBatch, row: int | None) -> str:
-    """Where a document comes from, in front of a message."""
-    if row is None:
-        return ""
-    source, line = batch["source"][row].as_py(), batch["line"][row].as_py()
-    return f"{source}: " if line is None else f"{source}, line {line}: "
+def set_place(error: BunruiError, batch: pa.RecordBatch) -> None:
+    """Say where the row of a batch comes from that an error is about."""
+    if error.row is not None:
+        error.file, error.line = batch["source"][error.row].as_py(), batch["line"][error.row].as_py()
 
 
 @contextmanager
@@ -65,5 +65,7 @@ def placed(batch: pa.RecordBatch | None) -> Iterator[None]:
     try:
         yield
     except TableError as error:
-        where = "" if batch is None else place(batch, error.row)
-        raise TableError(f"{where}{error.what}") from error
+        if batch is not None:
+            set_place(error, batch)
+        error.row = None
+        raise

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
     from bunrui.documents import Reader
     from bunrui.engines.tasks import Done
+    from bunrui.errors import DataError
     from bunrui.stored import StoredClassifier
 
 __all__ = ["Engine", "learn_on_ray", "predict_on_ray"]
@@ -74,14 +75,14 @@ class _Progress:
     def __init__(self, bytes_total: int | None) -> None:
         self.bytes_total = bytes_total
         self.bytes_read = self.n_skipped = 0
-        self.skipped: list[str] = []
+        self.bad_rows: list[DataError] = []
         self.doubtful_headers: list[str] = []
         self.encodings: Counter[str] = Counter()
 
     def add(self, done: Done) -> None:
         self.bytes_read += done.n_bytes
         self.n_skipped += done.n_skipped
-        self.skipped += done.skipped
+        self.bad_rows += done.bad_rows
         self.doubtful_headers += done.doubtful_headers
         self.encodings.update(done.encodings)
 

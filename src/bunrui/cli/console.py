@@ -45,7 +45,7 @@ def say(message: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         raise
-    except OSError:  # a full disk, say: that is told at the end
+    except OSError:  # a full disk, say: that is describe at the end
         pass
     if not (message.isascii() and message.replace("\n", "").isprintable()):
         from bunrui.rendering import visible
@@ -119,9 +119,9 @@ def say_reading(reader: Reader) -> None:
             "one, put a line with the names above it"
         )
     if reader.n_skipped:
-        from bunrui.cli.wording import in_options
+        from bunrui.cli.errors import describe
 
-        reasons = "".join(f"\n  {in_options(reason)}" for reason in reader.skipped[:3])
+        reasons = "".join(f"\n  {describe(error)}" for error in reader.bad_rows[:3])
         more = "\n  …" if reader.n_skipped > 3 else ""
         say(f"skipped {counted(reader.n_skipped, 'bad row')}:{reasons}{more}")
 

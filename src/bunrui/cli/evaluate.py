@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bunrui.cli import crossing
-from bunrui.cli.batches import labels_in, place, placed
+from bunrui.cli.batches import labels_in, placed
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, show, to_json
 from bunrui.cli.flattery import Learned
 from bunrui.cli.labelsets import LabelSets
@@ -179,7 +179,8 @@ class _Wrong:
             is_right = answer == true if isinstance(true, str) else answer in true
             if not is_right and self._n_characters < _MOST_CHARACTERS:
                 document = texts[row] if isinstance(texts, list) else texts[row].as_py()
-                self.documents[self._n_docs + row] = document, place(batch, row).removesuffix(": ")
+                source, line = batch["source"][row].as_py(), batch["line"][row].as_py()
+                self.documents[self._n_docs + row] = document, source if line is None else f"{source}, line {line}"
                 self._n_characters += len(document)
         self._n_docs += batch.num_rows
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bunrui.cli.batches import empty_in, labels_in, place, placed
+from bunrui.cli.batches import empty_in, labels_in, placed, set_place
 from bunrui.cli.cluster import Engine, learn_on_ray
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, uninterrupted
 from bunrui.cli.hashing import described
@@ -288,7 +288,8 @@ def _pour(
                 with placed(batch):
                     step.add(texts_of(batch), batch["label"], **named(batch))
             except (DuplicateError, UnlearnError) as error:
-                raise type(error)(f"{place(batch, error.row)}{error}") from error
+                set_place(error, batch)
+                raise
             labels |= labels_in(batch)
             n_empty += empty_in(batch)
             bar.add(batch.num_rows)

@@ -57,8 +57,9 @@ def blocks(
         if not data:
             if len(carry) > MAX_RECORD:
                 raise DataError(
-                    f"{reading.where(line)}: what begins here is longer than {MAX_RECORD >> 20} MB and has no end: "
-                    "is a quote not closed, or is this another format?"
+                    f"what begins here is longer than {MAX_RECORD >> 20} MB and has no end",
+                    hint="is a quote not closed, or is this another format?",
+                    **reading.place(line),
                 )
             continue
         yield _block(data, line, reading, raw)
@@ -88,8 +89,8 @@ def _block(data: bytes, line: int, reading: Reading, raw: bool) -> Block:
         try:
             data.decode()
         except UnicodeDecodeError as error:
-            where = reading.where(line + data.count(b"\n", 0, error.start))
-            raise encoding_error(where, data, error.start, "utf-8", several=reading.several) from None
+            place = reading.place(line + data.count(b"\n", 0, error.start))
+            raise encoding_error(data, error.start, "utf-8", several=reading.several, **place) from None
     return Block(data, line, valid)
 
 
@@ -97,8 +98,8 @@ def undecodable(reading: Reading, line: int | None, data: bytes, start: int) -> 
     """An error about bytes of a row that are not valid UTF-8."""
     encoding = reading.options.encoding
     if transcoder(encoding, "strict") is None:
-        return encoding_error(reading.where(line), data, start, "utf-8", several=reading.several)
-    return EncodingError(f"{reading.where(line)}: some bytes are not valid {encoding}")  # what they were is gone
+        return encoding_error(data, start, "utf-8", several=reading.several, **reading.place(line))
+    return EncodingError(f"some bytes are not valid {encoding}", **reading.place(line))  # what they were is gone
 
 
 class _Utf8:
@@ -127,10 +128,10 @@ class _Utf8:
             reading, encoding = self._reading, self._reading.options.encoding
             line = self._line + error.object[: error.start].decode(encoding, "replace").count("\n")
             found = bytes(error.object), error.start, encoding
-            raise encoding_error(reading.where(line), *found, several=reading.several) from None
+            raise encoding_error(*found, several=reading.several, **reading.place(line)) from None
         except UnicodeError as error:  # no byte order mark, say
             name = self._reading.options.encoding
-            raise EncodingError(f"{self._reading.where(self._line)}: this is not {name}: {error}") from error
+            raise EncodingError(f"this is not {name}: {error}", **self._reading.place(self._line)) from error
         self._line += text.count("\n")
         return text.encode("utf-8", "surrogatepass")
 

@@ -87,9 +87,7 @@ def check_columns(names: list[str], reading: Reading) -> None:
     """Refuse a file whose columns, by name, lack one that is wanted, or have it twice."""
     if reading.options.columns:
         take_columns(reading, names)
-    if lacks := reading.lacks(names):
-        raise DataError(f"{reading.source.name}: {lacks}")
-    reading.check_once(names)
+    reading.check_columns(names)
 
 
 def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -> Iterator[pa.RecordBatch]:
@@ -185,7 +183,7 @@ def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int
         except UnicodeDecodeError as error:
             shown = error.object[error.start : error.start + 4].hex(" ")
             what = f"the bytes {shown} are not valid utf-8: decode the text before it is written"
-            reading.fail(EncodingError(f"{reading.where(line)}: {what}"))
+            reading.fail(EncodingError(what, **reading.place(line)))
             continue
         except (ValueError, OverflowError) as error:  # a date beyond the calendar
             reading.bad(f"a cell cannot be read: {error}", line)
@@ -195,7 +193,7 @@ def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int
         try:
             parts = [row_text(dict(zip(options.text, parts, strict=True)))] if options.columns else parts
         except RowError as bad:
-            reading.bad(str(bad), line)
+            reading.bad(bad.problem, line)
             continue
         rows.add(parts, label, values[options.id] if options.id else None, line=line)
     return rows.batch()

@@ -153,7 +153,7 @@ def _slow(block: Block, reading: Reading) -> pa.RecordBatch | None:
                     raise RowError(f"the object has {name!r} twice: keep one")
             parts = [_row_text(row, reading)] if options.columns else [row[name] for name in options.text]
         except RowError as bad:
-            reading.bad(str(bad), line)
+            reading.bad(bad.problem, line)
         except UnicodeDecodeError as error:
             reading.fail(undecodable(reading, line, data, error.start))
         else:

@@ -12,7 +12,7 @@ from bunrui.documents.blocks import Block, batches, blocks, undecodable
 from bunrui.documents.reading import Reading
 from bunrui.documents.rows import STRING, Rows, tidy
 from bunrui.documents.streams import Stream
-from bunrui.errors import DataError
+from bunrui.errors import DataError, Option
 
 __all__ = ["read_fasttext", "read_lines"]
 
@@ -26,8 +26,8 @@ def read_lines(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     _refuse_ids(reading)
     if reading.wants_label:
         raise DataError(
-            f"{reading.source.name} has lines without labels: begin each with __label__ and its label, "
-            "give one label for the file as {label: file}, or read it with labelled=False"
+            f"{reading.source.name} has lines without labels",
+            hint=("begin each with __label__ and its label, or give all of them one with ", Option("as", ...)),
         )
     for block in blocks(stream, reading):
         if block.valid:
@@ -90,4 +90,4 @@ def _decoded(block: Block, reading: Reading) -> Iterator[tuple[int, str]]:
 
 def _refuse_ids(reading: Reading) -> None:
     if reading.options.id:
-        raise DataError(f"{reading.source.name} has lines, and lines have no ids: read it without id=")
+        raise DataError((f"{reading.source.name} has lines, and lines have no ids: read it without ", Option("id")))

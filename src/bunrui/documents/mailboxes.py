@@ -18,7 +18,7 @@ from bunrui.documents.mail import parse_mail
 from bunrui.documents.reading import Reading, RowError, Source
 from bunrui.documents.rows import Rows
 from bunrui.documents.streams import Stream
-from bunrui.errors import DataError
+from bunrui.errors import DataError, Option
 
 __all__ = ["add_mail", "is_maildir", "maildir_files", "read_eml", "read_maildir", "read_mbox"]
 
@@ -106,7 +106,7 @@ def add_mail(
     try:
         mail = parse_mail(data, reading.options.encoding)
     except RowError as bad:
-        reading.bad(str(bad), line, source)
+        reading.bad(bad.problem, line, source)
     else:
         rows.add([mail.text], label, mail.id, line=line, source=source)
 
@@ -115,6 +115,8 @@ def _label(reading: Reading, *, parent: bool) -> str | None:
     if not reading.wants_label:
         return None
     if reading.source.path is None:
-        raise DataError(f"{reading.source.name} has mail without labels: give one as {{label: source}}")
+        raise DataError(
+            f"{reading.source.name} has mail without labels", hint=("give all of it one with ", Option("as", ...))
+        )
     path = Path(reading.source.path).resolve()
     return path.parent.name if parent else path.name.split(".")[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bunrui.documents.encodings import AUTO, detected
-from bunrui.errors import DataError
+from bunrui.errors import DataError, Option, Sentence, Step
 
 __all__ = ["KEPT", "Options", "Progress", "Reading", "RowError", "Source", "listing"]
 
@@ -16,7 +16,11 @@ KEPT = 20
 
 
 class RowError(Exception):
-    """What is wrong with a row; whoever knows the file and the line makes a DataError of it."""
+    """What is wrong with a row, as a sentence; whoever knows the file and the line makes a DataError of it."""
+
+    def __init__(self, problem: Sentence) -> None:
+        super().__init__(problem)
+        self.problem = problem
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class Progress:
 
     bytes_read: int = 0
     n_skipped: int = 0
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[DataError] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
     encodings: Counter[str] = field(default_factory=Counter)  # files that were found not to be UTF-8
     doubtful_headers: list[str] = field(default_factory=list)  # files whose names of columns look like a row
@@ -113,10 +117,9 @@ class Reading:
         names = [*options.text, *([options.label] if self.wants_label else []), *([options.id] if options.id else [])]
         return list(dict.fromkeys(names))
 
-    def where(self, line: int | None = None, source: str | None = None) -> str:
-        """The place of a row, as messages begin with it."""
-        name = source or self.source.name
-        return name if line is None else f"{name}, {self.unit} {line}"
+    def place(self, line: int | None = None, source: str | None = None) -> dict[str, Any]:
+        """The place of a row, as fields of an error."""
+        return {"file": source or self.source.name, "line": line, "unit": self.unit}
 
     def encoding_of(self, data: bytes) -> str:
         """The encoding of a file that is read now; `auto` is found out from its bytes, a megabyte of them or all."""
@@ -127,9 +130,9 @@ class Reading:
             self.progress.encodings[found] += 1
         return found
 
-    def bad(self, what: str, line: int | None = None, source: str | None = None) -> None:
+    def bad(self, what: Sentence, line: int | None = None, source: str | None = None) -> None:
         """Raise about a bad row, or count it."""
-        self.fail(DataError(f"{self.where(line, source)}: {what}"))
+        self.fail(DataError(what, **self.place(line, source)))
 
     def fail(self, error: DataError) -> None:
         """Raise an error about one row, or count it."""
@@ -137,25 +140,28 @@ class Reading:
             raise error
         self.progress.n_skipped += 1
         if len(self.progress.skipped) < KEPT:
-            self.progress.skipped.append(str(error))
+            self.progress.skipped.append(error)
 
-    def lacks(self, there: list[str]) -> str:
+    def lacks(self, there: list[str]) -> tuple[str | Option | Step, ...]:
         """What to say of all columns that are not there; nothing if none is missing."""
         known = set(there)
         missing = [name for name in self.columns if name not in known]
         if not missing:
-            return ""
+            return ()
         say = f"there is {' and '.join(f'no column {name!r}' for name in missing)}"
         only = f", only {listing(there)}" if there else ""
-        options = dict.fromkeys(f"{self._option(name)}=" for name in missing)
-        return f"{say}{only}: choose {'others' if missing[1:] else 'another'} with {' and '.join(options)}"
+        first, *others = dict.fromkeys(Option(self._option(name), ...) for name in missing)
+        more = [part for option in others for part in (" and ", option)]
+        return f"{say}{only}: choose {'others' if missing[1:] else 'another'} with ", first, *more
 
-    def check_once(self, there: list[str]) -> None:
-        """Refuse a file that has a column twice that is wanted."""
+    def check_columns(self, there: list[str], hint: tuple[str | Option | Step, ...] = ()) -> None:
+        """Refuse a file that lacks a column that is wanted, or has it twice; `hint` says more about a missing one."""
+        if lacks := self.lacks(there):
+            raise DataError((*lacks, *hint), file=self.source.name)
         times = Counter(there)
         for column in self.columns:
             if times[column] > 1:
-                raise DataError(f"{self.source.name} has {times[column]} columns {column!r}: keep one")
+                raise DataError(f"there are {times[column]} columns {column!r}", file=self.source.name, hint="keep one")
 
     def _option(self, column: str) -> str:
         return "text" if column in self.options.text else "label" if column == self.options.label else "id"

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bunrui.documents.reading import Reading, RowError
+from bunrui.errors import Option
 from bunrui.labels import LONGEST_LABEL, unfit
 
 __all__ = ["COUNTS", "LABELS", "STRING", "TOKENS", "Object", "Rows", "Written", "assemble", "shown", "tidy"]
@@ -80,7 +81,7 @@ class Rows:
             label = _label(label, _longest(reading)) if reading.wants_label or label is not None else None
             id = _id(id) if reading.options.id or id is not None else None
         except RowError as bad:
-            reading.bad(str(bad), line, source)
+            reading.bad(bad.problem, line, source)
             return
         reading.kind = kind
         self._texts.append(text)
@@ -246,7 +247,7 @@ def _one_label(label: Any, longest: int | None) -> str:
 def _id(id: Any) -> str:
     name = _scalar(id)
     if not name:
-        raise RowError("the id is missing: give one, or read without id=")
+        raise RowError(("the id is missing: give one, or read without ", Option("id")))
     return _whole(name, "the id")
 
 

@@ -12,7 +12,7 @@ from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import distinct
 from bunrui.counts import Label
-from bunrui.errors import LabelError
+from bunrui.errors import LabelError, Option
 from bunrui.explanation.reading import Reading, check_label, find
 from bunrui.explanation.words import Weights
 from bunrui.kernel import score as scoring
@@ -93,7 +93,8 @@ def check_pair(classes: Sequence[Label], label: Label | None, against: Label | N
         if name is not None:
             check_label(classes, name)
     if against is not None and (label == against or list(classes) == [against]):
-        raise LabelError(f"{against!r} cannot be held against itself: name another label")
+        hint = "name another label with ", Option("against")
+        raise LabelError(f"{against!r} cannot be held against itself", option="against", hint=hint)
 
 
 def hold(classes: Sequence[Label], scores: Floats, label: Label | None, against: Label | None) -> Duel:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from bunrui.errors import OptionError
+from bunrui.errors import Option, OptionError
 from bunrui.models.base import Floats, Scorer, Smoothing
 from bunrui.models.bernoulli import bernoulli
 from bunrui.models.complement import binary_complement, complement, wcnb
@@ -75,7 +75,9 @@ class Model(NamedTuple):
         for name, is_on in (("class_norm", class_norm), ("against_rest", against_rest)):
             if is_on and name not in self.options:
                 takers = ", ".join(model for model, it in MODELS.items() if name in it.options)
-                raise OptionError(f"{name} is an option of the models {takers}: choose one of them, or leave it out")
+                raise OptionError(
+                    (Option(name), f" is an option of the models {takers}"), hint="choose one of them, or leave it out"
+                )
 
 
 _BOTH = ("class_norm", "against_rest")

@@ -101,4 +101,4 @@ def beyond(table: PairTable, sizes: Integers, usual: Integers, other: Integers) 
 def check_rows(m: Any) -> None:
     """Refuse an m that is no number of rows."""
     if isinstance(m, bool) or not isinstance(m, (int, float, np.number)) or not 0 < m < np.inf:
-        raise OptionError(f"m should be a number of rows, above 0, not {m!r}")
+        raise OptionError(option="m", value=m, expected="a number of rows, above 0")

@@ -85,7 +85,7 @@ class Originals:
         return self._progress.n_skipped
 
     @property
-    def skipped(self) -> list[str]:
+    def bad_rows(self) -> list[DataError]:
         """What was wrong with the first of them."""
         return list(self._progress.skipped)
 

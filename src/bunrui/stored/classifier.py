@@ -10,7 +10,7 @@ from typing import Any
 
 from bunrui.calibration import Calibration
 from bunrui.classifier import TextClassifier, changes
-from bunrui.errors import OptionError, StoreError
+from bunrui.errors import Option, OptionError, Step, StoreError
 from bunrui.learner import Labels, Learner, Texts
 from bunrui.prediction import Reader
 from bunrui.store import FORMAT, Entry, History, Store, Transaction, document_digests
@@ -107,7 +107,7 @@ class StoredClassifier(TextClassifier):
 
     def _current_reader(self) -> Reader:
         if self._file.is_torn:
-            raise StoreError(f"what is in memory is not what {self.path} has: call refresh, or open it anew")
+            raise StoreError(f"what is in memory is not what {self.path} has", hint=(Step("reopen"),))
         return super()._current_reader()
 
     def _train(self) -> None:
@@ -215,7 +215,7 @@ class StoredClassifier(TextClassifier):
         if source is not None:
             choices.append(by_source(source))
         if not choices:
-            raise OptionError("forget needs before=, source=, or both")
+            raise OptionError(("forget needs ", Option("before", ...), ", ", Option("source", ...), ", or both"))
         note = {"before": before.isoformat() if before else None, "source": source}
         self._need_log()
         with self._file.writing("forget", **note) as transaction:
@@ -297,7 +297,10 @@ class StoredClassifier(TextClassifier):
     def documents(self) -> Iterator[Document]:
         """What the file knows of every document, in the order in which they were learned."""
         if self.keep == "nothing":
-            raise StoreError(f"{self.path} keeps nothing of its documents: learn them into a file with keep='text'")
+            raise StoreError(
+                f"{self.path} keeps nothing of its documents",
+                hint=("learn them into a file with ", Option("keep", "text")),
+            )
         # A connection of its own: the loop may take its time, and change the classifier meanwhile.
         self._file.store.check_place()
         store = Store.open(self.path, read_only=True)
@@ -335,7 +338,7 @@ class StoredClassifier(TextClassifier):
         known = self.get_params()
         for name in options:
             if name not in known:
-                raise OptionError(f"there is no option {name!r}: choose among {', '.join(known)}")
+                raise OptionError(option="option", value=name, choices=known)
         checked = TextClassifier(**(known | changes(options)))
         check_keeps(checked.model, self.keep, self.path)
         self._file.configure(settings_of(checked))

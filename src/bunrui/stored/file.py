@@ -13,7 +13,7 @@ import numpy as np
 from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.locks import ReadWriteLock
-from bunrui.errors import BunruiError, StoreError
+from bunrui.errors import BunruiError, Step, StoreError
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
 from bunrui.store import History, State, Store, Transaction, apply, compact, join, undo, wipe
@@ -140,8 +140,7 @@ class File:
             self._load()
         except (BunruiError, MemoryError) as again:
             raise StoreError(
-                f"{self.store.path} has changed, but the memory could not follow ({error!r}): "
-                "call refresh, or open it anew"
+                f"{self.store.path} has changed, but the memory could not follow ({error!r})", hint=(Step("reopen"),)
             ) from again
 
     def n_changed(self, since: int) -> int:

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from bunrui.counts import Counts
-from bunrui.errors import DuplicateError, MismatchError, OptionError, StoreError
+from bunrui.errors import DuplicateError, MismatchError, Option, OptionError, StoreError
 from bunrui.learner import Learner
 from bunrui.store import KEEPS, Row, Store, Transaction, key_words
 from bunrui.stored.duplicates import Seen
@@ -59,9 +59,8 @@ def merge(
                 transaction.n_docs = counts.n_docs
                 transaction.note.update(shards.note())
             if unique and n_duplicates:
-                raise DuplicateError(
-                    f"texts that were learned before, or come twice: {n_duplicates:,}. Without unique, each time counts"
-                )
+                found = f"texts that were learned before, or come twice: {n_duplicates:,}. Without "
+                raise DuplicateError((found, Option("unique"), ", each time counts"))
             if n_duplicates:
                 transaction.note["duplicates"] = n_duplicates
     for name in skipped:
@@ -119,8 +118,9 @@ def _check(target: StoredClassifier, other: Learner) -> None:
     if file is None:
         if target.keep != "nothing":
             raise OptionError(
-                f"{target.path} keeps {target.keep} of every document, which a classifier in memory has not: "
-                "merge it into a file with keep='nothing'"
+                f"{target.path} keeps {target.keep} of every document, which a classifier in memory has not",
+                option="keep",
+                hint=("merge it into a file with ", Option("keep", "nothing")),
             )
         return
     theirs = file.store

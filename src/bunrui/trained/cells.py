@@ -59,7 +59,7 @@ class Shape(NamedTuple):
                         raise _missing(name, self.needed)
                 out.append({name: _value(name, row.get(name), form) for name, form in self.forms.items()})
             except TableError as error:
-                raise TableError(error.what, k) from None
+                raise TableError(error.problem, k) from None
         return out
 
 

@@ -107,7 +107,7 @@ class ColumnsModel(TrainedModel):
         try:
             row = self.rows([document])
         except TableError as error:
-            raise TableError(error.what) from None
+            raise TableError(error.problem) from None
         duel = hold(self.classes, self.form.scores(row)[0], label, against)
         parts = self.form.parts(row)
         chosen = [self.classes.index(name) for name in duel.names]

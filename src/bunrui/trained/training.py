@@ -13,7 +13,7 @@ from scipy import sparse
 
 from bunrui.analysis import Analyzer
 from bunrui.counts import Counts
-from bunrui.errors import NotLearnedError
+from bunrui.errors import NotLearnedError, Step
 from bunrui.estimators.aode import AODE
 from bunrui.estimators.arow import NBAROW
 from bunrui.estimators.arrange import Keys
@@ -76,7 +76,7 @@ def _train(
     previous: TrainedModel | None,
 ) -> TrainedModel:
     if not counts.n_docs:
-        raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
+        raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
     classes = counts.live_labels
     if reads_table(name, options["analyzer"]):
         from bunrui.trained.columns import train_columns
