@@ -154,12 +154,12 @@ class Reader:
         """Score the documents lo … hi - 1 into `out` (all documents, by class id)."""
         scratch = scratch_for(longest)
         args = (docs, lo, hi, recipe, scratch, self.view.counts.vocabulary, *self.weights(), self.linear)
-        run(scoring.score_documents, *args, *self._room(scratch), out[lo:hi].reshape(-1))
+        run(scoring.score_documents, *args, *self._room(scratch, hi - lo), out[lo:hi].reshape(-1))
 
-    def _room(self, scratch: Scratch) -> tuple[Sums, Found]:
+    def _room(self, scratch: Scratch, n_docs: int) -> tuple[Sums, Found]:
         most = MAX_ORDER * len(scratch.units.orders) if self.scorer.presence else 0
         sums = Sums(np.empty(len(self.view.counts.labels)), np.empty(3), _NONE_SEEN)
-        return sums, new_found(self.weights().known, most)
+        return sums, new_found(self.weights().known, most, n_docs)
 
     def best_slice(
         self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int, classes: Integers, scores: Floats
@@ -175,7 +175,7 @@ class Reader:
         scratch = scratch_for(longest)
         args = (docs, lo, hi, recipe, scratch, self.view.counts.vocabulary, *self.weights(), self.linear)
         out = (classes[lo:hi].reshape(-1), scores[lo:hi].reshape(-1))
-        run(best.best_documents, *args, self.bounds(), *self._room(scratch), room, *out)
+        run(best.best_documents, *args, self.bounds(), *self._room(scratch, hi - lo), room, *out)
 
     def bounds(self) -> Bounds:
         """What scores cannot exceed, made when it is first asked for."""

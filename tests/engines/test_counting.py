@@ -68,6 +68,20 @@ def test_any_number_of_threads_and_partitions(seed: int, n_threads: int, tiny: p
     assert counted(texts, labels) == expected(texts, labels)
 
 
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_documents_with_few_words_and_with_many(n_threads: int, tiny: pytest.MonkeyPatch) -> None:
+    """Where nearly all items are in the small table, another loop counts them."""
+    tiny.setenv("BUNRUI_THREADS", str(n_threads))
+    rng = np.random.default_rng(n_threads)
+    few = ["a", "b", "x" * 16, "x" * 17, "\0" * 16, "\0"]
+    documents = []
+    for _ in range(400):
+        words = [few[k] for k in rng.integers(0, len(few), rng.integers(0, 200))]
+        documents.append(words + [f"w{k}" for k in rng.integers(0, 3000, rng.choice([0, 1, 300]))])
+    labels = [f"c{k}" for k in rng.integers(0, 3, len(documents))]
+    assert counted(documents, labels) == expected(documents, labels)
+
+
 @pytest.mark.parametrize("mask", [0, 0xFF << 56, 0xFFFF_0000_0000_0000, 0xFF00_0000, 0xFF])
 def test_hashes_that_agree(mask: int, tiny: pytest.MonkeyPatch) -> None:
     """Features with the same highest bits all belong to one partition: then there is only one."""

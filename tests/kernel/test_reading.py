@@ -19,6 +19,13 @@ from tests.support.kernels import MODES, kernels
 
 every = pytest.mark.parametrize("model", MODELS)
 
+
+@pytest.fixture(autouse=True, params=[0, 1 << 18], ids=["rows of a document", "rows with stamps"])
+def repeats(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeats are found in either of two ways."""
+    monkeypatch.setattr(reading, "_FEW_ROWS", request.param)
+
+
 WORDS = [f"w{k}" for k in range(90)] + ["x" * n + end for n in (15, 16, 17, 40) for end in "abc"] + ["", "\0" * 16]
 
 

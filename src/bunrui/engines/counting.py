@@ -121,18 +121,16 @@ def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
         if is_last:
             return v, parts
         if not lo:
-            v, parts = _with_room_for(_expected(parts, round_bytes, n_bytes), v, parts)
+            # New features become rarer, and new words rarer still.  A table that is right from the start is not copied
+            # on the way, and one that is too large takes time to clear.
+            growth = (n_bytes / round_bytes) ** (0.55 if work.order_of_ngrams == 1 else 0.7)
+            v, parts = _with_room_for(int(_n_features(parts) * growth), v, parts)
         lo = bounds[-1]
         round_bytes = min(n_bytes, max(int(round_bytes * min(_RECORDS / n_records, 8)), n_threads << 16))
 
 
-def _expected(parts: Parts, n_bytes: int, all_bytes: int) -> int:
-    """How many features all documents have, if the first bytes have as many as these.
-
-    New ones become rarer: a table that is right from the start is not copied on the way.
-    """
-    found = int(parts.state[kernel.N_FEATURES :: kernel.STATES].sum())
-    return int(found * (all_bytes / n_bytes) ** 0.7)
+def _n_features(parts: Parts) -> int:
+    return int(parts.state[kernel.N_FEATURES :: kernel.STATES].sum())
 
 
 def _round(

@@ -29,6 +29,7 @@ from bunrui.kernel.postings import Postings
 from bunrui.kernel.primitives import ONE, U64, ZERO, i64, inline, prefetch, u64
 from bunrui.kernel.signature import I32s, I64s, U8s, U32s, U64s, kernel, record
 from bunrui.kernel.vocabulary import (
+    AHEAD,
     FOUR,
     ID,
     NARROW,
@@ -55,7 +56,8 @@ TOUCHED = 3  # counters that are not zero
 CLAIMED = 4  # slots of the small table that have a feature
 COUNTED = 5  # items that the small table has counted
 GROWS = 6  # whether the small table may grow
-STATES_OF_SLICE = 7
+MISSED = 7  # of the last items, how many the small table did not have
+STATES_OF_SLICE = 8
 
 # Items of the small table for each of its features, from which a larger one pays.
 WORTH = 4
@@ -215,6 +217,31 @@ def count_items(
 
     Returns how many items it does not have; `items.ids` has which.
     """
+    if len(small.slots) == 0:
+        for k in range(i64(n_items)):
+            items.ids[k] = k
+        return n_items
+    # A branch on whether an item is in the table costs nothing where nearly all are, as words are, and more than the
+    # work where it cannot be predicted, as for n-grams.
+    if state[MISSED] * 8 < i64(n_items):
+        n_missed = count_known(small, items, n_items, position, counts, first, state)
+    else:
+        n_missed = count_any(small, items, n_items, position, counts, first, state)
+    state[MISSED] = i64(n_missed)
+    state[COUNTED] += i64(n_items - n_missed)
+    return n_missed
+
+
+def count_any(
+    small: Small,
+    items: Items,
+    n_items: int,
+    position: int,
+    counts: Sequence[int],
+    first: int,
+    state: MutableSequence[int],
+) -> int:
+    """Count items of which any may be missing: bits, not branches."""
     slots = small.slots
     touched = small.touched
     hashes = items.hashes
@@ -229,11 +256,6 @@ def count_items(
     n_missed = u64(0)
     x = u64(1)
     k = u64(0)
-    if len(slots) == 0:
-        while k < n_items:
-            missed[k] = k
-            k = k + ONE
-        return n_items
     while k < n_items:
         low = lows[k]
         high = highs[k]
@@ -243,8 +265,8 @@ def count_items(
             slots[s] = low
             slots[s + ONE] = high
             n_claimed = n_claimed + ONE
-        # Bits, not branches: whether an item is in the table cannot be predicted.
-        is_there = u64(((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO) & u64(not is_long(high))
+        # No slot has a long key.
+        is_there = u64(((slots[s] ^ low) | (slots[s + ONE] ^ high)) == ZERO)
         if counted:
             x = u64(counts[first + i64(k)])
         last = slots[s + TWO]
@@ -259,7 +281,58 @@ def count_items(
         k = k + ONE
     state[TOUCHED] = i64(n_touched)
     state[CLAIMED] += i64(n_claimed)
-    state[COUNTED] += i64(n_items - n_missed)
+    return n_missed
+
+
+def count_known(
+    small: Small,
+    items: Items,
+    n_items: int,
+    position: int,
+    counts: Sequence[int],
+    first: int,
+    state: MutableSequence[int],
+) -> int:
+    """Count items of which nearly all are in the table."""
+    slots = small.slots
+    touched = small.touched
+    hashes = items.hashes
+    lows = items.low
+    highs = items.high
+    missed = items.ids
+    mask = u64(len(slots)) - FOUR
+    counted = len(counts) > 0
+    stamp = u64(position) + ONE
+    n_touched = u64(state[TOUCHED])
+    n_claimed = u64(0)
+    n_missed = u64(0)
+    x = u64(1)
+    k = u64(0)
+    while k < n_items:
+        low = lows[k]
+        high = highs[k]
+        s = (hashes[k] >> S24) & mask
+        prefetch(slots, (hashes[k + AHEAD] >> S24) & mask)
+        last = slots[s + TWO]
+        if ((slots[s] ^ low) | (slots[s + ONE] ^ high)) != ZERO:
+            if last != ZERO or is_long(high):
+                missed[n_missed] = k
+                n_missed = n_missed + ONE
+                k = k + ONE
+                continue
+            slots[s] = low
+            slots[s + ONE] = high
+            n_claimed = n_claimed + ONE
+        if counted:
+            x = u64(counts[first + i64(k)])
+        counter = slots[s + THREE]
+        touched[n_touched] = s
+        n_touched = n_touched + u64(counter == ZERO)
+        slots[s + THREE] = counter + x + (u64(last != stamp) << S32)
+        slots[s + TWO] = stamp
+        k = k + ONE
+    state[TOUCHED] = i64(n_touched)
+    state[CLAIMED] += i64(n_claimed)
     return n_missed
 
 

@@ -40,6 +40,9 @@ _ROOMY = 2
 # Slots for which a thread is worth while.
 _WORTH_A_THREAD = 1 << 16
 
+# Rows for which marks of all of them stay in the cache of a core.
+_FEW_ROWS = 1 << 18
+
 # The second word of the key of nothing: a long text of no bytes.
 FREE = BYTE
 
@@ -70,7 +73,7 @@ class Found(NamedTuple):
 
     rows: U32s  # (items)
     longs: U32s  # (items): which items have a longer text than a key
-    seen: U32s  # (a power of two, at least twice the items of a document or the rows of the table): rows + 1
+    seen: U32s  # rows + 1 of a document (a power of two, at least twice its items), or the last document of each row
 
 
 def new_index(v: Vocabulary, places: Any, n_known: int) -> Index:
@@ -90,11 +93,15 @@ def new_index(v: Vocabulary, places: Any, n_known: int) -> Index:
     return index
 
 
-def new_found(index: Index, most: int) -> Found:
-    """Room for documents of at most so many items, whose repeats are to be found."""
-    # What a document does not need is never touched, and costs nothing.
-    size = 2 * min(most, 4 * int(index.size[0]))
-    seen = np.empty(1 << (size - 1).bit_length() if size else 0, np.uint32)
+def new_found(index: Index, most: int, n_docs: int) -> Found:
+    """Room for so many documents with at most so many items, whose repeats are to be found."""
+    n_rows = 4 * int(index.size[0])
+    if most and n_rows <= min(_FEW_ROWS, n_docs << 8):
+        seen = np.zeros(n_rows + 1, np.uint32)
+    else:
+        # What a document does not need is never touched, and costs nothing.
+        size = 4 * min(most, n_rows)
+        seen = np.empty(1 << (size - 1).bit_length() if size else 0, np.uint32)
     return Found(np.empty(ITEMS, np.uint32), np.empty(ITEMS, np.uint32), seen)
 
 
@@ -217,11 +224,13 @@ def put_new(
     Its rows stand in a table of its own, which is as large as its items, `most` or fewer, need it: that of a usual
     document fits the first-level cache.  The first block of items clears it.
     """
+    if u64(len(found.seen)) == (index.size[0] << TWO) + ONE:
+        return put_stamped(index, found, n_items, ids, is_first)
     places = index.places
     rows = found.rows
     seen = found.seen
     mask = u64(len(seen)) - ONE
-    while mask >> TWO > most:
+    while mask >> THREE > most:
         mask = mask >> ONE
     if is_first:
         i = u64(0)
@@ -244,6 +253,27 @@ def put_new(
         seen[i] = mine
         n_known = n_known + is_there(row)
         n_new = n_new + (u64(mark != mine) & is_there(row))
+        k = k + ONE
+    return n_new, n_items - n_known
+
+
+def put_stamped(index: Index, found: Found, n_items: int, ids: MutableSequence[int], is_first: bool) -> tuple[int, int]:
+    """The same, where every row has the number of the document that had it last; the present one comes last."""
+    places = index.places
+    rows = found.rows
+    seen = found.seen
+    last = u64(len(seen)) - ONE
+    stamp = u64(seen[last]) + u64(is_first)
+    seen[last] = stamp
+    n_new = u64(0)
+    n_known = u64(0)
+    k = u64(0)
+    while k < n_items:
+        row = u64(rows[k])
+        ids[n_new] = place_at(places, row)
+        n_known = n_known + is_there(row)
+        n_new = n_new + (u64(seen[row] != stamp) & is_there(row))
+        seen[row] = stamp
         k = k + ONE
     return n_new, n_items - n_known
 
