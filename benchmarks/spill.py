@@ -116,9 +116,9 @@ def learn(path: str, files: list[tuple[str, int]], *options: str) -> dict[str, A
 
 def equal(one: str, other: str) -> bool:
     """Whether two classifiers have equal counts."""
-    from bunrui import stored
+    from bunrui import store
 
-    with stored.open(one, read_only=True) as a, stored.open(other, read_only=True) as b:
+    with store.open(one, read_only=True) as a, store.open(other, read_only=True) as b:
         return bool(a.counts == b.counts and a.counts.n_docs == b.counts.n_docs)
 
 

@@ -33,7 +33,9 @@ from typing import Any, NamedTuple
 
 import bunrui
 from bunrui import TextClassifier
-from bunrui.store import KEEPS, document_digests, schema, store
+from bunrui.digests import document_digests
+from bunrui.store import schema, store
+from bunrui.store.store import KEEPS
 
 NAME = "mail.bunrui"
 MOST_OPERATIONS = 25

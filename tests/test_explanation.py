@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import TextClassifier
 from bunrui.errors import DataError, EncodingError, LabelError, OptionError
-from bunrui.explanation import Explanation, Word
 from bunrui.models import MODELS
+from bunrui.models.words import Word
+from bunrui.rendering import Explanation
 
 
 def halves(text: str) -> list[tuple[str, int, int]]:
@@ -73,7 +74,7 @@ def close(x: float, y: float, size: float) -> bool:
 
 def size_of(clf: TextClassifier, *documents: Any) -> float:
     """How large the terms of scores are: the scores, or one nat by the scale of the class where they cancel."""
-    return float(max(np.abs(clf.scores(documents)).max(), np.abs(clf._current_reader().scorer.scale).max()))
+    return float(max(np.abs(clf.scores(documents)).max(), np.abs(clf.current_model.reader().scorer.scale).max()))
 
 
 def check_sum(clf: TextClassifier, document: Any, explanation: Explanation) -> None:

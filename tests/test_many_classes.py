@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import bunrui
-from bunrui import ComplementNB, MultinomialNB, TextClassifier, prediction
+from bunrui import ComplementNB, MultinomialNB, TextClassifier
 from bunrui.errors import OptionError, UnlearnError
 from bunrui.estimators import counts as matrix_counts
 from bunrui.kernel import best, bycount
 from bunrui.kernel.postings import HOLES, USED
 from bunrui.kernel.workspace import ITEMS
-from bunrui.models import MODELS
+from bunrui.models import MODELS, linear
 from tests.support.kernels import kernels
 
 every = pytest.mark.parametrize("model", MODELS)
@@ -39,7 +39,7 @@ QUERIES = st.lists(st.lists(st.one_of(WORDS, st.just("never")), max_size=12), mi
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ways for many classes and long lists, taken with few and short ones."""
     for name, value in (("_MANY_CLASSES", 2), ("_GROUP", 3), ("_COMMON", 8), ("_FEW_DOCUMENTS", 0)):
-        monkeypatch.setattr(prediction, name, value)
+        monkeypatch.setattr(linear, name, value)
 
 
 def labelled(documents: list[Any]) -> list[str]:
@@ -124,7 +124,7 @@ def test_documents_of_every_kind(model: str) -> None:
 
 @every
 def test_few_classes_and_too_many_documents_for_a_matrix(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bunrui.answering._MOST_SCORES", 0)
+    monkeypatch.setattr("bunrui.models.counting._MOST_SCORES", 0)
     texts = [["a", "b", "b"], ["b", "c"], ["c", "d", "a"]]
     for n_classes in (3, 30):
         clf = TextClassifier(model).learn(texts * 10, [f"c{k % n_classes:02d}" for k in range(30)])
@@ -205,12 +205,12 @@ def test_weights_by_count_give_the_same_bits(
     with pytest.MonkeyPatch.context() as patch:
         clf = TextClassifier(model).learn(documents, labelled(documents))
         expected = clf.scores([query]), clf.scores([counted])
-        patch.setattr(prediction, "_LONG_LISTS", 0)
-        patch.setattr(prediction, "_USUAL_COUNT", usual)
+        patch.setattr(linear, "_LONG_LISTS", 0)
+        patch.setattr(linear, "_USUAL_COUNT", usual)
         patch.setattr("bunrui.models.base._FEW_CELLS", 0)
         assert np.array_equal(clf.scores([query]), expected[0])
         assert np.array_equal(clf.scores([counted]), expected[1])
-        patch.setattr(prediction, "_FEW_DOCUMENTS", 0)
+        patch.setattr(linear, "_FEW_DOCUMENTS", 0)
         assert np.array_equal(clf.with_model(model).scores([query]), expected[0])
 
 

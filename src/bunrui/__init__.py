@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         MultinomialNB,
         TextVectorizer,
     )
-    from bunrui.explanation import Explanation
-    from bunrui.stored import StoredClassifier, create, open
+    from bunrui.rendering import Explanation
+    from bunrui.store import StoredClassifier, create, open
 
 __version__ = "0.1.0"
 __all__ = [
@@ -66,16 +66,16 @@ _HOMES = {
     "ColumnsNB": "bunrui.estimators",
     "ComplementNB": "bunrui.estimators",
     "Counts": "bunrui.counts",
-    "Explanation": "bunrui.explanation",
+    "Explanation": "bunrui.rendering",
     "GaussianNB": "bunrui.estimators",
     "MixedNB": "bunrui.estimators",
     "MultilabelNB": "bunrui.estimators",
     "MultinomialNB": "bunrui.estimators",
-    "StoredClassifier": "bunrui.stored",
+    "StoredClassifier": "bunrui.store",
     "TextClassifier": "bunrui.classifier",
     "TextVectorizer": "bunrui.estimators",
-    "create": "bunrui.stored",
-    "open": "bunrui.stored",
+    "create": "bunrui.store",
+    "open": "bunrui.store",
 }
 
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.errors import DataError
-from bunrui.prediction import probabilities
+from bunrui.models.linear import probabilities
 
 __all__ = ["MOST_KNOTS", "Calibration", "digest_of", "lengths_of"]
 

@@ -1,36 +1,308 @@
-"""`TextClassifier`: strings in, labels out."""
+"""`TextClassifier`: strings in, labels out.  It has a memory of what it has learned, and a model that reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.analysis import analyzer_of
+from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
-from bunrui.answering import Answering, Best
+from bunrui.analysis.analyzer import documents_of, n_docs_of
 from bunrui.calibration import Calibration, digest_of, lengths_of
-from bunrui.counts import Label
-from bunrui.engines.labels import label_sets
+from bunrui.counts import Counts, Label
+from bunrui.engines.counting import count
+from bunrui.engines.labels import LabelSets, label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step
-from bunrui.kernel.mutex import Mutex
-from bunrui.learner import SETTINGS, Labels, Texts
-from bunrui.prediction import probabilities
-from bunrui.trained.names import is_trained
+from bunrui.memory import Memory
+from bunrui.models import DEFAULT_MODEL, Model
+from bunrui.models.base import log_prior, smoothing_of
+from bunrui.models.linear import probabilities
+from bunrui.models.view import select
+from bunrui.trained.names import kind_of
 
 if TYPE_CHECKING:
-    from bunrui.explanation import Explanation, Word
+    from bunrui.models.words import Word
+    from bunrui.rendering import Explanation
 
-__all__ = ["TextClassifier"]
+__all__ = ["SETTINGS", "AnyClassifier", "Labels", "TextClassifier", "Texts"]
+
+# How counts are read, besides the model: may change at any time.
+SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "class_norm", "against_rest", "m")
+OPTIONS = ("model", "analyzer", *SETTINGS)
 
 Floats = npt.NDArray[np.float64]
+Texts = Any
+Labels = Any
 
 
-class TextClassifier(Answering):
+class AnyClassifier(ABC):
+    """The questions that every classifier answers, in memory or in a file; the options are its attributes."""
+
+    model: str
+    analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]
+    smoothing: str
+    alpha: float | Mapping[str, float] | None
+    prior: str | tuple[str, float] | Mapping[Any, float]
+    unseen: str
+    min_df: int
+    max_features: int | tuple[str, int] | None
+    class_norm: bool
+    against_rest: bool
+    m: float
+
+    calibration: Calibration | None
+
+    @property
+    @abstractmethod
+    def memory(self) -> Memory:
+        """What has been learned, and the lock on it."""
+
+    @property
+    @abstractmethod
+    def text_analyzer(self) -> Analyzer:
+        """What turns texts into features."""
+
+    @property
+    @abstractmethod
+    def current_model(self) -> Model:
+        """The model with its options as they are now.
+
+        Raises
+        ------
+        OptionError
+            If `set_params` took options that make no sense.
+        """
+
+    @property
+    def counts(self) -> Counts:
+        """What has been learned."""
+        return self.memory.counts
+
+    @property
+    def needs_documents(self) -> bool:
+        """Whether the model is trained from documents; all others read counts."""
+        return kind_of(self.model).needs_documents
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
+        with self.memory.lock.read():
+            if not self.counts.n_docs:
+                raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
+            return np.array(self.counts.live.labels, self.counts.live.dtype)
+
+    # Options
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options by name."""
+        return {name: getattr(self, name) for name in OPTIONS}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The model and its options: all but the analyzer."""
+        return {name: getattr(self, name) for name in ("model", *SETTINGS)}
+
+    @property
+    def effective_alpha(self) -> Any:
+        """α as it is, or the number that the default comes to; None for a smoothing that has none."""
+        if self.alpha is not None or self.smoothing == "mle":
+            return self.alpha
+        usual = kind_of(self.model).default_alpha(class_norm=bool(self.class_norm))
+        return smoothing_of(self.smoothing, None, usual).value + (self.smoothing == "map")
+
+    # Predicting
+
+    def scores(self, texts: Texts) -> Floats:
+        """Scores (log-joint, up to what all classes share), (n_docs, n_classes) in the order of `classes_`."""
+        return self.labelled_scores(texts)[1]
+
+    def labelled_scores(self, texts: Texts) -> tuple[list[Label], Floats]:
+        """The same with the labels of the columns: another thread may learn a label at any time."""
+        return self.current_model.scores(texts)
+
+    def predict(self, texts: Texts) -> npt.NDArray[Any]:
+        """The most likely label of every text, (n_docs,); ties go to the label that sorts first."""
+        return self.current_model.best(texts, 1).labels[:, 0]
+
+    def predict_top(self, texts: Texts, k: int = 5) -> tuple[npt.NDArray[Any], Floats]:
+        """The k most likely labels of every text, best first, and their scores, (n_docs, k) each.
+
+        Where there are fewer classes, all of them.  Of many classes most are never scored, which `predict_proba` needs.
+
+        Examples
+        --------
+        >>> clf = TextClassifier(analyzer="words")
+        >>> _ = clf.learn(["rice and tea", "black tea", "oil"], ["grain", "drink", "fuel"])
+        >>> clf.predict_top(["green tea"], k=2)[0].tolist()
+        [['drink', 'grain']]
+        """
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise OptionError(option="k", value=k, expected="a whole number, at least 1")
+        best = self.current_model.best(texts, int(k))
+        return best.labels, best.scores
+
+    def predict_proba(self, texts: Texts) -> Floats:
+        """P(class | text), (n_docs, n_classes) in the order of `classes_`; calibrated if the classifier is."""
+        if self.is_calibrated and not inputs.is_given(texts):
+            texts = inputs.strings(texts)  # which can be read twice
+        return self.probabilities_of(self.scores(texts), texts)
+
+    def probabilities_of(self, scores: Floats, texts: Texts) -> Floats:
+        """P(class | text) from the scores of texts, as `predict_proba` gives them."""
+        if not self.is_calibrated:
+            return probabilities(scores)
+        assert self.calibration is not None
+        return self.calibration.apply(scores, lengths_of(texts))
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether there is a calibration, and it was fitted for this model with these options."""
+        return self.calibration is not None and self.calibration.options == digest_of(self.settings)
+
+    @abstractmethod
+    def set_calibration(self, calibration: Calibration | None) -> None:
+        """Take on a calibration, as `bunrui.selection.calibrate` fits them, or none."""
+
+    def log_odds(self, texts: Texts, *, positive: Label, negative: Label | None = None) -> Floats:
+        """log P(positive | text) / P(negative | text), (n_docs,); 0 is neutral.
+
+        `negative` may be left out where there are two classes.
+        """
+        columns, scores = self.labelled_scores(texts)
+        negative = opponent(columns, positive, negative)
+        return np.asarray(scores[:, columns.index(positive)] - scores[:, columns.index(negative)])
+
+    def label_odds(self, texts: Texts) -> Floats:
+        """log P(label | text) / P(not label | text) of every label by itself, (n_docs, n_classes).
+
+        Each label is held against the rest, which is the totals less the label, so that documents may have any number
+        of labels.  A label and the rest are each other's complement: the complement models answer as `multinomial` and
+        `binary` do, with a prior.
+        """
+        return self.current_model.label_odds(texts)[1]
+
+    def predict_labels(self, texts: Texts, *, threshold: float | Mapping[Label, float] = 0.0) -> list[set[Label]]:
+        """The labels of every text whose log-odds are above a threshold: any number of them, also none.
+
+        Examples
+        --------
+        >>> clf = TextClassifier(analyzer="words")
+        >>> _ = clf.learn(["rice and tea", "tea", "rice", "oil"], [["grain", "drink"], ["drink"], ["grain"], ["oil"]])
+        >>> [sorted(found) for found in clf.predict_labels(["tea and rice", "oil"])]
+        [['drink', 'grain'], ['oil']]
+        """
+        classes, odds = self.current_model.label_odds(texts)
+        return labels_above(classes, odds, thresholds_of(classes, threshold))
+
+    # Explaining
+
+    def explain(self, text: Any, *, label: Label | None = None, against: Label | None = None) -> Explanation:
+        """Why this label (by default the predicted one) and not another (by default the runner-up)."""
+        found = self.current_model.explain(text, label, against)
+        if not self.is_calibrated:
+            return found
+        classes, scores = self.labelled_scores([text])
+        shares = dict(zip(classes, self.probabilities_of(scores, [text])[0].tolist(), strict=True))
+        return replace(found, probabilities={name: shares.get(name, 0.0) for name in found.probabilities})
+
+    def words(
+        self,
+        label: Label | None = None,
+        *,
+        positive: Label | None = None,
+        negative: Label | None = None,
+        word: str | None = None,
+        top: int | None = 20,
+    ) -> list[Word]:
+        """The words that speak for a label: what one occurrence adds to its score, less the mean of the others.
+
+        With `positive` and `negative`, λ(w) = log P(w | positive) / P(w | negative) of the words of both, those that
+        speak for the positive class first.  With `word`, that word alone.
+        """
+        if positive is not None:
+            negative = opponent(self.counts.live_labels, positive, negative)
+        elif negative is not None:
+            raise OptionError((Option("negative"), " goes with ", Option("positive"), ": give both"))
+        return self.current_model.words(label, positive, negative, word, top)
+
+    def to_sklearn(self) -> Any:
+        """A fitted scikit-learn `Pipeline` of a `TextVectorizer` and a linear model, with the same predictions.
+
+        Its probabilities differ by rounding only, unless this is calibrated; what is learned later does not reach it.
+        """
+        from bunrui.estimators.export import pipeline_of
+
+        return self.current_model.export(
+            lambda reader: pipeline_of(reader, self.analyzer, smooth_unseen=self.unseen == "smooth")
+        )
+
+    # Learning
+
+    @abstractmethod
+    def learn(self, texts: Texts, labels: Labels) -> Self:
+        """Learn documents with their labels, all or none of them."""
+
+    @abstractmethod
+    def unlearn(self, texts: Texts, labels: Labels) -> Self:
+        """Take documents back: afterwards the classifier is the one that never saw them."""
+
+    def count_sets(self, texts: Texts, sets: LabelSets) -> Counts:
+        """Count documents, and learn nothing."""
+        self.check_options()
+        return count(*documents_of(self.text_analyzer, texts), sets, self.counts.fingerprint)
+
+    @abstractmethod
+    def check_options(self) -> None:
+        """Refuse options that make no sense, where `set_params` took some."""
+
+    @abstractmethod
+    def with_model(self, model: str | None = None, **options: Any) -> Self:
+        """A classifier that reads the same counts by another model or with other options.
+
+        What either learns, both know.
+        """
+
+    # As a scikit-learn estimator
+
+    def partial_fit(self, texts: Texts, labels: Labels, classes: Sequence[Label] | None = None) -> Self:
+        """Learn more.  With `classes`, other labels are errors."""
+        if classes is not None:
+            known = label_sets(classes, len(classes), {}).labels
+            unknown = sorted(set(label_sets(labels, len(labels), dict.fromkeys(known, 0)).labels) - set(known))
+            if unknown:
+                raise LabelError(f"the label {unknown[0]!r} is not among classes={list(classes)}")
+        return self.learn(texts, labels)
+
+    def score(self, texts: Texts, labels: Labels) -> float:
+        """Accuracy; of a text with several labels, any of them is right."""
+        found = self.predict(texts)
+        sets = label_sets(labels, len(found), self.counts.label_ids)
+        allowed = [set(sets.indices[a:b].tolist()) for a, b in pairwise(sets.members.tolist())]
+        names = {label: k for k, label in enumerate(sets.labels)}
+        pairs = zip(found.tolist(), sets.groups.tolist(), strict=True)
+        return float(np.mean([names.get(label, -1) in allowed[group] for label, group in pairs]))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.counts.n_docs > 0
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
+        )
+
+
+class TextClassifier(AnyClassifier):
     """Naive Bayes for text: learns by counting, so that it learns, unlearns and merges exactly.
 
     Parameters
@@ -76,172 +348,126 @@ class TextClassifier(Answering):
     TextClassifier(2 documents, 2 classes, 10 features)
     """
 
-    def _reset(self) -> None:
-        super()._reset()
-        self._against_rest: TextClassifier | None = None
-        self.calibration: Calibration | None = None
+    def __init__(
+        self,
+        model: str = DEFAULT_MODEL,
+        *,
+        analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "universal",
+        smoothing: str = "eap",
+        alpha: float | Mapping[str, float] | None = None,
+        prior: str | tuple[str, float] | Mapping[Any, float] = "empirical",
+        unseen: str = "ignore",
+        min_df: int = 1,
+        max_features: int | tuple[str, int] | None = None,
+        class_norm: bool = False,
+        against_rest: bool = False,
+        m: float = 1,
+    ) -> None:
+        self.model = model
+        self.analyzer = analyzer
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.prior = prior
+        self.unseen = unseen
+        self.min_df = min_df
+        self.max_features = max_features
+        self.class_norm = class_norm
+        self.against_rest = against_rest
+        self.m = m
+        self._model: Model | None = None
+        self._forget()
 
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
+    def attach(self, memory: Memory, calibration: Calibration | None = None) -> Self:
+        """Read, and change, a memory that others share, in place of an own one."""
+        if self.counts.fingerprint != memory.counts.fingerprint:
+            raise MismatchError("the analyzer makes other features than the memory has: learn the texts again")
+        self._memory, self._model, self.calibration = memory, None, calibration
+        return self
+
+    def _forget(self) -> None:
+        """Check the options, and begin with nothing learned."""
+        self._analyzer = _check(self.get_params())
+        self._memory = Memory(Counts(self._analyzer.fingerprint))
+        self._prepare()
+        self.calibration = None
+
+    def _prepare(self) -> None:
+        """Make ready for options that have been checked."""
+        self._model = None
+        self._is_checked = True
+        if self.needs_documents:
+            self._memory.keep_documents()
+
+    def __repr__(self) -> str:
         with self._memory.lock.read():
-            if not self.counts.n_docs:
-                raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
-            return np.array(self.counts.live.labels, self.counts.live.dtype)
-
-    # Predicting
-
-    def scores(self, texts: Texts) -> Floats:
-        """Scores (log-joint, up to what all classes share), (n_docs, n_classes) in the order of `classes_`."""
-        return self._scores(texts)[1]
-
-    def predict(self, texts: Texts) -> npt.NDArray[Any]:
-        """The most likely label of every text, (n_docs,); ties go to the label that sorts first."""
-        return self._labels(self._best(texts, 1))[:, 0]
-
-    def predict_top(self, texts: Texts, k: int = 5) -> tuple[npt.NDArray[Any], Floats]:
-        """The k most likely labels of every text, best first, and their scores, (n_docs, k) each.
-
-        Where there are fewer classes, all of them.  Of many classes most are never scored, which `predict_proba` needs.
-
-        Examples
-        --------
-        >>> clf = TextClassifier(analyzer="words")
-        >>> _ = clf.learn(["rice and tea", "black tea", "oil"], ["grain", "drink", "fuel"])
-        >>> clf.predict_top(["green tea"], k=2)[0].tolist()
-        [['drink', 'grain']]
-        """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise OptionError(option="k", value=k, expected="a whole number, at least 1")
-        best = self._best(texts, int(k))
-        return self._labels(best), best.scores
-
-    def _labels(self, best: Best) -> npt.NDArray[Any]:
-        """Labels in place of places."""
-        if len(best.classes) <= best.places.size:
-            return np.asarray(np.array(best.classes, best.dtype)[best.places])
-        found = [best.classes[place] for place in best.places.reshape(-1).tolist()]
-        return np.array(found, best.dtype).reshape(best.places.shape)
-
-    def predict_proba(self, texts: Texts) -> Floats:
-        """P(class | text), (n_docs, n_classes) in the order of `classes_`; calibrated if the classifier is."""
-        if self.is_calibrated and not inputs.is_given(texts):
-            texts = inputs.strings(texts)  # which can be read twice
-        return self.probabilities_of(self.scores(texts), texts)
-
-    def probabilities_of(self, scores: Floats, texts: Texts) -> Floats:
-        """P(class | text) from the scores of texts, as `predict_proba` gives them."""
-        if not self.is_calibrated:
-            return probabilities(scores)
-        assert self.calibration is not None
-        return self.calibration.apply(scores, lengths_of(texts))
+            return f"TextClassifier{repr(self.counts).removeprefix('Counts')}"
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """The model and its options: all but the analyzer."""
-        return {name: getattr(self, name) for name in ("model", *SETTINGS)}
+    def memory(self) -> Memory:
+        """What has been learned, and the lock on it."""
+        return self._memory
 
     @property
-    def is_calibrated(self) -> bool:
-        """Whether there is a calibration, and it was fitted for this model with these options."""
-        return self.calibration is not None and self.calibration.options == digest_of(self.settings)
+    def text_analyzer(self) -> Analyzer:
+        """What turns texts into features."""
+        return self._analyzer
+
+    @property
+    def current_model(self) -> Model:
+        """The model with its options as they are now."""
+        self.check_options()
+        if self._model is None:
+            self._model = kind_of(self.model).model(self.get_params(), self._analyzer, self._memory)
+        return self._model
+
+    def check_options(self) -> None:
+        """Refuse options that make no sense, where `set_params` took some."""
+        if not self._is_checked:
+            _check(self.get_params())
 
     def set_calibration(self, calibration: Calibration | None) -> None:
         """Take on a calibration, as `bunrui.selection.calibrate` fits them, or none."""
         self.calibration = calibration
 
-    def log_odds(self, texts: Texts, *, positive: Label, negative: Label | None = None) -> Floats:
-        """log P(positive | text) / P(negative | text), (n_docs,); 0 is neutral.
+    # Learning
 
-        `negative` may be left out where there are two classes.
+    def learn(self, texts: Texts, labels: Labels) -> Self:
+        """Learn documents with their labels, all or none of them.
+
+        A label is a string, an integer or a boolean, and all labels of a classifier are of one of these types; a
+        document with several labels has a collection of them.
         """
-        columns, scores = self._scores(texts)
-        negative = opponent(columns, positive, negative)
-        return np.asarray(scores[:, columns.index(positive)] - scores[:, columns.index(negative)])
+        self._memory.learn(*self._counted(texts, labels))
+        return self
 
-    # Several labels
+    def unlearn(self, texts: Texts, labels: Labels) -> Self:
+        """Take documents back: afterwards the classifier is the one that never saw them.
 
-    def label_odds(self, texts: Texts) -> Floats:
-        """log P(label | text) / P(not label | text) of every label by itself, (n_docs, n_classes).
+        Counts know words, not documents: what is refused is what could not have been learned.  Another text whose words
+        all occur often enough with the label is taken for one that was, unless documents are kept.
 
-        Each label is held against the rest, which is the totals less the label, so that documents may have any number
-        of labels.  A label and the rest are each other's complement: the complement models answer as `multinomial` and
-        `binary` do, with a prior.
+        Raises
+        ------
+        UnlearnError
+            If something in them was never learned; then nothing is taken back.
         """
-        return self._label_odds(texts)[1]
+        self._memory.unlearn(*self._counted(texts, labels))
+        return self
 
-    def _label_odds(self, texts: Texts) -> tuple[list[Label], Floats]:
-        """The same with the labels of the columns."""
-        if self._against_rest is None:
-            model = {"complement": "multinomial", "binary-complement": "binary"}.get(self.model, self.model)
-            if is_trained(model) or model == "wcnb":
-                raise OptionError(
-                    f"{model} tells labels from each other: for documents with several choose binary-complement, "
-                    "complement, multinomial, binary, mixed or bernoulli"
-                )
-            twin = self.with_model(model, against_rest=True)
-            twin._smoothing, twin._has_label_priors = self._smoothing, True
-            self._against_rest = twin
-        return self._against_rest._scores(texts)
+    def merge(self, other: AnyClassifier) -> Self:
+        """Add what another classifier with the same analyzer has learned."""
+        self._memory.merge(other.memory, self.model)
+        return self
 
-    def predict_labels(self, texts: Texts, *, threshold: float | Mapping[Label, float] = 0.0) -> list[set[Label]]:
-        """The labels of every text whose log-odds are above a threshold: any number of them, also none.
+    def _counted(self, texts: Texts, labels: Labels) -> tuple[Counts, Texts, LabelSets]:
+        """The counts of documents, the documents in the form in which they are kept, and their labels."""
+        self.check_options()
+        texts = self._memory.lasting(texts)
+        docs, recipe = documents_of(self._analyzer, texts)
+        sets = label_sets(labels, n_docs_of(docs), self.counts.label_ids if self.counts.n_docs else {})
+        return count(docs, recipe, sets, self.counts.fingerprint), texts, sets
 
-        Examples
-        --------
-        >>> clf = TextClassifier(analyzer="words")
-        >>> _ = clf.learn(["rice and tea", "tea", "rice", "oil"], [["grain", "drink"], ["drink"], ["grain"], ["oil"]])
-        >>> [sorted(found) for found in clf.predict_labels(["tea and rice", "oil"])]
-        [['drink', 'grain'], ['oil']]
-        """
-        classes, odds = self._label_odds(texts)
-        return labels_above(classes, odds, thresholds_of(classes, threshold))
-
-    def explain(self, text: Any, *, label: Label | None = None, against: Label | None = None) -> Explanation:
-        """Why this label (by default the predicted one) and not another (by default the runner-up)."""
-        if is_trained(self.model):
-            with self._trained_model() as model:
-                found = model.explain(text, label, against)
-        else:
-            from bunrui.explanation import explain, read
-
-            # Without the lock: a long text takes a second, and whoever waits to learn keeps all others out.
-            reading = read(self._analyzer, text)
-            with self._memory.lock.read():
-                found = explain(self._current_reader(), self._analyzer, text, reading, label, against)
-        if not self.is_calibrated:
-            return found
-        classes, scores = self._scores([text])
-        shares = dict(zip(classes, self.probabilities_of(scores, [text])[0].tolist(), strict=True))
-        return replace(found, probabilities={name: shares.get(name, 0.0) for name in found.probabilities})
-
-    def words(
-        self,
-        label: Label | None = None,
-        *,
-        positive: Label | None = None,
-        negative: Label | None = None,
-        word: str | None = None,
-        top: int | None = 20,
-    ) -> list[Word]:
-        """The words that speak for a label: what one occurrence adds to its score, less the mean of the others.
-
-        With `positive` and `negative`, λ(w) = log P(w | positive) / P(w | negative) of the words of both, those that
-        speak for the positive class first.  With `word`, that word alone.
-        """
-        if positive is not None:
-            negative = opponent(self.counts.live_labels, positive, negative)
-        elif negative is not None:
-            raise OptionError((Option("negative"), " goes with ", Option("positive"), ": give both"))
-        if is_trained(self.model):
-            with self._trained_model() as model:
-                return model.words(label, positive, negative, word, top)
-        from bunrui.explanation import telling_words
-
-        with self._memory.lock.read():
-            return telling_words(self._current_reader(), self._analyzer, label, positive, negative, word, top)
-
-    def with_model(self, model: str | None = None, **options: Any) -> TextClassifier:
+    def with_model(self, model: str | None = None, **options: Any) -> Self:
         """A classifier that reads the same counts by another model or with other options.
 
         What either learns, both know.
@@ -249,101 +475,74 @@ class TextClassifier(Answering):
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
         options = changes(options | ({"model": model} if model else {}))
-        other = TextClassifier(**(self.get_params() | options))
-        other._memory, other.calibration = self._memory, self.calibration
-        return other
-
-    def to_sklearn(self) -> Any:
-        """A fitted scikit-learn `Pipeline` of a `TextVectorizer` and a linear model, with the same predictions.
-
-        Its probabilities differ by rounding only, unless this is calibrated; what is learned later does not reach it.
-        """
-        if is_trained(self.model):
-            with self._trained_model() as model:
-                return model.pipeline(self.analyzer)
-        from bunrui.estimators.export import pipeline_of
-
-        with self._memory.lock.read():
-            return pipeline_of(self._current_reader(), self.analyzer, self.unseen == "smooth")
+        return type(self)(**(self.get_params() | options)).attach(self._memory, self.calibration)
 
     # As a scikit-learn estimator
 
-    def fit(self, texts: Texts, labels: Labels) -> TextClassifier:
+    def fit(self, texts: Texts, labels: Labels) -> Self:
         """Forget everything, then learn."""
-        self._reset()
+        self._forget()
         return self.learn(texts, labels)
 
-    def partial_fit(self, texts: Texts, labels: Labels, classes: Sequence[Label] | None = None) -> TextClassifier:
-        """Learn more.  With `classes`, other labels are errors."""
-        if classes is not None:
-            known = label_sets(classes, len(classes), {}).labels
-            unknown = sorted(set(label_sets(labels, len(labels), dict.fromkeys(known, 0)).labels) - set(known))
-            if unknown:
-                raise LabelError(f"the label {unknown[0]!r} is not among classes={list(classes)}")
-        return self.learn(texts, labels)
-
-    def score(self, texts: Texts, labels: Labels) -> float:
-        """Accuracy; of a text with several labels, any of them is right."""
-        found = self.predict(texts)
-        sets = label_sets(labels, len(found), self.counts.label_ids)
-        allowed = [set(sets.indices[a:b].tolist()) for a, b in pairwise(sets.members.tolist())]
-        names = {label: k for k, label in enumerate(sets.labels)}
-        pairs = zip(found.tolist(), sets.groups.tolist(), strict=True)
-        return float(np.mean([names.get(label, -1) in allowed[group] for label, group in pairs]))
-
-    def set_params(self, **options: Any) -> TextClassifier:
+    def set_params(self, **options: Any) -> Self:
         """Change options; another analyzer forgets what was learned.
 
         Values that make no sense are refused when the classifier is next used, as scikit-learn does it: a search over
         many combinations goes on after one of them.
         """
-        known = self.get_params()
-        for name in options:
-            if name not in known:
-                raise OptionError(option="option", value=name, choices=known)
+        check_names(options)
+        for name, value in options.items():
+            setattr(self, name, value)
         try:
-            checked = TextClassifier(**(known | options))
-        except Exception:  # to be raised by `_check_options`
-            self.__dict__.update(options, _is_checked=False, _against_rest=None)
+            analyzer = _check(self.get_params())
+        except Exception:  # to be raised by `current_model`
+            self._is_checked = False
             return self
-        if checked._memory.counts.fingerprint == self.counts.fingerprint:
-            if not self.counts.n_docs and self._keeps_in_memory and self._memory.kept is None:
-                self._memory.kept = checked._memory.kept
-            checked._memory, checked.calibration = self._memory, self.calibration
-        self.__dict__.update(checked.__dict__)
+        if analyzer.fingerprint != self.counts.fingerprint:
+            self._memory, self.calibration = Memory(Counts(analyzer.fingerprint)), None
+        self._analyzer = analyzer
+        self._prepare()
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        # For copies and other processes: options and counts; the rest is made again.
-        return self.__dict__ | {
-            "_analyzer": None,
-            "_reader": None,
-            "_trained": None,
-            "_training": None,
-            "_against_rest": None,
-        }
+        # For copies and other processes: options and memory; the rest is made again.
+        known = {"memory": self._memory, "calibration": self.calibration, "is_checked": self._is_checked}
+        return self.get_params() | known
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._training = Mutex()
+        for name in OPTIONS:
+            setattr(self, name, state[name])
+        self._memory, self.calibration, self._is_checked = (
+            state[name] for name in ("memory", "calibration", "is_checked")
+        )
+        self._model = None
         if not self._is_checked:
             return
         self._analyzer = analyzer_of(self.analyzer)
         if self._analyzer.fingerprint != self.counts.fingerprint:
             raise MismatchError("this copy was made where the analyzer gave other features: learn the texts again here")
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self.counts.n_docs > 0
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+def _check(options: Mapping[str, Any]) -> Analyzer:
+    """Refuse options that make no sense; the analyzer that they name."""
+    for name in ("class_norm", "against_rest"):
+        if not isinstance(options[name], (bool, np.bool_)):
+            raise OptionError(f"{name} should be True or False, not {options[name]!r}")
+    kind = kind_of(options["model"])
+    kind.check(options)
+    smoothing_of(options["smoothing"], options["alpha"], kind.default_alpha(class_norm=bool(options["class_norm"])))
+    log_prior(Counts(), options["prior"])
+    select(Counts(), options["min_df"], options["max_features"])
+    if options["unseen"] not in ("ignore", "smooth"):
+        raise OptionError(option="unseen", value=options["unseen"], expected="'ignore' or 'smooth'")
+    return analyzer_of(options["analyzer"])
 
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(),
-            input_tags=InputTags(one_d_array=True, two_d_array=False, string=True),
-        )
+
+def check_names(options: Iterable[str]) -> None:
+    """Refuse options that no classifier has."""
+    for name in options:
+        if name not in OPTIONS:
+            raise OptionError(option="option", value=name, choices=OPTIONS)
 
 
 def changes(options: dict[str, Any]) -> dict[str, Any]:

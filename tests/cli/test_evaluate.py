@@ -316,9 +316,9 @@ def test_a_classifier_that_has_learned_nothing(run, how: list[str], tmp_path: Pa
 
 @pytest.mark.parametrize("how", [["evaluate", "--loo"], ["evaluate", "--folds", "2"], ["compare", "--folds", "2"]])
 def test_a_classifier_that_has_learned_texts_and_tokens(run, how: list[str], tmp_path: Path) -> None:
-    from bunrui import stored
+    from bunrui import store
 
-    with stored.create("d.bunrui", analyzer="words") as clf:
+    with store.create("d.bunrui", analyzer="words") as clf:
         clf.learn(["cheap pills", "lunch at noon", "pills"] * 2, ["spam", "ham", "spam"] * 2)
         clf.learn([["cheap", "pills"], ["noon"]] * 2, ["spam", "ham"] * 2)
     found = run(how[0], "d.bunrui", *how[1:], "--json")

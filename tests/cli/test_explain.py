@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import bunrui.stored
+import bunrui.store
 
 
 def test_explain(run, mail: Path) -> None:
@@ -41,7 +41,7 @@ def test_explain_from_a_pipe(shell, mail: Path) -> None:
 
 def test_explain_as_json(run, mail: Path) -> None:
     code, out, err = run("explain", "mail.bunrui", "pills", "--json", "--model", "multinomial")
-    with bunrui.stored.open("mail.bunrui") as clf:
+    with bunrui.store.open("mail.bunrui") as clf:
         expected = json.loads(clf.with_model("multinomial").explain("pills").to_json())
     assert (code, err) == (0, "") and json.loads(out) == expected
 
@@ -179,7 +179,7 @@ def test_words_of_a_pair(run, mail: Path) -> None:
     found = json.loads(
         run("words", "mail.bunrui", "--positive", "spam", "--negative", "ham", "--top", "1", "--json").out
     )
-    with bunrui.stored.open("mail.bunrui") as clf:
+    with bunrui.store.open("mail.bunrui") as clf:
         expected = clf.words(positive="spam", negative="ham", top=1)
     assert [(row["word"], row["weight"]) for row in found] == [(word.text, word.weight) for word in expected]
     assert run("words", "mail.bunrui", "--positive", "spam", "--top", "1", "--json").out == json.dumps(found) + "\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import bunrui.stored
+import bunrui.store
 
 
 def info(run, file: str) -> dict:
@@ -110,7 +110,7 @@ def test_each_file_in_its_encoding(run) -> None:
     )
     Path("utf8.csv").write_text("text,label\n" + "".join(f"{t}。{n},{c}\n" for c, t in texts.items() for n in range(3)))
     assert run("learn", "b.bunrui", "utf8.csv").code == 0
-    with bunrui.stored.open("a.bunrui") as one, bunrui.stored.open("b.bunrui") as other:
+    with bunrui.store.open("a.bunrui") as one, bunrui.store.open("b.bunrui") as other:
         assert one.counts == other.counts
     code, out, err = run("predict", "a.bunrui", "data", "--encoding", "auto")
     assert (code, len(out.splitlines())) == (0, 6) and err.endswith(
@@ -132,7 +132,7 @@ def test_options_of_documents(run) -> None:
     options = ["--text", "title", "--text", "body", "--label", "topic", "--id", "key", "--encoding", "utf-16"]
     assert run("learn", "a.bunrui", "a.csv", *options).code == 0
     assert run("predict", "a.bunrui", "--line", "cheap\npills").out.startswith("spam")
-    with bunrui.stored.open("a.bunrui") as clf:
+    with bunrui.store.open("a.bunrui") as clf:
         clf.unlearn(["Cheap\npills"], ["spam"])
 
 
@@ -170,7 +170,7 @@ def test_options_of_the_model_and_the_analyzer(run) -> None:
     assert run("learn", "a.bunrui", "a.csv", *options).code == 0
     known = info(run, "a.bunrui")
     assert (known["model"], known["smoothing"]) == ("multinomial", "map")
-    with bunrui.stored.open("a.bunrui") as clf:
+    with bunrui.store.open("a.bunrui") as clf:
         assert (clf.alpha, clf.prior) == (1.5, ("smoothed", 0.5))
         assert clf.refresh() is False
     assert "prior         smoothed:0.5\n" in run("info", "a.bunrui").out

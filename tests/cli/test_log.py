@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import bunrui.stored
+import bunrui.store
 from bunrui.cli import main
 from tests.store.probing import reseal
 
@@ -131,7 +131,7 @@ def test_changes_as_json(run, changed: str) -> None:
     code, out, err = run("log", changed, "--json")
     entries = [json.loads(line) for line in out.splitlines()]
     assert (code, err, "\x1b" in out) == (0, "", False)
-    with bunrui.stored.open(changed) as clf:
+    with bunrui.store.open(changed) as clf:
         assert entries == [entry._asdict() for entry in clf.history()]
     assert entries[8]["note"]["before"]["model"] == "binary-complement"
     assert entries[3]["note"] == {"labels": ["x", "\x1b[2J"]} and entries[3]["undone"]
@@ -204,7 +204,7 @@ def test_times_on_a_terminal_are_local(on_terminal, run, box: str, monkeypatch, 
 
 
 def test_nothing_was_done_yet(run, on_terminal, capsys: pytest.CaptureFixture[str]) -> None:
-    bunrui.stored.create("a.bunrui").close()
+    bunrui.store.create("a.bunrui").close()
     assert run("log", "a.bunrui") == (0, "", "nothing was done to a.bunrui yet\n")
     assert run("log", "a.bunrui", "--json") == (0, "", "")
     assert on_terminal("log", "a.bunrui") == []

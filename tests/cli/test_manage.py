@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import bunrui.stored
+import bunrui.store
 
 
 def learn(run, file: str, rows: str, *options: str) -> None:
@@ -190,7 +190,7 @@ def test_info(run, mail: Path) -> None:
 
 
 def test_info_as_json(run, mail: Path) -> None:
-    with bunrui.stored.open("mail.bunrui") as clf:
+    with bunrui.store.open("mail.bunrui") as clf:
         assert info(run, "mail.bunrui") == json.loads(json.dumps(clf.info()))
 
 

@@ -8,7 +8,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-import bunrui.stored
+import bunrui.store
 
 TEXTS = ["free pills", "see you at noon", "team"]
 
@@ -21,7 +21,7 @@ def new(mail: Path) -> Path:
 
 
 def expected(texts: list[str], model: str | None = None) -> list[tuple[str, float]]:
-    with bunrui.stored.open("mail.bunrui") as clf:
+    with bunrui.store.open("mail.bunrui") as clf:
         asked = clf.with_model(model) if model else clf
         return list(zip(asked.predict(texts).tolist(), asked.predict_proba(texts).max(axis=1).tolist(), strict=True))
 
@@ -131,7 +131,7 @@ def test_log_odds(run, mail: Path, news: Path) -> None:
     assert run("predict", "mail.bunrui", "--line", "pills", "--log-odds", "spam").out == "spam\t0.8545\t+1.7702\n"
     assert run("predict", "mail.bunrui", "--line", "pills", "--log-odds", "ham").out == "spam\t0.8545\t-1.7702\n"
     found = run("predict", "news.bunrui", "--line", "goal", "--log-odds", "sports", "--against", "science", "--json")
-    with bunrui.stored.open("news.bunrui") as clf:
+    with bunrui.store.open("news.bunrui") as clf:
         assert json.loads(found.out)["log_odds"] == clf.log_odds(["goal"], positive="sports", negative="science")[0]
 
 
@@ -154,7 +154,7 @@ def test_other_models(run, mail: Path) -> None:
     (label, share), *_ = expected(["pills"], "multinomial")
     assert run("predict", "mail.bunrui", "--line", "pills", "--model", "multinomial").out == f"{label}\t{share:.4f}\n"
     options = ["--alpha", "2", "--smoothing", "map", "--prior", "uniform"]
-    with bunrui.stored.open("mail.bunrui") as clf:
+    with bunrui.store.open("mail.bunrui") as clf:
         share = clf.with_model(alpha=2.0, smoothing="map", prior="uniform").predict_proba(["pills"]).max()
     assert run("predict", "mail.bunrui", "--line", "pills", *options).out == f"spam\t{share:.4f}\n"
     assert run("predict", "mail.bunrui", "--line", "pills").out == "spam\t0.8545\n", "the file is as it was"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bunrui import data, stored
+from bunrui import data, store
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_the_file_has_learned_everything_with_the_chosen_settings(run, news: Pat
     found = json.loads(out)
     assert code == 0 and len(found["trials"]) > 20
     rows = [json.loads(line) for line in news.read_text().splitlines()]
-    with closing(stored.open("best.bunrui")) as clf:
+    with closing(store.open("best.bunrui")) as clf:
         kept = list(clf.documents())
         assert [(d.text, d.labels, d.id) for d in kept] == [(r["text"], [r["label"]], r["ten"]) for r in rows]
         assert {d.source for d in kept} == {"news.jsonl"} and clf.keep == "text"
@@ -66,29 +66,29 @@ def test_a_budget(run, news: Path) -> None:
 def test_a_classifier_that_keeps_texts(run, news: Path) -> None:
     run("learn", "news.bunrui", "news.jsonl", "--html", "--model", "mixed")
     code, _, _ = run("tune", "news.bunrui", "--out", "best.bunrui", "--fast")
-    with closing(stored.open("best.bunrui")) as clf:
+    with closing(store.open("best.bunrui")) as clf:
         assert code == 0 and clf.analyzer.html and clf.counts.n_docs == 100
 
 
 def test_documents_that_were_learned_as_tokens(run, tmp_path: Path) -> None:
-    with stored.create("a.bunrui") as clf:
+    with store.create("a.bunrui") as clf:
         clf.learn([["a", "b"], ["c"], ["a"], ["c", "d"]], ["x", "y", "x", "y"])
     assert run("tune", "a.bunrui", "--out", "b.bunrui", "--fast").code == 0
-    with closing(stored.open("b.bunrui")) as clf:
+    with closing(store.open("b.bunrui")) as clf:
         assert [d.text for d in clf.documents()] == [["a", "b"], ["c"], ["a"], ["c", "d"]]
 
 
 def test_documents_that_were_learned_as_texts_and_as_tokens(run, tmp_path: Path) -> None:
-    with stored.create("a.bunrui", analyzer="words") as clf:
+    with store.create("a.bunrui", analyzer="words") as clf:
         clf.learn(["a b", "c"], ["x", "y"])
         clf.learn([["a"], ["c", "d"]], ["x", "y"])
     assert run("tune", "a.bunrui", "--out", "b.bunrui", "--fast").code == 0
-    with closing(stored.open("b.bunrui")) as clf:
+    with closing(store.open("b.bunrui")) as clf:
         assert [d.text for d in clf.documents()] == [["a", "b"], ["c"], ["a"], ["c", "d"]]
 
 
 def test_a_classifier_that_has_learned_nothing(run, tmp_path: Path) -> None:
-    stored.create("a.bunrui").close()
+    store.create("a.bunrui").close()
     none = "error: there are no documents to be read: nothing was done\n"
     assert run("tune", "a.bunrui", "--out", "b.bunrui") == (1, "", none) and not Path("b.bunrui").exists()
 

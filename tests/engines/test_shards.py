@@ -22,8 +22,7 @@ from bunrui.documents import read
 from bunrui.engines.partitions import add_part, added, parts_of
 from bunrui.engines.shards import reading_id, shard_ids
 from bunrui.errors import DataError, OptionError, StoreError
-from bunrui.stored.merging import merge
-from bunrui.stored.shards import Holding
+from bunrui.store.merge import Holding
 from tests.store.probing import reseal
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]
@@ -42,7 +41,7 @@ def part(folder: str, number: int, documents: list[tuple[str, object]]) -> str:
     path = os.path.join(folder, f"part-{number}.bunrui")
     with bunrui.create(path, keep="nothing") as file:
         note = Holding(frozenset([f"shard-{number}"])).note()
-        merge(file, [learned(documents)], unique=False, kind="count", **note)
+        file.merge_all([learned(documents)], kind="count", **note)
     return path
 
 
@@ -53,7 +52,7 @@ def merged(path: str, others: list[str]) -> list[str]:
     opened = [bunrui.open(other, read_only=True) for other in others]
     try:
         with bunrui.open(path) as target:
-            return merge(target, opened, unique=False)
+            return target.merge_all(opened)
     finally:
         for file in opened:
             file.close()

@@ -14,6 +14,8 @@ from bunrui.kernel.alike import group
 from bunrui.kernel.vocabulary import MISSING
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS
+from bunrui.models.counting import CountingModel
+from bunrui.models.linear import Reader
 from tests.kernel.test_hash import narrowed
 from tests.support.kernels import MODES, kernels
 
@@ -53,12 +55,22 @@ QUERIES = [
 ]
 
 
+def reader_of(clf: TextClassifier) -> Reader:
+    model = clf.current_model
+    assert isinstance(model, CountingModel)
+    return model.reader()
+
+
+def has_table(clf: TextClassifier) -> bool:
+    return reader_of(clf).wants_table(1, 1)
+
+
 def few_and_many(clf: TextClassifier, queries: list[Any]) -> tuple[Any, Any]:
     """Scores of each query by itself, without a table, and of all of them with one."""
     few = np.concatenate([clf.scores([query]) for query in queries])
-    assert clf._reader is not None and clf._reader._weights is None
+    assert not has_table(clf)
     many = clf.scores(queries * (1 + 33 // len(queries)))[: len(queries)]
-    assert clf._reader._weights is not None
+    assert has_table(clf)
     return few, many
 
 
@@ -209,8 +221,8 @@ def test_memory_of_the_table() -> None:
     """64 bytes for three keys, of which half are taken."""
     clf = TextClassifier().learn([[f"word {k}" for k in range(30_000)]], ["x"])
     clf.scores(["a"] * 33)
-    assert clf._reader is not None and clf._reader._weights is not None
-    known, table = clf._reader._weights
+    assert has_table(clf)
+    known, table = reader_of(clf).weights()
     assert 40 * 30_000 < known.words.nbytes < 44 * 30_000
     assert known.words.ctypes.data % 64 == 0
     assert len(table.lengths) == 1

@@ -13,11 +13,12 @@ import pytest
 import bunrui
 from bunrui.cli import main
 from bunrui.errors import StoreError
-from bunrui.store import creation, unpublished
+from bunrui.store import creation
+from bunrui.store.creation import unpublished
 
 KILLED = """
 import os, sys
-from bunrui.store import unpublished
+from bunrui.store.creation import unpublished
 with unpublished(sys.argv[1]) as temporary:
     for suffix in ("", "-journal", "-wal", "-shm"):
         open(temporary + suffix, "w").close()

@@ -13,7 +13,7 @@ import pytest
 
 import bunrui
 from bunrui import TextClassifier
-from bunrui.store import FORMAT
+from bunrui.store.schema import FORMAT
 
 FORMATS = Path(__file__).parent / "formats"
 

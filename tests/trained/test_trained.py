@@ -14,12 +14,17 @@ from sklearn.model_selection import cross_val_predict
 import bunrui
 from bunrui import AODE, NBAROW, NBSVM, TWCNB, AnalyzerSpec, TextClassifier, TextVectorizer
 from bunrui.data import read
+from bunrui.digests import document_digests
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError, UnlearnError
-from bunrui.store import document_digests
 from bunrui.trained import TRAINED
 
-MODELS = TRAINED[:4]  # without columns, whose documents are rows of tables
+MODELS = tuple(TRAINED)[:4]  # without columns, whose documents are rows of tables
 ESTIMATORS = {"twcnb": TWCNB(alpha=0.1), "nbsvm": NBSVM(), "arow": NBAROW(), "aode": AODE()}
+
+
+def estimator_of(clf):
+    with clf.current_model.fitted() as fitted:
+        return fitted.form.estimator
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +40,7 @@ def matrix_scores(model: str, texts: list[str], labels: list[str], queries: list
     X = vectorizer.fit_transform(texts)
     estimator = clone(ESTIMATORS[model])
     if model == "aode":
-        reader = TextClassifier(max_features=500).learn(texts, labels)._current_reader()
+        reader = TextClassifier(max_features=500).learn(texts, labels).current_model.reader()
         words = reader.view.counts.texts_of(reader.view.feature_ids())
         vectorizer = TextVectorizer(analyzer=AnalyzerSpec(), vocabulary=words).fit([])
         X = vectorizer.transform(texts)
@@ -214,11 +219,11 @@ def test_arow_goes_on_and_is_what_it_would_be_had_nobody_asked(news):
         part = slice(start, start + 30)
         asked.learn(texts[part], labels[part]).predict(texts[:1])
         silent.learn(texts[part], labels[part])
-    estimator = asked._trained.form.estimator
+    estimator = estimator_of(asked)
     assert np.array_equal(asked.scores(texts), silent.scores(texts))
     asked.learn(["a new label altogether"], ["new"])
     assert asked.predict(["a new label altogether"]).tolist() == ["new"]
-    assert asked._trained.form.estimator is estimator
+    assert estimator_of(asked) is estimator
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -374,15 +379,15 @@ def test_arow_in_a_file_learns_what_is_new_only(news, tmp_path):
     path = tmp_path / "a.bunrui"
     with bunrui.create(path, "arow") as clf, bunrui.open(path) as other:
         clf.learn(texts[:50], labels[:50]).predict(["a"])
-        head = clf._trained.form.estimator
+        head = estimator_of(clf)
         other.learn(texts[50:60], labels[50:60])
         clf.learn(texts[60:], labels[60:])
         found = clf.scores(texts)
-        assert clf._trained.form.estimator is head
+        assert estimator_of(clf) is head
         clf.relabel("moved", texts=texts[:3])
         assert "moved" in clf.classes_
         clf.predict(["a"])
-        assert clf._trained.form.estimator is not head
+        assert estimator_of(clf) is not head
     memory = TextClassifier("arow")
     for part in (slice(50), slice(50, 60), slice(60, None)):
         memory.learn(texts[part], labels[part])

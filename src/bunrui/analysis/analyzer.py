@@ -269,6 +269,19 @@ def check_given(analyzer: Analyzer) -> None:
         )
 
 
+def documents_of(analyzer: Analyzer, texts: Any) -> tuple[Documents, Recipe]:
+    """Texts, lists of tokens or counts of words as the kernels read them, and the recipe to read them by."""
+    if inputs.is_given(texts):
+        check_given(analyzer)
+        return inputs.given(texts), analyzer.given
+    return analyzer.documents(inputs.strings(texts)), analyzer.recipe
+
+
+def n_docs_of(docs: Documents) -> int:
+    """How many documents there are."""
+    return max(len(docs.lists) if len(docs.lists) else len(docs.offsets), 1) - 1
+
+
 def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:
     """The features of each document once, in the order of its text; of those that are written alike, the first.
 

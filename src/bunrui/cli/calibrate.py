@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from bunrui.calibration import Calibration
-    from bunrui.classifier import TextClassifier
-    from bunrui.stored import StoredClassifier
+    from bunrui.classifier import AnyClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["Doubts", "calibrate", "calibrate_file", "described", "say_uncalibrated", "say_unsure"]
 
@@ -46,9 +46,9 @@ def calibrate(
       bunrui calibrate mail.bunrui --json | jq .ece_after
       bunrui predict mail.bunrui new.csv --unsure 0.05
     """
-    from bunrui import stored
+    from bunrui import store
 
-    with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
         found = calibrate_file(classifier)
     if json:
         known = found.to_dict()
@@ -65,10 +65,9 @@ def calibrate_file(classifier: StoredClassifier) -> Calibration:
     """Calibrate a classifier, and say so."""
     from bunrui.cli.kept import need
     from bunrui.selection import calibration_for
-    from bunrui.trained.names import is_trained
 
     need(classifier, "text", "calibrate the file that the documents were learned into, with their texts")
-    if is_trained(classifier.model):
+    if classifier.needs_documents:
         say(f"training {classifier.model} five times, each time without a fifth of the documents")
     found = calibration_for(classifier)
     with uninterrupted():
@@ -106,7 +105,7 @@ def described(known: dict[str, Any]) -> list[str]:
     return lines
 
 
-def say_uncalibrated(file: str, classifier: TextClassifier) -> None:
+def say_uncalibrated(file: str, classifier: AnyClassifier) -> None:
     """Say that a calibration is not applied, where there is one for another model."""
     if classifier.calibration is not None and not classifier.is_calibrated:
         say(f"{file} is calibrated for {classifier.calibration.model} with other settings: these probabilities are not")
@@ -118,7 +117,7 @@ class Doubts:
     `share` is that of the answers that may be wrong, `expected` the one that is expected to be.
     """
 
-    def __init__(self, classifier: TextClassifier, share: float) -> None:
+    def __init__(self, classifier: AnyClassifier, share: float) -> None:
         from bunrui.errors import OptionError
 
         path = getattr(classifier, "path", "FILE")

@@ -17,11 +17,11 @@ from bunrui.cli.options import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier, TextClassifier
     from bunrui.documents import Reader
     from bunrui.engines.tasks import Done
     from bunrui.errors import DataError
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["Engine", "learn_on_ray", "predict_on_ray"]
 
@@ -117,7 +117,6 @@ def learn_on_ray(address: str | None, file: str, classifier: StoredClassifier, r
     from bunrui.engines.ray import count
     from bunrui.engines.tasks import blank
     from bunrui.errors import OptionError
-    from bunrui.stored.merging import merge
 
     if classifier.keep != "nothing":
         raise OptionError(
@@ -128,7 +127,7 @@ def learn_on_ray(address: str | None, file: str, classifier: StoredClassifier, r
     with _watch(reader) as watch:
         done = count(new, reader, address=address, tell=watch)
         with uninterrupted():
-            merge(classifier, [new], unique=False, kind="learn", **done.note())
+            classifier.merge_all([new], kind="learn", **done.note())
     documents, labels = counted(done.n_docs, "document"), counted(len(new.counts.live_labels), "label")
     workers, time = counted(done.n_workers, "worker"), watch.bar.speed()
 
@@ -145,7 +144,7 @@ def learn_on_ray(address: str | None, file: str, classifier: StoredClassifier, r
 class _Files:
     """Writes what is asked of documents into a Parquet file; made and used on the workers."""
 
-    def __init__(self, classifier: TextClassifier, question: dict[str, Any]) -> None:
+    def __init__(self, classifier: AnyClassifier, question: dict[str, Any]) -> None:
         from bunrui.cli.predict import Question
 
         self._question = Question(classifier, **question)
@@ -163,7 +162,7 @@ class _Files:
 
 
 def predict_on_ray(
-    address: str | None, classifier: TextClassifier, reader: Reader, output: str, question: dict[str, Any]
+    address: str | None, classifier: AnyClassifier, reader: Reader, output: str, question: dict[str, Any]
 ) -> None:
     """Predict the documents of a reader into a folder of Parquet files; `question` are the arguments of `Question`."""
     from bunrui.cli.predict import Question

@@ -96,7 +96,7 @@ def _check_usage(shards: list[str], output: str, shard_id: str | None) -> None:
 def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
     """What the part says of its shards; an id that was given does not tell how they were read."""
     from bunrui.engines.shards import reading_id, shard_ids
-    from bunrui.stored.shards import Holding
+    from bunrui.store.merge import Holding
 
     if shard_id is None:
         return Holding(frozenset(shard_ids(reader))).note()
@@ -112,10 +112,10 @@ def _new(analysis: LearnedAnalysis) -> TextClassifier:
 
 def _refuse_others(output: str, note: dict[str, Any], new: TextClassifier) -> None:
     """Refuse a file that is not the part that would be made."""
-    from bunrui import stored
+    from bunrui import store
     from bunrui.errors import StoreError
 
-    with closing(stored.open(output, read_only=True)) as part:
+    with closing(store.open(output, read_only=True)) as part:
         notes = [entry.note for entry in part.history() if not entry.undone]
         if notes != [note] or part.counts.fingerprint != new.counts.fingerprint:
             raise StoreError(
@@ -141,7 +141,7 @@ def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
 def _count_bounded(
     reader: Reader, output: str, new: TextClassifier, note: dict[str, Any], memory: int
 ) -> tuple[Bar, Counts]:
-    from bunrui.stored.bounded import creating_bounded
+    from bunrui.store.bounded import creating_bounded
 
     with (
         creating_bounded(output, memory, keep="nothing", **new.get_params()) as part,
@@ -152,8 +152,7 @@ def _count_bounded(
 
 
 def _write(output: str, new: TextClassifier, note: dict[str, Any]) -> None:
-    from bunrui import stored
-    from bunrui.stored.merging import merge
+    from bunrui import store
 
-    with stored.creating(output, keep="nothing", **new.get_params()) as part:
-        merge(part, [new], unique=False, kind="count", **note)
+    with store.creating(output, keep="nothing", **new.get_params()) as part:
+        part.merge_all([new], kind="count", **note)

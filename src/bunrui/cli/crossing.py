@@ -13,7 +13,7 @@ from bunrui.cli.parts import Parts
 from bunrui.engines.batches import texts_of
 
 if TYPE_CHECKING:
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier, TextClassifier
     from bunrui.evaluation import Evaluation
 
 __all__ = ["MOST_PROBABILITIES", "Alone", "Collection", "collect", "evaluate_alone"]
@@ -31,7 +31,7 @@ class Collection(NamedTuple):
     labels: list[Any]  # a string, or a list of strings
     sources: list[str | None]
     ids: list[str | None]
-    classifier: TextClassifier
+    classifier: AnyClassifier
     lines: list[int | None]
 
 
@@ -76,12 +76,12 @@ def collect(
 
 
 def _kept(path: str, model: Model, check: Callable[[TextClassifier], None] | None) -> Collection:
-    from bunrui import stored
+    from bunrui import store
     from bunrui.classifier import TextClassifier
     from bunrui.errors import StoreError
     from bunrui.evaluation.loo import kept_documents
 
-    with closing(stored.open(path, read_only=True)) as opened:
+    with closing(store.open(path, read_only=True)) as opened:
         if opened.keep != "text":
             raise StoreError(
                 f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"
@@ -98,7 +98,7 @@ def _kept(path: str, model: Model, check: Callable[[TextClassifier], None] | Non
     return Collection(texts, labels, sources, ids, classifier, [None] * len(rows))
 
 
-def _read(data: list[str], documents: LabelledDocuments, classifier: TextClassifier) -> Collection:
+def _read(data: list[str], documents: LabelledDocuments, classifier: AnyClassifier) -> Collection:
     reader = documents.read(data, labelled=True)
     texts: list[Any] = []
     labels: list[Any] = []
@@ -147,10 +147,9 @@ def evaluate_alone(
     return Alone(evaluation, found, say_duplicates(texts))
 
 
-def _check_leaves_out(clf: TextClassifier) -> None:
-    from bunrui.trained.names import is_trained
+def _check_leaves_out(clf: AnyClassifier) -> None:
 
-    if is_trained(clf.model):
+    if clf.needs_documents:
         raise UsageError(f"{clf.model} would be trained for each document: give --folds K in place of --loo.")
 
 
@@ -166,7 +165,7 @@ def _check_room(labels: list[Any]) -> None:
         )
 
 
-def _say_refits(clf: TextClassifier, n_docs: int) -> None:
+def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
     from bunrui.evaluation.loo import is_exact
 
     if not is_exact(clf):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bunrui.evaluation import Metrics
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["demo"]
 
@@ -73,11 +73,11 @@ def demo(
 @contextmanager
 def _temporary() -> Iterator[StoredClassifier]:
     """A classifier in a folder that is gone afterwards."""
-    from bunrui import stored
+    from bunrui import store
 
     with (
         tempfile.TemporaryDirectory(prefix="bunrui-demo-") as folder,
-        closing(stored.create(os.path.join(folder, "news.bunrui"))) as classifier,
+        closing(store.create(os.path.join(folder, "news.bunrui"))) as classifier,
     ):
         yield classifier
 

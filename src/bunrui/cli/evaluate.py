@@ -22,7 +22,7 @@ from bunrui.engines.batches import texts_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
     from bunrui.evaluation import MultilabelMetrics
 
@@ -125,10 +125,10 @@ def evaluate(
         raise UsageError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
     if analysis.given():
         raise UsageError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
-    from bunrui import stored
+    from bunrui import store
     from bunrui.evaluation import Evaluation
 
-    with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened))
         classifier, learned = model.of(opened), Learned.into(opened.path)
         if several.labels:
@@ -185,13 +185,13 @@ class _Wrong:
         self._n_docs += batch.num_rows
 
 
-def _of_labels(classifier: TextClassifier, reader: Reader, wrong: _Wrong | None, learned: Learned) -> Any:
+def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, learned: Learned) -> Any:
     """An Evaluation; of too many documents, Metrics, which have no rankings and no page."""
     import numpy as np
 
     from bunrui.engines.stream import ahead
     from bunrui.evaluation import Evaluation, Tally
-    from bunrui.prediction import probabilities
+    from bunrui.models.linear import probabilities
 
     known = classifier.classes_.tolist()
     names = np.array(known)
@@ -231,7 +231,7 @@ def _of_labels(classifier: TextClassifier, reader: Reader, wrong: _Wrong | None,
     return Evaluation(true=true, predictions=predictions, probabilities=shares, classes=known, scores=ranked)
 
 
-def _of_sets(classifier: TextClassifier, reader: Reader, several: LabelSets, learned: Learned) -> MultilabelMetrics:
+def _of_sets(classifier: AnyClassifier, reader: Reader, several: LabelSets, learned: Learned) -> MultilabelMetrics:
     from bunrui.engines.stream import ahead
     from bunrui.evaluation import measure_labels
 

@@ -19,8 +19,8 @@ from bunrui.cli.pages import check_page, write_page
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bunrui.classifier import TextClassifier
-    from bunrui.explanation import Word
+    from bunrui.classifier import AnyClassifier
+    from bunrui.models.words import Word
     from bunrui.rendering import Explanation
 
 __all__ = ["explain", "words"]
@@ -68,7 +68,7 @@ def explain(
       bunrui explain mail.bunrui "free pills" --html why.html
       bunrui explain t.bunrui '{"age": 39, "job": "clerk"}'
     """
-    from bunrui import stored
+    from bunrui import store
 
     if json and html is not None:
         raise UsageError("--json writes to stdout, --html to a file: give one of them.")
@@ -79,7 +79,7 @@ def explain(
         command = f"bunrui explain {shlex.quote(file)} < {shlex.quote(text)}"
         say(f"{text!r} is explained as a text. What the file of that name holds is explained by: {command}")
     check_text(text, "TEXT", "convert it with iconv first")
-    with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
         explanation = model.of(opened).explain(text, label=label, against=against)
     if html is not None:
         write_page(html, _page(explanation))
@@ -172,7 +172,7 @@ def words(
       bunrui words mail.bunrui --positive spam --negative ham
       bunrui words mail.bunrui spam --word free
     """
-    from bunrui import stored
+    from bunrui import store
 
     if label is not None and (positive is not None or negative is not None):
         raise UsageError("give LABEL, or --positive and --negative, not both.")
@@ -180,7 +180,7 @@ def words(
         raise UsageError("--negative goes with --positive.")
     if word is not None:
         check_text(word, "--word", "convert it with iconv first")
-    with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
         classifier = model.of(opened)
         if label is None and positive is None and word is None:
             _all_labels(classifier, top or _FEW_WORDS, json)
@@ -196,7 +196,7 @@ def words(
             show(_table(classifier, found))
 
 
-def _all_labels(classifier: TextClassifier, top: int, json: bool) -> None:
+def _all_labels(classifier: AnyClassifier, top: int, json: bool) -> None:
     """A few words of each label."""
     classes: list[str] = classifier.classes_.tolist()
     if json:
@@ -221,7 +221,7 @@ def _as_dict(word: Word) -> dict[str, Any]:
     return {"word": word.text, "weight": word.weight, "counts": word.counts}
 
 
-def _table(classifier: TextClassifier, found: list[Word]) -> Table:
+def _table(classifier: AnyClassifier, found: list[Word]) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 

@@ -81,7 +81,7 @@ def check_fixes(path: str | None) -> None:
 
 def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, *, then: str) -> None:
     """Write what is suspicious; `then` is said of what to do when it was edited."""
-    from bunrui.store import document_digests
+    from bunrui.digests import document_digests
 
     why = {suspect.row: "unlikely" for suspect in result.suspects[:top]}
     for conflict in result.conflicts:
@@ -156,7 +156,7 @@ def _read(cell: str) -> tuple[str, ...]:
 
 def apply_fixes(file: str, path: str) -> None:
     """Relabel what was edited, as one change."""
-    from bunrui import stored
+    from bunrui import store
     from bunrui.cli.kept import need
 
     changes = _changes(path)
@@ -166,7 +166,7 @@ def apply_fixes(file: str, path: str) -> None:
             "where it is wrong (the column suggested has a proposal), and --apply it again"
         )
         return
-    with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
         need(classifier, "text", "unlearn the documents with their old labels, and learn them with the new ones")
         known = Counter((document.digest, tuple(document.labels)) for document in classifier.documents())
         for change in changes:

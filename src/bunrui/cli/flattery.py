@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bunrui.cli.console import counted, say
 
 if TYPE_CHECKING:
-    from bunrui.stored.duplicates import Seen
+    from bunrui.store.log import Seen
 
 __all__ = ["Learned", "say_duplicates", "say_labels"]
 
@@ -58,8 +58,8 @@ class Learned:
         """By a classifier, which may not know."""
         from contextlib import closing
 
-        from bunrui.store import Store
-        from bunrui.stored.file import seen_in
+        from bunrui.store.file import seen_in
+        from bunrui.store.store import Store
 
         with closing(Store.open(path, read_only=True)) as store, store.reading():
             return cls(seen_in(store, needed=False))
@@ -67,8 +67,8 @@ class Learned:
     @classmethod
     def of(cls, texts: Any) -> Learned:
         """By whoever learns these."""
-        from bunrui.store import document_digests, key_words
-        from bunrui.stored.duplicates import Seen
+        from bunrui.digests import document_digests, key_words
+        from bunrui.store.log import Seen
 
         return cls(Seen(key_words(document_digests(texts))))
 
@@ -76,7 +76,7 @@ class Learned:
         """Count some test documents."""
         if self._seen is None or not len(self._seen):
             return
-        from bunrui.store import document_digests, key_words
+        from bunrui.digests import document_digests, key_words
 
         self._n_docs += len(texts)
         self._n_learned += int(self._seen.has(key_words(document_digests(texts))).sum())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bunrui.cli.options import Chosen, UsageError
 
 if TYPE_CHECKING:
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["named", "need", "unknown"]
 
@@ -18,7 +18,7 @@ _FEWEST_DIGITS = 4
 def need(classifier: StoredClassifier, keep: str, otherwise: str) -> None:
     """Refuse a file that keeps less of its documents, and say what to do otherwise."""
     from bunrui.errors import StoreError
-    from bunrui.store import KEEPS
+    from bunrui.store.store import KEEPS
 
     if KEEPS.index(classifier.keep) >= KEEPS.index(keep):
         return

@@ -10,7 +10,7 @@ import typer
 from bunrui.cli.options import UsageError
 
 if TYPE_CHECKING:
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier
 
 __all__ = ["LabelSets"]
 
@@ -51,7 +51,7 @@ class LabelSets:
         if self.threshold is not None and not self.labels:
             raise UsageError("--threshold goes with --labels.")
 
-    def thresholds(self, classifier: TextClassifier) -> float | dict[str, float]:
+    def thresholds(self, classifier: AnyClassifier) -> float | dict[str, float]:
         """One for all labels, or one for each."""
         if self.threshold != "best":
             return float(self.threshold or 0)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.documents import Reader
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["learn", "unlearn"]
 
@@ -140,7 +140,7 @@ def learn(
         done = _pour(reader, partial(classifier.learning, unique=unique), _names, tables.check_kinds)
         with uninterrupted():
             stack.close()  # a new file gets its name
-    from bunrui.stored.options import hashing_of
+    from bunrui.store.settings import hashing_of
 
     warn_of_columns(columns, reader)
     _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
@@ -173,8 +173,8 @@ def _learn_bounded(
     memory: int,
 ) -> None:
     """The same with `--memory`."""
-    from bunrui.stored.bounded import creating_bounded, open_bounded
-    from bunrui.stored.options import hashing_of
+    from bunrui.store.bounded import creating_bounded, open_bounded
+    from bunrui.store.settings import hashing_of
 
     is_new = not os.path.lexists(file)
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
@@ -195,10 +195,10 @@ def _learn_bounded(
 
 
 def _calibrate(file: str) -> None:
-    from bunrui import stored
+    from bunrui import store
     from bunrui.cli.calibrate import calibrate_file
 
-    with interrupts("interrupted; the documents were learned"), closing(stored.open(file)) as classifier:
+    with interrupts("interrupted; the documents were learned"), closing(store.open(file)) as classifier:
         calibrate_file(classifier)
 
 
@@ -223,10 +223,10 @@ def unlearn(
       bunrui unlearn mail.bunrui ~/Mail/spam/1234.eml --as spam
       bunrui unlearn mail.bunrui --by-id '<1234@example.org>'
     """
-    from bunrui import stored
+    from bunrui import store
 
     chosen.check(data)
-    with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
         if not data:
             n_docs = _unlearn_named(classifier, chosen)
             say(f"unlearned {counted(n_docs, 'document')} from {file}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bunrui.documents import Reader
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["forget", "label", "relabel", "undo"]
 
@@ -35,9 +35,9 @@ def undo(file: Classifier) -> None:
       bunrui learn mail.bunrui wrong.csv
       bunrui undo mail.bunrui
     """
-    from bunrui import stored
+    from bunrui import store
 
-    with closing(stored.open(file)) as classifier:
+    with closing(store.open(file)) as classifier:
         with uninterrupted():
             kind, n_docs = classifier.undo()
         if kind == "set":
@@ -98,14 +98,14 @@ def relabel(
       bunrui relabel mail.bunrui --to ham not-spam.csv
       echo "win a lunch" | bunrui relabel mail.bunrui --to ham -
     """
-    from bunrui import stored
+    from bunrui import store
     from bunrui.cli.kept import named, need, unknown
     from bunrui.errors import UnlearnError
 
     chosen.check(data)
     if not all(to):
         raise UsageError("--to is empty: give the label a name.")
-    with interrupts("interrupted; nothing was changed"), closing(stored.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
         need(classifier, "digests", "unlearn them with their old labels, and learn them with the new ones")
         reader, texts = None, _Texts()
         if data:
@@ -154,8 +154,8 @@ class _Texts:
 
     def unknown(self, classifier: StoredClassifier) -> Exception:
         """The error of the first text that the classifier has not learned."""
+        from bunrui.digests import document_digests
         from bunrui.errors import UnlearnError
-        from bunrui.store import document_digests
 
         known = {document.digest for document in classifier.documents()}
         digests = (digest.tobytes().hex() for digest in document_digests(self.texts))
@@ -195,13 +195,13 @@ def forget(
       bunrui forget mail.bunrui --before 2026-01-01
       bunrui forget mail.bunrui --source customer-17.csv
     """
-    from bunrui import stored
+    from bunrui import store
     from bunrui.cli.kept import need
 
     if before is None and source is None:
         raise UsageError("say which documents: give --before, --source, or both.")
     moment = None if before is None else _moment(before)
-    with closing(stored.open(file)) as classifier:
+    with closing(store.open(file)) as classifier:
         need(classifier, "text", f"take them back by their texts, with 'bunrui unlearn {file} DATA'")
         with uninterrupted():
             n_docs = classifier.forget(before=moment, source=source)
@@ -247,13 +247,13 @@ def label(
       bunrui label drop mail.bunrui test
       bunrui label move mail.bunrui phishing spam
     """
-    from bunrui import stored
+    from bunrui import store
 
     if action not in _PAST or (to is None) != (action == "drop"):
         raise UsageError("write 'label rename FILE LABEL TO', 'label drop FILE LABEL' or 'label move FILE LABEL TO'.")
     if to == "":
         raise UsageError("the new name is empty: give the label one.")
-    with closing(stored.open(file)) as classifier:
+    with closing(store.open(file)) as classifier:
         with uninterrupted():
             if action == "rename":
                 n_docs = classifier.rename_label(name, to or "")

@@ -16,8 +16,8 @@ from bunrui.cli.options import Classifier, UsageError, written
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bunrui.store import Entry
-    from bunrui.stored.documents import Document
+    from bunrui.store.documents import Document
+    from bunrui.store.transaction import Entry
 
 __all__ = ["check", "log"]
 
@@ -64,12 +64,12 @@ def log(
       bunrui log mail.bunrui --documents | grep customer-17.csv
       bunrui log mail.bunrui --documents --json | jq -r .id
     """
-    from bunrui import stored
+    from bunrui import store
 
     is_page = (limit, before, after) != (None, None, None)
     if documents and is_page:
         raise UsageError("--limit, --before and --after choose changes: leave --documents out.")
-    with closing(stored.open(file, read_only=True)) as classifier:
+    with closing(store.open(file, read_only=True)) as classifier:
         if documents:
             # Closed before the file, should nobody read to the end.
             with closing(classifier.documents()) as found:  # type: ignore[type-var]
@@ -256,14 +256,14 @@ def check(
       bunrui check mail.bunrui
       bunrui check mail.bunrui --json | jq .wrong
     """
-    from bunrui import stored
+    from bunrui import store
     from bunrui.errors import DamagedError
 
     try:
-        with closing(stored.open(file, read_only=True)) as classifier:
+        with closing(store.open(file, read_only=True)) as classifier:
             report = classifier.check()
     except DamagedError as error:
-        report = stored.Report([], [str(error)], [])
+        report = store.Report([], [str(error)], [])
     if json:
         print(to_json(report._asdict()))
     else:

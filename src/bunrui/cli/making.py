@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from bunrui.cli.options import Model, written
 
 if TYPE_CHECKING:
-    from bunrui.classifier import TextClassifier
-    from bunrui.stored import StoredClassifier
+    from bunrui.classifier import AnyClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["new", "old", "options_of_new", "refuse_contradictions"]
 
@@ -18,9 +18,9 @@ __all__ = ["new", "old", "options_of_new", "refuse_contradictions"]
 @contextmanager
 def old(file: str, model: Model, analyzer: dict[str, Any], keep: str | None) -> Iterator[StoredClassifier]:
     """The classifier in a file, if the options do not contradict it."""
-    from bunrui import stored
+    from bunrui import store
 
-    with closing(stored.open(file)) as classifier:
+    with closing(store.open(file)) as classifier:
         refuse_contradictions(classifier, file, classifier.keep, model, analyzer, keep)
         yield classifier
 
@@ -29,9 +29,9 @@ def new(
     file: str, model: Model, analyzer: dict[str, Any], keep: str | None
 ) -> AbstractContextManager[StoredClassifier]:
     """A new classifier, which is not there if something goes wrong."""
-    from bunrui import stored
+    from bunrui import store
 
-    return stored.creating(file, keep=keep or "text", **options_of_new(model, analyzer))
+    return store.creating(file, keep=keep or "text", **options_of_new(model, analyzer))
 
 
 def options_of_new(model: Model, analyzer: dict[str, Any]) -> dict[str, Any]:
@@ -43,18 +43,17 @@ def options_of_new(model: Model, analyzer: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_contradictions(
-    classifier: TextClassifier, file: str, keeps: str, model: Model, analyzer: dict[str, Any], keep: str | None
+    classifier: AnyClassifier, file: str, keeps: str, model: Model, analyzer: dict[str, Any], keep: str | None
 ) -> None:
     from dataclasses import asdict
 
     from bunrui.analysis import AnalyzerSpec
     from bunrui.errors import OptionError
-    from bunrui.stored.options import alpha_of
 
     for name, wanted in model.given().items():
         has = getattr(classifier, name)
         if has is None and name == "alpha":
-            has = alpha_of(classifier) if wanted is not None else None  # what the default comes to
+            has = classifier.effective_alpha if wanted is not None else None  # what the default comes to
         if wanted != has:
             option = f"--{name.replace('_', '-')} {written(name, wanted)}"
             if isinstance(wanted, bool):

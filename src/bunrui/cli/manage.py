@@ -15,7 +15,7 @@ from bunrui.cli.memory import Memory
 from bunrui.cli.options import Classifier, Model, UsageError, file_argument, written
 
 if TYPE_CHECKING:
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["compact", "copy", "export", "info", "merge", "set_", "slim"]
 
@@ -40,15 +40,14 @@ def merge(
       bunrui merge all.bunrui monday.bunrui tuesday.bunrui
       bunrui merge mail.bunrui from-a-friend.bunrui
     """
-    from bunrui import stored
-    from bunrui.stored.merging import merge as add
+    from bunrui import store
 
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
-        opened = [stack.enter_context(closing(stored.open(other, read_only=True))) for other in others]
+        opened = [stack.enter_context(closing(store.open(other, read_only=True))) for other in others]
         is_new = not os.path.lexists(file)
-        with uninterrupted(), _alike(file, opened) if is_new else closing(stored.open(file)) as target:
+        with uninterrupted(), _alike(file, opened) if is_new else closing(store.open(file)) as target:
             before = target.last_change
-            left_out = add(target, opened, unique=unique)
+            left_out = target.merge_all(opened, unique=unique)
             known, changes = target.info(), target.history(after=before)
     documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
     n_added = len(others) - len(left_out)
@@ -61,11 +60,11 @@ def merge(
 
 def _alike(file: str, opened: list[StoredClassifier]) -> AbstractContextManager[StoredClassifier]:
     """A new classifier for what the others know."""
-    from bunrui import stored
-    from bunrui.store import KEEPS
+    from bunrui import store
+    from bunrui.store.store import KEEPS
 
     keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
-    return stored.creating(file, keep=keep, **opened[0].get_params())
+    return store.creating(file, keep=keep, **opened[0].get_params())
 
 
 def info(
@@ -79,9 +78,9 @@ def info(
       bunrui info mail.bunrui
       bunrui info mail.bunrui --json | jq .labels
     """
-    from bunrui import stored
+    from bunrui import store
 
-    with closing(stored.open(file, read_only=True)) as classifier:
+    with closing(store.open(file, read_only=True)) as classifier:
         known = classifier.info()
         alpha = f"default ({known['alpha']})" if classifier.alpha is None else str(classifier.alpha)
         if classifier.model == "columns" and known["documents"]:
@@ -183,12 +182,12 @@ def set_(file: Classifier, model: Model) -> None:
       bunrui set mail.bunrui --model complement --alpha 0.5
       bunrui set mail.bunrui --alpha default --min-df 2
     """
-    from bunrui import stored
+    from bunrui import store
 
     options = model.given()
     if not options:
         raise UsageError("there is nothing to set: give at least one option, such as --model.")
-    with closing(stored.open(file)) as classifier, uninterrupted():
+    with closing(store.open(file)) as classifier, uninterrupted():
         before = classifier.get_params()
         has_changed = classifier.configure(**options).get_params() != before
     if not has_changed:
@@ -210,7 +209,7 @@ def copy(
 
       bunrui copy mail.bunrui backup.bunrui
     """
-    from bunrui.store import Store
+    from bunrui.store.store import Store
 
     with interrupts(f"interrupted; {new} was not written"), closing(Store.open(file, read_only=True)) as store:
         store.copy(new)
@@ -233,15 +232,15 @@ def slim(
       bunrui slim mail.bunrui tiny.bunrui --min-df 3
       bunrui slim web.bunrui small.bunrui --min-df 2 --memory 2GB
     """
-    from bunrui import stored
+    from bunrui import store
 
     with interrupts(f"interrupted; {copy} was not written"):
         if memory is not None:
-            from bunrui.stored.bounded import slim_bounded
+            from bunrui.store.bounded import slim_bounded
 
             slim_bounded(file, copy, memory, min_df=min_df)
         else:
-            with closing(stored.open(file, read_only=True)) as classifier:
+            with closing(store.open(file, read_only=True)) as classifier:
                 classifier.slim(copy, min_df=min_df)
     say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
     if min_df == 1:
@@ -263,10 +262,10 @@ def compact(file: Classifier) -> None:
 
       bunrui compact mail.bunrui
     """
-    from bunrui import stored
+    from bunrui import store
 
     before = os.path.getsize(file) if os.path.isfile(file) else 0
-    with closing(stored.open(file)) as classifier, uninterrupted():
+    with closing(store.open(file)) as classifier, uninterrupted():
         classifier.compact()
     after, old = size(os.path.getsize(file)), size(before)
     say(f"compacted {file}: {after}, as small as it can be" if after == old else f"compacted {file}: {after} of {old}")
@@ -287,10 +286,10 @@ def export(
       bunrui export mail.bunrui counts.parquet
       bunrui export mail.bunrui counts.csv
     """
-    from bunrui import stored
+    from bunrui import store
     from bunrui.cli.output import open_table
 
-    with interrupts(f"interrupted; {output} was not written"), closing(stored.open(file, read_only=True)) as classifier:
+    with interrupts(f"interrupted; {output} was not written"), closing(store.open(file, read_only=True)) as classifier:
         with open_table(output) as write:
             for table in classifier.counts.tables():
                 write(table)

@@ -17,7 +17,7 @@ def _memory(given: str | None) -> int | None:
     if given is None:
         return None
     from bunrui.errors import OptionError
-    from bunrui.stored.bounded import bytes_of
+    from bunrui.store.bounded import bytes_of
 
     try:
         return bytes_of(given)

@@ -17,7 +17,7 @@ from bunrui.cli.console import counted, say
 from bunrui.cli.stdin import Stdin
 
 if TYPE_CHECKING:
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
 
 __all__ = [
@@ -366,13 +366,12 @@ class Model:
                 options["max_features"] = ("chi2", int(number)) if number != self.max_features else int(number)
         return options
 
-    def of(self, classifier: TextClassifier) -> TextClassifier:
+    def of(self, classifier: AnyClassifier) -> AnyClassifier:
         """The classifier, read as was asked for."""
-        from bunrui.trained.names import is_trained
 
         options = self.given()
         chosen = classifier.with_model(**options) if options else classifier
-        if is_trained(chosen.model):
+        if chosen.needs_documents:
             say(f"training {chosen.model} from {counted(classifier.counts.n_docs, 'document')} that the file keeps")
         return chosen
 

@@ -94,7 +94,7 @@ def finished(path: str) -> Iterator[str]:
     """The name of a file beside the path, which gets that name when the block has written all of it."""
     if os.path.isdir(path):
         raise IsADirectoryError(21, "is a folder: name a file in it", path)
-    from bunrui.store import unfinished
+    from bunrui.store.creation import unfinished
 
     with unfinished(path) as temporary:
         try:

@@ -11,11 +11,11 @@ from bunrui.cli.options import UsageError
 from bunrui.cli.output import finished
 
 if TYPE_CHECKING:
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier, TextClassifier
     from bunrui.cli.crossing import Alone
     from bunrui.cli.parts import Parts
     from bunrui.evaluation import Evaluation
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["check_folder", "check_page", "page_of_test", "page_of_themselves", "write_page"]
 
@@ -60,7 +60,6 @@ def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
     """The page of documents that predict each other."""
     from bunrui.cli.tables import reads_tables
     from bunrui.report import evaluation_page
-    from bunrui.trained.names import is_trained
 
     collection = found.collection
     clf = collection.classifier
@@ -68,7 +67,7 @@ def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
     rows = getattr(found.evaluation, "rows", None)
     if rows is not None:
         texts, places = [texts[row] for row in rows], [places[row] for row in rows]
-    counts = not is_trained(clf.model) and not reads_tables(clf)
+    counts = not clf.needs_documents and not reads_tables(clf)
     if parts.folds is None:
         how = "each document by all the others"
     elif parts.by == "order":
@@ -93,7 +92,7 @@ def page_of_test(
     file: str,
     data: list[str],
     opened: StoredClassifier,
-    classifier: TextClassifier,
+    classifier: AnyClassifier,
     evaluation: Evaluation,
     wrong: Mapping[int, tuple[Any, str]],
 ) -> str:
@@ -101,10 +100,9 @@ def page_of_test(
     from bunrui.cli.tables import reads_tables
     from bunrui.evaluation.loo import own_documents
     from bunrui.report import evaluation_page
-    from bunrui.trained.names import is_trained
 
     curve = None
-    if opened.keep == "text" and not is_trained(classifier.model) and not reads_tables(classifier):
+    if opened.keep == "text" and not classifier.needs_documents and not reads_tables(classifier):
         curve = _curve(classifier, *own_documents(opened))
     return evaluation_page(
         evaluation,
@@ -117,13 +115,13 @@ def page_of_test(
     )
 
 
-def _copy(clf: TextClassifier) -> TextClassifier:
+def _copy(clf: AnyClassifier) -> TextClassifier:
     from bunrui.classifier import TextClassifier
 
     return TextClassifier(**clf.get_params())
 
 
-def _curve(clf: TextClassifier, texts: Any, labels: list[Any]) -> Any:
+def _curve(clf: AnyClassifier, texts: Any, labels: list[Any]) -> Any:
     from bunrui.evaluation import learning_curve
 
     return learning_curve(clf, texts, labels) if len(labels) >= _FEWEST_FOR_CURVE else None
@@ -134,7 +132,7 @@ def _places(sources: list[str | None], lines: list[int | None]) -> list[str]:
     return [source or "" if line is None else f"{source}, line {line}" for source, line in pairs]
 
 
-def _described(clf: TextClassifier) -> list[tuple[str, str]]:
+def _described(clf: AnyClassifier) -> list[tuple[str, str]]:
     """The model with its options, and the analyzer."""
     from bunrui.classifier import TextClassifier
     from bunrui.cli.options import written

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.cli.output import Writer
     from bunrui.documents import Reader
 
@@ -124,7 +124,7 @@ def predict(
       bunrui predict mail.bunrui 's3://bucket/*.parquet' --engine ray -o s3://bucket/labels
       tail -n 1000 chat.txt | bunrui predict mail.bunrui
     """
-    from bunrui import stored
+    from bunrui import store
     from bunrui.cli.output import check_not_read, open_writer
 
     _check_usage(data, line, log_odds, against, json, output)
@@ -139,13 +139,13 @@ def predict(
         if not data or output is None:
             raise UsageError("--engine ray needs DATA, and --output with the name of a folder.")
         asked = {"top": top, "log_odds": log_odds, "against": against, "several": several}
-        with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
+        with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
             reader = documents.read(data, labelled=False, columns=reads_tables(opened))
             predict_on_ray(engine.address, model.of(opened), reader, output, asked)
         return
     data = data or ["-"]
     stdin = Stdin()
-    with interrupts("interrupted"), closing(stored.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
         is_table, is_plain = reads_tables(opened), documents == Documents() and not json and output is None
         if not line and data == ["-"] and is_plain and not is_table:
             line = stdin.few_lines()
@@ -219,7 +219,7 @@ class Question:
 
     def __init__(
         self,
-        classifier: TextClassifier,
+        classifier: AnyClassifier,
         top: int | None,
         log_odds: str | None,
         against: str | None,

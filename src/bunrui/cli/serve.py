@@ -101,13 +101,13 @@ def serve(
       bunrui serve mail.bunrui --host 0.0.0.0 --name mail.example.org
     """
     check_packages()
-    from bunrui import stored
+    from bunrui import store
     from bunrui.service.server import listen, run
     from bunrui.service.settings import Settings, host_names, link
 
     secret = _secret(token, read_only)
     origins = frozenset(_origin(given) for given in cors or ())
-    with closing(stored.open(file, read_only=secret is None)) as classifier, closing(listen(host, port)) as opened:
+    with closing(store.open(file, read_only=secret is None)) as classifier, closing(listen(host, port)) as opened:
         bound = opened.getsockname()[1]
         say(f"serving {file} at {link(host, bound, secret if token else None)}")
         if secret is None:

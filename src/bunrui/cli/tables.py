@@ -12,9 +12,9 @@ from bunrui.cli.console import plain, say
 from bunrui.cli.options import Analysis, Documents, UsageError
 
 if TYPE_CHECKING:
-    from bunrui.classifier import TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
 __all__ = ["Tables", "known_columns", "reads_tables", "warn_of_columns"]
 
@@ -82,7 +82,7 @@ class Tables:
                 raise OptionError(f"--kind names the column {column!r}, and there are only {some}: nothing was learned")
 
 
-def reads_tables(classifier: TextClassifier) -> bool:
+def reads_tables(classifier: AnyClassifier) -> bool:
     """Whether a classifier is one of tables."""
     return bool(getattr(classifier.analyzer, "name", classifier.analyzer) == "columns")
 

@@ -135,13 +135,11 @@ def _growing(search: Search, settings: Settings, most: int) -> Any:
 
 def _write(out: str, found: Collection, tuning: Tuning) -> None:
     """The classifier that has learned everything; it is there as a whole or not at all."""
-    from bunrui import stored
+    from bunrui import store
 
     chosen = tuning.settings
     with ExitStack() as stack:
-        classifier = stack.enter_context(
-            stored.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
-        )
+        classifier = stack.enter_context(store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options()))
         with classifier.learning(note={"tuned": tuning.note()}) as session:
             for start in range(0, len(found.texts), _BATCH):
                 rows = slice(start, start + _BATCH)

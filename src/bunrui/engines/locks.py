@@ -32,6 +32,11 @@ class ReadWriteLock:
         # A copy, also one in another process, has a lock of its own.
         return ReadWriteLock, ()
 
+    @property
+    def is_wanted_to_write(self) -> bool:
+        """Whether somebody writes, or waits to: a reader would wait."""
+        return self._writer is not None or self._waiting > 0
+
     @contextmanager
     def read(self) -> Iterator[None]:
         me = threading.get_ident()

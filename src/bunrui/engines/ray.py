@@ -26,7 +26,6 @@ from bunrui.engines.partitions import add_part
 from bunrui.engines.tasks import Answers, Done, Labels, blank
 from bunrui.engines.tree import Tree
 from bunrui.errors import BunruiError, DataError, MissingExtraError, Option, OptionError
-from bunrui.models import MODELS
 
 __all__ = ["Counted", "Done", "connect", "count", "learn", "predict", "predict_blocks"]
 
@@ -245,10 +244,10 @@ def predict_blocks(
 
 def _new(classifier: Any) -> Any:
     """A classifier in memory with the same options, if that can be sent."""
-    if classifier.model not in MODELS:
+    if classifier.needs_documents:
         raise OptionError(
-            f"{classifier.model} is trained from documents, which are not kept where they are counted: choose one of "
-            f"{', '.join(MODELS)}"
+            f"{classifier.model} is trained from documents, which are not kept where they are counted: choose a model "
+            "that reads counts, such as multinomial"
         )
     return blank(classifier)
 

@@ -20,7 +20,7 @@ from bunrui.estimators.checks import check_discrete, checked_weights
 from bunrui.estimators.labels import Labels, check_among, encode, sorted_classes, union
 from bunrui.kernel.logs import log
 from bunrui.models.base import prior_shares
-from bunrui.prediction import log_sum_exp, probabilities
+from bunrui.models.linear import log_sum_exp, probabilities
 
 __all__ = ["CountingClassifier", "Learned"]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from bunrui.estimators.moments import dense_moments
 from bunrui.models.gaussian import Moments
-from bunrui.prediction import log_sum_exp
+from bunrui.models.linear import log_sum_exp
 
 __all__ = ["loo_binned", "loo_gaussian", "quantile_edges"]
 

@@ -20,7 +20,7 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.errors import OptionError
 from bunrui.estimators.table import dense_table
 from bunrui.estimators.vectorizer import TextVectorizer
-from bunrui.prediction import Reader
+from bunrui.models.linear import Reader
 
 __all__ = ["pipeline_of"]
 

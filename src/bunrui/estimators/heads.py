@@ -29,7 +29,7 @@ from bunrui.kernel.headrows import Rows, Targets
 from bunrui.kernel.heads import Head, Sums
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
-from bunrui.prediction import probabilities
+from bunrui.models.linear import probabilities
 
 __all__ = ["Batch", "LinearHead", "class_shift", "number", "sums_for"]
 

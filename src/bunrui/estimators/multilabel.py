@@ -21,7 +21,7 @@ from bunrui.estimators.labels import Labels, encode
 from bunrui.estimators.labelsets import INDICATOR, SETS, SINGLE, form_of, indicated, indicator_of_codes, listed, sets_of
 from bunrui.estimators.multinomial import MultinomialNB
 from bunrui.estimators.thresholds import best_cuts, given_thresholds
-from bunrui.prediction import log_sum_exp
+from bunrui.models.linear import log_sum_exp
 
 __all__ = ["MultilabelNB"]
 

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.errors import DataError
 from bunrui.evaluation.folding import Fold
 from bunrui.evaluation.folding import folds as cut
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.result import Evaluation
 from bunrui.models import MODELS
-from bunrui.prediction import probabilities
+from bunrui.models.linear import probabilities
 
 __all__ = ["CrossValidation", "cross_validate"]
 
@@ -48,7 +48,7 @@ class CrossValidation(Evaluation):
 
 
 def cross_validate(
-    clf: TextClassifier,
+    clf: AnyClassifier,
     texts: Any,
     labels: Any,
     folds: int | Sequence[tuple[Any, Any]],
@@ -100,7 +100,7 @@ def cross_validate(
 class _Learner:
     """A classifier that goes from one training set to the next."""
 
-    def __init__(self, clf: TextClassifier, documents: Labelled, *, refit: bool) -> None:
+    def __init__(self, clf: AnyClassifier, documents: Labelled, *, refit: bool) -> None:
         self._options = clf.get_params()
         self._documents = documents
         self._refit = refit
@@ -135,7 +135,7 @@ def checked_fold(fold: tuple[Any, Any], n_docs: int) -> Fold:
     return Fold(train, test)
 
 
-def _scores(clf: TextClassifier, documents: Labelled, rows: Integers) -> Floats:
+def _scores(clf: AnyClassifier, documents: Labelled, rows: Integers) -> Floats:
     """The scores of rows by all labels, (n_rows, n_labels)."""
     place = {label: column for column, label in enumerate(documents.sets.labels)}
     out = np.full((len(rows), len(place)), -np.inf)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.engines.labels import label_sets
 from bunrui.errors import DataError, OptionError
 
@@ -26,7 +26,7 @@ def check_classifier(clf: Any) -> None:
     Traceback (most recent call last):
     bunrui.errors.OptionError: 'mail.bunrui' is no classifier: give one, such as TextClassifier() or bunrui.open(path)
     """
-    if not isinstance(clf, TextClassifier):
+    if not isinstance(clf, AnyClassifier):
         raise OptionError(f"{clf!r:.40} is no classifier: give one, such as TextClassifier() or bunrui.open(path)")
 
 

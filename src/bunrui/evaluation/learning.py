@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.evaluation.folding import folds
 from bunrui.evaluation.labelled import Labelled
 
@@ -42,7 +42,7 @@ class LearningCurve:
 
 
 def learning_curve(
-    clf: TextClassifier, texts: Any, labels: Any, *, watch: Callable[[int, int], None] | None = None
+    clf: AnyClassifier, texts: Any, labels: Any, *, watch: Callable[[int, int], None] | None = None
 ) -> LearningCurve:
     """Learn growing parts of four fifths, and predict the last fifth; of few documents, each fifth in turn.
 

@@ -25,8 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
-from bunrui.classifier import TextClassifier, changes
+from bunrui.analysis.analyzer import documents_of
+from bunrui.classifier import AnyClassifier, TextClassifier, changes
 from bunrui.counts import Counts, Label
+from bunrui.engines.counting import count
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.loopairs import Pairs
@@ -39,12 +41,12 @@ from bunrui.kernel.loostate import Labels
 from bunrui.models import MODELS
 from bunrui.models.base import prior_shares, smoothing_of
 from bunrui.models.labelprior import log_label_prior
+from bunrui.models.linear import probabilities
 from bunrui.models.rest import log_odds
 from bunrui.models.view import CountView, select
-from bunrui.prediction import probabilities
 
 if TYPE_CHECKING:
-    from bunrui.stored.documents import Document
+    from bunrui.store.documents import Document
 
 __all__ = ["Corpus", "is_exact", "kept_documents", "leave_one_out", "loo_log_odds", "loo_scores"]
 
@@ -84,13 +86,13 @@ class Corpus:
     [[-3.81, -2.77], [-3.81, -2.77], [-6.79, -9.68], [-6.79, -9.68]]
     """
 
-    def __init__(self, clf: TextClassifier, texts: Any, labels: Any) -> None:
+    def __init__(self, clf: AnyClassifier, texts: Any, labels: Any) -> None:
         self._options = clf.get_params()
         self._documents = Labelled(texts, labels)
         self._documents.check_two()
-        reader = TextClassifier(analyzer=clf.analyzer)
-        docs, recipe = reader._documents(self._documents.texts)
-        self.counts = reader._count(docs, recipe, self._documents.sets)
+        analyzer = analyzer_of(clf.analyzer)
+        docs, recipe = documents_of(analyzer, self._documents.texts)
+        self.counts = count(docs, recipe, self._documents.sets, analyzer.fingerprint)
         self._parts = read_rows(docs, recipe, self.counts.vocabulary)
         self._grounds: dict[tuple[bool, int], Ground] = {}
 
@@ -137,7 +139,7 @@ class Corpus:
         clf = self._reader(model, options)
         if clf.model == "wcnb" or not is_exact(clf):
             return self._refitted(clf, TextClassifier.label_odds)
-        sets, two, name = self._documents.sets, np.arange(3), _TWINS.get(clf.model, clf.model)
+        sets, two, name = self._documents.sets, np.arange(3), MODELS[clf.model].twin or clf.model
         priors = _label_priors_without(self.counts, clf.prior)
         pairs = Pairs(select(self.counts, clf.min_df, None), KINDS[name][1])
         out = np.empty((len(self._documents), len(self.classes)))
@@ -173,13 +175,11 @@ class Corpus:
             )
         return clf
 
-    def _ground(self, view: CountView, clf: TextClassifier) -> Ground:
+    def _ground(self, view: CountView, clf: AnyClassifier) -> Ground:
         doc_total = self.counts.postings.doc_total[: self.counts.n_ids]
         return ground_of(view, doc_total, by_docs=KINDS[clf.model][1], min_df=clf.min_df)
 
-    def _left_out(
-        self, clf: TextClassifier, name: str, ground: Ground, labels: Labels, priors_of: Any = None
-    ) -> Floats:
+    def _left_out(self, clf: AnyClassifier, name: str, ground: Ground, labels: Labels, priors_of: Any = None) -> Floats:
         """Scores by the model with a name, and the smoothing of a classifier; `priors_of` as for `scores_of`."""
         smoothing = smoothing_of(clf.smoothing, clf.alpha, MODELS[clf.model].alpha)
         scorer = MODELS[name].scorer(ground.view, smoothing, np.zeros(len(ground.view.doc_count)))
@@ -198,7 +198,7 @@ class Corpus:
         scores[document[groups[lonely]], sets.indices[lonely]] = -np.inf
         return scores
 
-    def _refitted(self, clf: TextClassifier, score: Callable[[TextClassifier, Any], Floats]) -> Floats:
+    def _refitted(self, clf: AnyClassifier, score: Callable[[AnyClassifier, Any], Floats]) -> Floats:
         """The same by taking every document back in turn, and learning it again."""
         clf.learn(self._documents.texts, self.true)
         classes = clf.classes_.tolist()
@@ -212,11 +212,7 @@ class Corpus:
         return out
 
 
-# A label and its rest are each other's complement.
-_TWINS = {"complement": "multinomial", "binary-complement": "binary"}
-
-
-def is_exact(clf: TextClassifier) -> bool:
+def is_exact(clf: AnyClassifier) -> bool:
     """Whether one pass can leave every document out; else a model is fitted for each of them.
 
     >>> is_exact(TextClassifier("wcnb", min_df=2)), is_exact(TextClassifier(max_features=100))
@@ -249,7 +245,7 @@ def _label_priors_without(counts: Counts, prior: Any) -> Floats:
     return np.array(out)
 
 
-def leave_one_out(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Evaluation:
+def leave_one_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Evaluation:
     """Predict every document by the model of all the others.
 
     Parameters
@@ -269,7 +265,7 @@ def leave_one_out(clf: TextClassifier, texts: Any = None, labels: Any = None) ->
     return corpus_of(clf, texts, labels).evaluate()
 
 
-def corpus_of(clf: TextClassifier, texts: Any, labels: Any) -> Corpus:
+def corpus_of(clf: AnyClassifier, texts: Any, labels: Any) -> Corpus:
     """The corpus of some documents, or of those that a classifier has kept."""
     check_classifier(clf)
     if texts is None:
@@ -279,15 +275,15 @@ def corpus_of(clf: TextClassifier, texts: Any, labels: Any) -> Corpus:
     return Corpus(clf, texts, labels)
 
 
-def own_documents(clf: TextClassifier) -> tuple[list[Any], list[list[str]]]:
+def own_documents(clf: AnyClassifier) -> tuple[list[Any], list[list[str]]]:
     """The texts that a classifier has kept, and their labels."""
     documents = kept_documents(clf)
     return [document.text for document in documents], [document.labels for document in documents]
 
 
-def kept_documents(clf: TextClassifier) -> list[Document]:
+def kept_documents(clf: AnyClassifier) -> list[Document]:
     """The documents that a classifier has kept: all of them texts, or all of them tokens or counts."""
-    from bunrui.stored import StoredClassifier
+    from bunrui.store import StoredClassifier
 
     if not isinstance(clf, StoredClassifier) or clf.keep != "text":
         raise OptionError("this classifier keeps no texts: give the texts and their labels")
@@ -300,13 +296,13 @@ def kept_documents(clf: TextClassifier) -> list[Document]:
     return [document._replace(text=text) for document, text in zip(documents, tokens, strict=True)]
 
 
-def loo_scores(clf: TextClassifier, texts: Any = None, labels: Any = None) -> tuple[npt.NDArray[Any], Floats]:
+def loo_scores(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> tuple[npt.NDArray[Any], Floats]:
     """The classes, and the scores of `leave_one_out`, (n_docs, n_classes); -inf for a class without other documents."""
     corpus = corpus_of(clf, texts, labels)
     return corpus.classes, corpus.scores()
 
 
-def loo_log_odds(clf: TextClassifier, texts: Any = None, labels: Any = None) -> tuple[npt.NDArray[Any], Floats]:
+def loo_log_odds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> tuple[npt.NDArray[Any], Floats]:
     """The labels, and the odds of each against the rest, (n_docs, n_labels): see `Corpus.log_odds`."""
     corpus = corpus_of(clf, texts, labels)
     return corpus.classes, corpus.log_odds()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.estimators.thresholds import best_cut
 from bunrui.evaluation.loo import corpus_of
 from bunrui.evaluation.membership import membership
@@ -14,7 +14,7 @@ from bunrui.evaluation.membership import membership
 __all__ = ["best_thresholds"]
 
 
-def best_thresholds(clf: TextClassifier, texts: Any = None, labels: Any = None) -> dict[str, float]:
+def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> dict[str, float]:
     """The threshold of every label: that of the best F1 on documents that were left out, for `predict_labels`.
 
     Parameters

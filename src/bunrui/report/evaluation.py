@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.drawing import Bar, Column, Markup, Section, bars, element, isolated, page, section, table
 from bunrui.errors import BunruiError
@@ -47,7 +47,7 @@ def evaluation_page(
     facts: Iterable[tuple[str, str]] = (),
     texts: Texts | None = None,
     places: Sequence[str] | Mapping[int, str] | None = None,
-    classifier: TextClassifier | None = None,
+    classifier: AnyClassifier | None = None,
     is_learned: bool = False,
     curve: LearningCurve | None = None,
     n_duplicates: int | None = None,
@@ -211,7 +211,7 @@ def _curve(curve: LearningCurve) -> Section:
     )
 
 
-def _words(classifier: TextClassifier, metrics: Metrics) -> Section | None:
+def _words(classifier: AnyClassifier, metrics: Metrics) -> Section | None:
     support = Counter({one.label: one.support for one in metrics.per_class})
     try:
         known = sorted(classifier.classes_.tolist(), key=lambda name: (-support[name], name))
@@ -225,7 +225,7 @@ def _words(classifier: TextClassifier, metrics: Metrics) -> Section | None:
     return section("words", "Telling words", element("div", *cards, class_="cards"), note=note)
 
 
-def _card(name: Label, classifier: TextClassifier) -> Markup:
+def _card(name: Label, classifier: AnyClassifier) -> Markup:
     from bunrui.rendering import shown
 
     words = classifier.words(name, top=_N_WORDS)

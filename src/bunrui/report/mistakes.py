@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.drawing import Markup, element, isolated, joined
 from bunrui.errors import BunruiError
@@ -17,7 +17,6 @@ from bunrui.evaluation import Evaluation
 from bunrui.evaluation.metrics import encoded
 from bunrui.rendering import Explanation
 from bunrui.report.excerpts import coloured, readable, telling
-from bunrui.trained.names import is_trained
 
 __all__ = ["Explainer", "Mistake", "Mistakes", "find_mistakes"]
 
@@ -104,7 +103,7 @@ class Explainer:
         Whether it has learned the documents: then each is taken back before it is explained, and learned again.
     """
 
-    def __init__(self, classifier: TextClassifier | None, *, is_learned: bool) -> None:
+    def __init__(self, classifier: AnyClassifier | None, *, is_learned: bool) -> None:
         self._clf, self._is_learned = classifier, is_learned
 
     def __call__(self, document: Any, mistake: Mistake) -> Explanation | None:
@@ -114,7 +113,7 @@ class Explainer:
             return None
         if not self._is_learned:
             return _explained(clf, document, mistake)
-        if is_trained(clf.model):
+        if clf.needs_documents:
             return None  # it would be trained for each of them
         clf.unlearn([document], [list(mistake.true)])
         try:
@@ -123,7 +122,7 @@ class Explainer:
             clf.learn([document], [list(mistake.true)])
 
 
-def _explained(clf: TextClassifier, document: Any, mistake: Mistake) -> Explanation | None:
+def _explained(clf: AnyClassifier, document: Any, mistake: Mistake) -> Explanation | None:
     known = set(clf.counts.live_labels)
     if mistake.predicted not in known:
         return None

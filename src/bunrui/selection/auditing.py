@@ -20,13 +20,12 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.calibration import lengths_of
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.evaluation.duplicates import find_duplicates
-from bunrui.explanation import Contribution, Explanation
+from bunrui.rendering import Contribution, Explanation
 from bunrui.selection.calibration import fit_calibration
 from bunrui.selection.leftout import left_out
-from bunrui.trained.names import is_trained
 
 __all__ = ["Audit", "Conflict", "Suspect", "audit"]
 
@@ -92,7 +91,7 @@ class Audit:
     alone: tuple[int, ...]
     texts: Any
     labels: list[tuple[Label, ...]]
-    classifier: TextClassifier
+    classifier: AnyClassifier
 
     def __repr__(self) -> str:
         return f"<Audit: {self.n_docs} documents, {len(self.suspects)} suspects, {len(self.conflicts)} conflicts>"
@@ -112,7 +111,7 @@ class Audit:
         A model that is trained from documents is trained once, without all suspects, unless a label would be lost.
         """
         text, clf = self.text(suspect.row), self._learned
-        if is_trained(clf.model):
+        if clf.needs_documents:
             return _explained(clf, text, suspect)
         labels = [list(suspect.given)]
         clf.unlearn([text], labels)
@@ -129,7 +128,7 @@ class Audit:
     @cached_property
     def _learned(self) -> TextClassifier:
         clf = TextClassifier(**self.classifier.get_params())
-        if is_trained(clf.model):
+        if clf.needs_documents:
             without = {suspect.row for suspect in self.suspects}
             rows = [row for row in range(self.n_docs) if row not in without]
             if {name for row in rows for name in self.labels[row]} == {name for names in self.labels for name in names}:
@@ -137,14 +136,14 @@ class Audit:
         return clf.learn(self.texts, [list(names) for names in self.labels])
 
 
-def _explained(clf: TextClassifier, text: Any, suspect: Suspect) -> Explanation:
+def _explained(clf: AnyClassifier, text: Any, suspect: Suspect) -> Explanation:
     known = clf.counts.live_labels
     return clf.explain(
         text, label=suspect.suggested, against=next((name for name in suspect.given if name in known), None)
     )
 
 
-def audit(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Audit:
+def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
     """Find labels to look at again.
 
     Parameters

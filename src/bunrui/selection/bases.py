@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import AnalyzerSpec
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import DataError
 from bunrui.evaluation.crossing import checked_fold
@@ -264,7 +264,7 @@ def _trained(settings: Settings, texts: Any, labels: list[Any]) -> TextClassifie
     return classifier
 
 
-def _timed(classifier: TextClassifier, texts: Any) -> tuple[Floats, float, float]:
+def _timed(classifier: AnyClassifier, texts: Any) -> tuple[Floats, float, float]:
     """Scores, and the seconds for the weights and for the scores."""
     started = time.perf_counter()
     classifier.scores(texts[:_WARM])

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.calibration import MOST_KNOTS, Calibration, digest_of, lengths_of, mapped, tempered
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.errors import DataError
 from bunrui.evaluation.probabilistic import calibration_error, log_loss, reliability
-from bunrui.prediction import probabilities
+from bunrui.models.linear import probabilities
 from bunrui.selection.isotonic import rising
 from bunrui.selection.leftout import left_out
 
@@ -49,7 +49,7 @@ _FAR, _STEEP = 20.0, 2.0  # no scores that a document has are so large or so sma
 _FEWEST_HALVED = 20
 
 
-def calibrate(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Calibration:
+def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
     """Fit the calibration of a classifier, and give it to it: `predict_proba` applies it from then on.
 
     Parameters
@@ -73,7 +73,7 @@ def calibrate(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Cal
     return calibration
 
 
-def calibration_for(clf: TextClassifier, texts: Any = None, labels: Any = None) -> Calibration:
+def calibration_for(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
     """Fit the calibration of a classifier, which stays as it is; see `calibrate`."""
     tx = getattr(clf, "last_change", 0)
     found = left_out(clf, texts, labels)

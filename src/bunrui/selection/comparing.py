@@ -19,7 +19,7 @@ from bunrui.evaluation.metrics import measure
 from bunrui.evaluation.probabilistic import log_loss
 from bunrui.evaluation.uncertainty import bootstrap, mcnemar
 from bunrui.models import MODELS
-from bunrui.prediction import probabilities
+from bunrui.models.linear import probabilities
 from bunrui.selection.bases import Fitted, Folds, LeaveOneOut, by_folds
 from bunrui.selection.comparison import Comparison, Row, significant
 from bunrui.selection.corpus import Documents

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.errors import OptionError
 from bunrui.evaluation.crossing import cross_validate
@@ -40,7 +40,7 @@ class LeftOut(NamedTuple):
     own: npt.NDArray[np.bool_]
 
 
-def left_out(clf: TextClassifier, texts: Any = None, labels: Any = None) -> LeftOut:
+def left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> LeftOut:
     """Score documents by the model and the options of a classifier, each by what the others say.
 
     Examples

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.evaluation.probabilistic import log_right
-from bunrui.prediction import probabilities
+from bunrui.models.linear import probabilities
 
 __all__ = ["METRICS", "Merit", "Metric", "measured", "shown", "standard_error"]
 

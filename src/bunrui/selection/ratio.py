@@ -29,8 +29,8 @@ from bunrui.engines import threads
 from bunrui.errors import NotLearnedError
 from bunrui.kernel.logs import log1p
 from bunrui.models.base import Scorer
+from bunrui.models.linear import Reader
 from bunrui.models.view import FeatureCounts, whole
-from bunrui.prediction import Reader
 from bunrui.selection.buckets import RAW, TARGET, Buckets, Collisions, documents_of
 
 __all__ = ["BACKGROUND", "HASH_BITS", "Ratio"]

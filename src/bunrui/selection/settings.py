@@ -9,7 +9,7 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import TextClassifier
 from bunrui.models import DEFAULT_MODEL, MODELS
 from bunrui.models.base import smoothing_of
-from bunrui.trained.names import is_trained
+from bunrui.trained.names import kind_of
 
 __all__ = ["Settings", "analyzer_fields", "analyzer_name"]
 
@@ -44,7 +44,7 @@ class Settings:
     @property
     def is_trained(self) -> bool:
         """Whether the model is trained from documents."""
-        return is_trained(self.model)
+        return kind_of(self.model).needs_documents
 
     @property
     def lam(self) -> float | None:

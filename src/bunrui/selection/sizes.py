@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.models.view import select
-from bunrui.trained.names import MOST_FEATURES, is_trained
+from bunrui.trained.names import MOST_FEATURES
 
 __all__ = ["Cost", "Size", "size_of"]
 
@@ -53,10 +53,10 @@ def size_of(model: Any) -> Size:
     >>> size_of(TextClassifier("binary", analyzer="words").learn(["a b", "b c"], ["x", "y"]))
     Size(features=3, cells=4)
     """
-    if not isinstance(model, TextClassifier):
+    if not isinstance(model, AnyClassifier):
         return Size(*model.size)
     counts = model.counts
-    if not is_trained(model.model):
+    if not model.needs_documents:
         view = select(counts, model.min_df, model.max_features)
         return Size(view.n_features, counts.n_cells if not len(view.keep) else None)
     n_classes = len(counts.live_labels)

@@ -14,8 +14,8 @@ from pydantic_core import to_json
 
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.token import normalise
-from bunrui.classifier import TextClassifier
-from bunrui.explanation.documents import check_pair, hold
+from bunrui.classifier import AnyClassifier
+from bunrui.models.explain import check_pair, hold
 from bunrui.service.arrow import write_stream
 from bunrui.service.problems import Problem
 
@@ -59,7 +59,7 @@ class Predictions(NamedTuple):
         return write_stream(pa.table(columns))
 
 
-def predict(classifier: TextClassifier, texts: Any, top: int | None) -> Predictions:
+def predict(classifier: AnyClassifier, texts: Any, top: int | None) -> Predictions:
     """The best label of each text.
 
     What is learned meanwhile may count for the last of many texts, and not for the first.
@@ -74,7 +74,7 @@ def predict(classifier: TextClassifier, texts: Any, top: int | None) -> Predicti
     answer = Predictions([], [], None if top is None else [])
     for part in slices(texts, n_classes):
         # With the classes of this moment: another thread may learn a new one at any time.
-        classes, scores = classifier._scores(part)
+        classes, scores = classifier.labelled_scores(part)
         shares = classifier.probabilities_of(scores, part)
         best = scores.argmax(axis=1)
         answer.labels.extend([classes[k] for k in best.tolist()])
@@ -86,7 +86,7 @@ def predict(classifier: TextClassifier, texts: Any, top: int | None) -> Predicti
     return answer
 
 
-def explain(classifier: TextClassifier, text: str, label: str | None, against: str | None) -> dict[str, Any]:
+def explain(classifier: AnyClassifier, text: str, label: str | None, against: str | None) -> dict[str, Any]:
     """Why a label: what each word adds, of a long text those in its beginning, and what the rest adds in one number.
 
     >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
@@ -97,9 +97,9 @@ def explain(classifier: TextClassifier, text: str, label: str | None, against: s
     beginning = _beginning(text)
     if beginning == text:
         return classifier.explain(text, label=label, against=against).to_dict() | {"left_out": 0, "rest": 0.0}
-    if getattr(classifier._analyzer, "reads_rows", False):
+    if getattr(classifier.text_analyzer, "reads_rows", False):
         raise Problem("too-large", f"a row is explained up to {_MOST_EXPLAINED:,} characters: leave columns out")
-    classes, scores = classifier._scores([text])
+    classes, scores = classifier.labelled_scores([text])
     check_pair(classes, label, against)
     duel = hold(classes, scores[0], label, against)
     found = classifier.explain(beginning, label=duel.label, against=duel.against)

@@ -27,7 +27,7 @@ from bunrui.service.studying import PRIVATE, add_studying
 from bunrui.service.training import UPLOADS, add_training
 from bunrui.service.working import add_working
 from bunrui.service.writing import WRITES, add_writing
-from bunrui.stored import StoredClassifier
+from bunrui.store import StoredClassifier
 
 __all__ = ["create_app"]
 

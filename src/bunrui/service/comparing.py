@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bunrui.classifier import TextClassifier
 from bunrui.models import MODELS
 from bunrui.service.jobs import Job
-from bunrui.stored.documents import Document
+from bunrui.store.documents import Document
 
 if TYPE_CHECKING:
     from bunrui.selection import Comparison

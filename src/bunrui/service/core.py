@@ -22,7 +22,7 @@ from bunrui.service.problems import Problem, problem_of
 from bunrui.service.security import JSON, Security
 from bunrui.service.served import Served
 from bunrui.service.settings import Settings
-from bunrui.stored import StoredClassifier
+from bunrui.store import StoredClassifier
 
 __all__ = ["GONE", "Service", "answer"]
 

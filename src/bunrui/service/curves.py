@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.service.jobs import Job
-from bunrui.stored.documents import Document
+from bunrui.store.documents import Document
 
 __all__ = ["find_curve"]
 
 
-def find_curve(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+def find_curve(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
     """Learn growing parts of the documents, and predict others.
 
     >>> texts = ["cheap pills", "lunch at noon"] * 10

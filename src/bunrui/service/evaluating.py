@@ -7,8 +7,8 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from bunrui import stored
-from bunrui.classifier import TextClassifier
+from bunrui import store
+from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.evaluation import Tally, leave_one_out
 from bunrui.evaluation.loo import own_documents
 from bunrui.service import schemas
@@ -19,7 +19,7 @@ from bunrui.service.jobs import Job
 from bunrui.service.mistakes import told
 from bunrui.service.openapi import described
 from bunrui.service.problems import Problem
-from bunrui.trained.names import is_trained
+from bunrui.trained.names import kind_of
 
 __all__ = ["add_evaluating", "leave_out"]
 
@@ -62,7 +62,7 @@ def add_evaluating(app: FastAPI, service: Service) -> None:
         return answer(job.to_dict(), 202, {"Location": f"/v1/evaluate/{job.id}"})
 
 
-def _predict_all(classifier: TextClassifier, body: schemas.Evaluate, job: Job) -> dict[str, Any]:
+def _predict_all(classifier: AnyClassifier, body: schemas.Evaluate, job: Job) -> dict[str, Any]:
     known: list[str] = classifier.classes_.tolist()
     tally = Tally(known)
     start = 0
@@ -77,13 +77,13 @@ def _predict_all(classifier: TextClassifier, body: schemas.Evaluate, job: Job) -
 def _check_leaves_out(keep: str, model: str) -> None:
     if keep != "text":
         raise Problem("conflict", f"the file keeps {keep} of its documents: send texts and labels to be predicted")
-    if is_trained(model):
+    if kind_of(model).needs_documents:
         raise Problem("conflict", f"{model} would be trained for each document: send texts and labels to be predicted")
 
 
 def leave_out(path: str, model: str | None, job: Job) -> dict[str, Any]:
     """What every document of a file is predicted to be by the others."""
-    with closing(stored.open(path, read_only=True)) as opened:
+    with closing(store.open(path, read_only=True)) as opened:
         texts, labels = own_documents(opened)
         options = (opened if model is None else opened.with_model(model)).get_params()
     job.total = len(texts)

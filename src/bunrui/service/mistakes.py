@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.evaluation import Evaluation
 from bunrui.report.excerpts import readable
 from bunrui.service.jobs import Job
-from bunrui.stored.documents import Document
+from bunrui.store.documents import Document
 
 __all__ = ["find_mistakes", "shown_text", "told"]
 
@@ -21,7 +21,7 @@ _MOST_PAIRS = 100_000
 _LONGEST = 5000
 
 
-def find_mistakes(clf: TextClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+def find_mistakes(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
     """Predict every document by what the others say; `clf` gives the options."""
     from bunrui.selection.leftout import left_out
 

@@ -45,6 +45,6 @@ def add_operating(app: FastAPI, service: Service) -> None:
             *gauge("bunrui_documents", "Documents that were learned.", [("", classifier.counts.n_docs)]),
             *gauge("bunrui_labels", "Labels that have documents.", [("", len(classifier.counts.live_labels))]),
             *gauge("bunrui_features", "Features that have documents.", [("", classifier.counts.n_features)]),
-            *gauge("bunrui_file_bytes", "Size of the file.", [("", classifier._file.store.size())]),
+            *gauge("bunrui_file_bytes", "Size of the file.", [("", classifier.size)]),
         ]
         return Response("".join(lines), media_type=MEDIA_TYPE)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request, Response
 
 from bunrui import __version__
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.service import schemas
 from bunrui.service.answers import explain as explanation
 from bunrui.service.answers import predict as predictions
@@ -18,7 +18,7 @@ from bunrui.service.gate import Endpoint
 from bunrui.service.openapi import described
 from bunrui.service.security import ARROW, JSON
 from bunrui.service.served import version
-from bunrui.store import Entry
+from bunrui.store.transaction import Entry
 
 __all__ = ["add_reading"]
 
@@ -85,7 +85,7 @@ def add_reading(app: FastAPI, service: Service) -> dict[str, Endpoint]:
         body = service.read(schemas.Predict, request)
         return _predicted(predictions(served.reading(body.model), body.texts, body.top), as_arrow)
 
-    def _predict_small(classifier: TextClassifier, body: schemas.Predict, as_arrow: bool) -> Response:
+    def _predict_small(classifier: AnyClassifier, body: schemas.Predict, as_arrow: bool) -> Response:
         before, started = version(classifier), time.thread_time()
         found = predictions(classifier, body.texts, body.top)
         served.has_answered(classifier, before, time.thread_time() - started)

@@ -7,15 +7,15 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from bunrui import stored
-from bunrui.classifier import TextClassifier
+from bunrui import store
+from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.batches import texts_of
 from bunrui.errors import BunruiError
 from bunrui.models import MODELS
 from bunrui.service import schemas
 from bunrui.service.logs import event
 from bunrui.service.problems import Problem, problem_of
-from bunrui.stored import StoredClassifier
+from bunrui.store import StoredClassifier
 
 __all__ = ["Served", "version"]
 
@@ -41,7 +41,7 @@ class Served:
         self.classifier = classifier
         self.is_warm = False
         self.trouble: str | None = None
-        self._models: dict[str, TextClassifier] = {}
+        self._models: dict[str, StoredClassifier] = {}
         self._answered: dict[int, tuple[tuple[int, int], float]] = {}
 
     def warm_up(self) -> None:
@@ -64,7 +64,7 @@ class Served:
 
     # Reading
 
-    def reading(self, model: str | None) -> TextClassifier:
+    def reading(self, model: str | None) -> StoredClassifier:
         """The classifier as a model reads it."""
         if model is None or model == self.classifier.model:
             return self.classifier
@@ -76,20 +76,19 @@ class Served:
             self._models[model] = self.classifier.with_model(model)
         return self._models[model]
 
-    def is_at_hand(self, classifier: TextClassifier) -> bool:
+    def is_at_hand(self, classifier: AnyClassifier) -> bool:
         """Whether the next answer to a short question is quick.
 
         It is, unless somebody is writing, or something was learned since the last answer by a model that then has to
         look at all words: `wcnb` and `bernoulli` take 50 ms for a million of them, the others less than 1.  Only a
         hint: who believes it wrongly waits a little.
         """
-        lock = classifier._memory.lock
         known = self._answered.get(id(classifier))
-        if lock._writer is not None or lock._waiting or known is None:
+        if classifier.memory.lock.is_wanted_to_write or known is None:
             return False
         return known[0] == version(classifier) or known[1] < _QUICK
 
-    def has_answered(self, classifier: TextClassifier, version: tuple[int, int], seconds: float) -> None:
+    def has_answered(self, classifier: AnyClassifier, version: tuple[int, int], seconds: float) -> None:
         """A short question was answered from this version, in so much time of the processor."""
         known = self._answered.get(id(classifier))
         if known is None or known[0] != version:  # else what takes the time had been done before
@@ -97,7 +96,7 @@ class Served:
 
     def labels(self) -> dict[str, int]:
         """Documents by label, sorted."""
-        with self.classifier._memory.lock.read():
+        with self.classifier.memory.lock.read():
             return {label: n_docs for label, (n_docs, _, _) in self.classifier.counts.class_totals().items()}
 
     # On the one thread that writes
@@ -124,7 +123,7 @@ class Served:
         name = os.path.basename(old.path)
         if not os.path.exists(old.path):
             raise Problem("not-ready", f"{name} was moved away: put it back, or another classifier in its place")
-        self.classifier = stored.open(old.path, read_only=old.is_read_only)
+        self.classifier = store.open(old.path, read_only=old.is_read_only)
         self._forget_models()
         old.close()
         event("the file was replaced", file=old.path, documents=self.classifier.counts.n_docs)
@@ -181,15 +180,14 @@ class Served:
             raise Problem("changed-since", f"transaction {transaction} is not the last change: /v1/log lists them")
 
     def _changed(self, n_docs: int) -> dict[str, Any]:
-        state = self.classifier._file._state  # how far the memory has read: to the change that was just written
         return {
-            "transaction": state.tx if n_docs and state is not None else None,
+            "transaction": self.classifier.last_seen if n_docs else None,
             "changed": n_docs,
             "documents": self.classifier.counts.n_docs,
         }
 
 
-def version(classifier: TextClassifier) -> tuple[int, int]:
+def version(classifier: AnyClassifier) -> tuple[int, int]:
     """Changes whenever something is learned."""
     counts = classifier.counts
     return id(counts), counts.version

@@ -16,7 +16,7 @@ from bunrui.service.app import create_app
 from bunrui.service.gate import Gate
 from bunrui.service.logs import event, open_log
 from bunrui.service.settings import Settings
-from bunrui.stored import StoredClassifier
+from bunrui.store import StoredClassifier
 
 __all__ = ["listen", "run"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from bunrui import stored
+from bunrui import store
 from bunrui.classifier import TextClassifier
 from bunrui.evaluation.loo import kept_documents
 from bunrui.service import schemas
@@ -125,7 +125,7 @@ def add_studying(app: FastAPI, service: Service) -> None:
 
 def study(path: str, kind: str, *given: Any) -> dict[str, Any]:
     """What a study says of the documents of a file; the last that is given is the job."""
-    with closing(stored.open(path, read_only=True)) as opened:
+    with closing(store.open(path, read_only=True)) as opened:
         documents = kept_documents(opened)
         empty = TextClassifier(**opened.get_params())
         empty.set_calibration(opened.calibration)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import AnyClassifier
 from bunrui.rendering import Explanation
 from bunrui.service.jobs import Job
 from bunrui.service.mistakes import shown_text
-from bunrui.stored.documents import Document
+from bunrui.store.documents import Document
 
 __all__ = ["find_suspects"]
 
@@ -18,7 +18,7 @@ _MOST_CONTRIBUTIONS = 500
 _LONGEST_EXPLAINED = 20_000
 
 
-def find_suspects(clf: TextClassifier, documents: list[Document], kept: Collection[str], job: Job) -> dict[str, Any]:
+def find_suspects(clf: AnyClassifier, documents: list[Document], kept: Collection[str], job: Job) -> dict[str, Any]:
     """The most suspicious documents, but those whose digests are in `kept`: somebody has said that they are right."""
     from bunrui.selection import audit
 

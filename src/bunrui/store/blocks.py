@@ -15,27 +15,22 @@ A document is named by its block and its place there.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.cells import Integers, ranges
-from bunrui.errors import DataError
+from bunrui.digests import DIGEST, Digests, as_bytes, digests_of
 from bunrui.store.codec import Unpacker, pack, pack_json, pack_numbers
 
-__all__ = ["DIGEST", "Batch", "Block", "Row", "document_digests"]
+__all__ = ["Batch", "Block", "Row"]
 
-DIGEST = np.dtype("V16")
 BLOCK_BYTES = 2 << 20
 BLOCK_DOCS = 1 << 16
-
-Digests = npt.NDArray[np.void]
 
 
 class Block(NamedTuple):
@@ -212,7 +207,7 @@ class Batch:
     ) -> None:
         self._time, self._label_sets, self._codes, self._keep_text = time, label_sets, codes, keep_text
         self._given = inputs.is_given(texts)
-        self._data, self._offsets = _bytes(texts, self._given)
+        self._data, self._offsets = as_bytes(texts, self._given)
         self._ids = ids if ids is not None and any(name is not None for name in ids) else None
         self._sources = sorted({source for source in sources or () if source is not None})
         places = {source: place for place, source in enumerate(self._sources, 1)}
@@ -226,7 +221,7 @@ class Batch:
         offsets = self._offsets[lo : hi + 1]
         block = Block(
             times=np.full(hi - lo, self._time, np.int64),
-            digests=_digests(self._data, offsets, self._given),
+            digests=digests_of(self._data, offsets, self._given),
             label_sets=self._label_sets,
             codes=self._codes[lo:hi],
             ids=None if self._ids is None else list(self._ids[lo:hi]),
@@ -237,39 +232,3 @@ class Batch:
             given=self._given,
         )
         return block.tidy()
-
-
-def document_digests(texts: Any) -> Digests:
-    """The digest of every document."""
-    given = inputs.is_given(texts)
-    return _digests(*_bytes(texts, given), given)
-
-
-def _bytes(texts: Any, given: bool) -> tuple[memoryview, Integers]:
-    """Documents as bytes, one after the other, and where each begins."""
-    if given:
-        docs = inputs.of_bytes([_canonical(document) for document in texts])
-    else:
-        docs = inputs.buffers(inputs.strings(texts))
-    return memoryview(docs.data), docs.offsets
-
-
-def _canonical(document: Any) -> bytes:
-    """Tokens or counts as JSON, the same for the same document."""
-    if isinstance(document, Mapping):
-        document = {word: int(count) for word, count in sorted(document.items()) if count}
-    try:
-        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-    except (TypeError, ValueError) as error:
-        raise DataError(f"a document cannot be kept as JSON: {error}") from error
-
-
-def _digests(data: memoryview, offsets: Integers, given: bool) -> Digests:
-    """16 bytes of SHA-256 of every document: with the processor's help quicker than BLAKE2."""
-    start = hashlib.sha256(b"\xff" if given else b"")  # no text begins with this byte
-    digests = []
-    for a, b in pairwise(offsets.tolist()):
-        one = start.copy()
-        one.update(data[a:b])
-        digests.append(one.digest()[:16])
-    return np.frombuffer(b"".join(digests), DIGEST)

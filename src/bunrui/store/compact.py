@@ -12,10 +12,9 @@ from bunrui.errors import StoreError
 from bunrui.store import schema
 from bunrui.store.blocks import BLOCK_BYTES, BLOCK_DOCS, Block, Row
 from bunrui.store.codec import HEAD_SIZE, size_of
-from bunrui.store.history import History
 from bunrui.store.schema import seal
 from bunrui.store.store import Store
-from bunrui.store.transaction import insert_block, insert_counts, insert_removals
+from bunrui.store.transaction import History, insert_block, insert_counts, insert_removals
 from bunrui.store.trouble import explained
 
 __all__ = ["compact", "join", "wipe"]

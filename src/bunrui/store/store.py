@@ -23,10 +23,9 @@ from bunrui.store.codec import Unpacker
 from bunrui.store.creation import delete_abandoned, empty_file, new_file, unpublished
 from bunrui.store.journal import Connection, place, renew_mark
 from bunrui.store.log import Log
-from bunrui.store.mounts import warn_of_network
 from bunrui.store.schema import FORMAT, SEALED, SEALED_SINCE, connect, is_whole, migrate, seal, version_of
 from bunrui.store.transaction import Transaction, now
-from bunrui.store.trouble import check_is_file, explained
+from bunrui.store.trouble import check_is_file, explained, warn_of_network
 
 __all__ = ["KEEPS", "State", "Store", "apply"]
 

@@ -1,16 +1,21 @@
-"""What SQLite and the system say → what a user can do about it."""
+"""What SQLite and the system say → what a user can do about it; and a warning where a file lies on another machine."""
 
 from __future__ import annotations
 
 import errno
+import logging
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from bunrui.errors import DamagedError, Step, StoreError
 
-__all__ = ["check_is_file", "explained"]
+__all__ = ["check_is_file", "explained", "network_kind", "warn_of_network"]
+
+_log = logging.getLogger("bunrui")
 
 _ADVICE = {
     sqlite3.SQLITE_BUSY: "{name} is in use by another process that is writing to it: try again when that is done",
@@ -23,6 +28,10 @@ _ADVICE = {
     sqlite3.SQLITE_CORRUPT: "{name} is damaged ({error}): take a copy from a backup, or learn the documents again",
     sqlite3.SQLITE_TOOBIG: "something is too large to be kept in {name}: cut very long documents into several",
 }
+
+# Locks of SQLite do not reach other machines.
+_NETWORK = {"9p", "afs", "ceph", "cifs", "davfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"}
+_OVER_FUSE = ("sshfs", "glusterfs", "s3fs", "rclone", "gcsfuse", "smbnetfs", "cephfs")
 
 
 @contextmanager
@@ -57,3 +66,45 @@ def check_is_file(path: str) -> None:
         raise StoreError(f"{path} cannot be read: {os.strerror(errno.EACCES)}")
     if not os.path.getsize(path):
         raise StoreError(f"{path} is empty: give a file that bunrui has made")
+
+
+def network_kind(path: str, mountinfo: str) -> str | None:
+    """The file system of a path if it is one of another machine; `mountinfo` as Linux tells it.
+
+    >>> table = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\\n40 22 0:40 / /mnt/my\\\\040share rw - nfs4 host:/x rw"
+    >>> network_kind("/mnt/my share/mail.bunrui", table)
+    'nfs4'
+    >>> network_kind("/mnt/other/mail.bunrui", table)
+    """
+    best, kind = "", ""
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        fields, rest = left.split(" "), right.split(" ")
+        if len(fields) < 5:
+            continue
+        point = re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), fields[4])
+        inside = path == point or path.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, rest[0]
+    is_network = kind in _NETWORK or (kind.startswith("fuse") and kind.endswith(_OVER_FUSE))
+    return kind if is_network else None
+
+
+def warn_of_network(path: str) -> None:
+    """Say once for each file that lies on another machine what must not be done with it."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+            kind = network_kind(os.path.realpath(path), file.read())
+    except OSError:  # not Linux
+        return
+    if kind is not None:
+        _warn_once(path, kind)
+
+
+@cache
+def _warn_once(path: str, kind: str) -> None:
+    _log.warning(
+        "%s is on a network file system (%s), where locks are not reliable: let only one machine use it at a time",
+        path,
+        kind,
+    )

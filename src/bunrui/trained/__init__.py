@@ -12,6 +12,6 @@ trained when they first answer after a change; `arow` only learns what is new, u
 
 from __future__ import annotations
 
-from bunrui.trained.names import TRAINED, is_trained
+from bunrui.trained.names import TRAINED
 
-__all__ = ["TRAINED", "is_trained"]
+__all__ = ["TRAINED"]

@@ -22,14 +22,13 @@ from bunrui.estimators.aodeparts import value_parts
 from bunrui.estimators.columns import ColumnsNB
 from bunrui.estimators.frames import as_days, is_frame, of_dicts, of_frame, value_kind
 from bunrui.estimators.pairs import check_size
-from bunrui.explanation import Contribution, Word
-from bunrui.explanation.documents import check_pair, hold
-from bunrui.explanation.reading import Reading
-from bunrui.rendering import Explanation
+from bunrui.memory import Batch
+from bunrui.models.explain import Reading, check_pair, hold
+from bunrui.models.words import Word
+from bunrui.rendering import Contribution, Explanation
 from bunrui.trained.cells import Shape, shape_of
 from bunrui.trained.forms import Parts
-from bunrui.trained.kept import Batch
-from bunrui.trained.model import TrainedModel
+from bunrui.trained.model import Fitted
 
 __all__ = ["ColumnsModel", "train_columns"]
 
@@ -75,15 +74,16 @@ class _Pairs:
         raise NotImplementedError
 
 
-class ColumnsModel(TrainedModel):
+class ColumnsModel(Fitted):
     """A fitted `ColumnsNB` or `AODE`, and how its table is read from texts."""
 
     form: _Columns | _Pairs
 
     def __init__(
-        self, counts: Counts, analyzer: ColumnsAnalyzer, shape: Shape, form: _Columns | _Pairs, mark: Any
+        self, name: str, counts: Counts, analyzer: ColumnsAnalyzer, shape: Shape, form: _Columns | _Pairs, mark: Any
     ) -> None:
         super().__init__(counts, analyzer, form, counts.live_labels, None, mark)
+        self._name = name
         self._kinds = analyzer.kinds
         self._shape = shape
 
@@ -134,7 +134,7 @@ class ColumnsModel(TrainedModel):
     ) -> list[Word]:
         """There are none."""
         raise OptionError(
-            f"the model {self.options['model']!r} has no weights of words: explain shows what the columns of a row "
+            f"the model {self._name!r} has no weights of words: explain shows what the columns of a row "
             "add, and a model that reads counts, such as multinomial, has weights"
         )
 
@@ -167,7 +167,7 @@ def train_columns(
         raise DataError("the rows that were learned have no columns: there is nothing to classify by")
     fitted = _fitted_pairs if options["model"] == "aode" else _fitted_columns
     form = fitted(options, shape, analyzer.kinds, shape.values(rows), np.concatenate(labels))
-    return ColumnsModel(counts, analyzer, shape, form, mark)
+    return ColumnsModel(options["model"], counts, analyzer, shape, form, mark)
 
 
 def _fitted_columns(

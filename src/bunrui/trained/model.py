@@ -1,8 +1,9 @@
-"""`TrainedModel`: the answers of a classifier whose model was trained from its documents."""
+"""`TrainedModel`: the answers of a model that is trained from documents, when it first answers after a change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,95 @@ from bunrui.analysis import Analyzer, AnalyzerSpec
 from bunrui.counts import Counts, Label
 from bunrui.errors import OptionError
 from bunrui.estimators.matrix import look_up
-from bunrui.explanation import Word
-from bunrui.explanation.documents import check_pair, hold, placed
-from bunrui.explanation.reading import find, find_word, read
-from bunrui.explanation.words import check_question, words_of
+from bunrui.kernel.mutex import Mutex
+from bunrui.memory import Memory
+from bunrui.models.counting import several_labels_error
+from bunrui.models.explain import check_pair, hold, placed, read
+from bunrui.models.model import Best, Options, best_of
 from bunrui.models.view import View, whole
+from bunrui.models.words import Word, check_question, find, find_word, words_of
 from bunrui.rendering import Explanation
 from bunrui.trained.forms import Form
 
-__all__ = ["TrainedModel"]
+__all__ = ["Fitted", "TrainedModel"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
 class TrainedModel:
+    """A model with its options, trained from the documents of a memory as they are now."""
+
+    def __init__(self, options: Options, analyzer: Analyzer, memory: Memory) -> None:
+        self._options = options
+        self._analyzer = analyzer
+        self._memory = memory
+        self._fitted: Fitted | None = None
+        self._training = Mutex()
+
+    @contextmanager
+    def fitted(self) -> Iterator[Fitted]:
+        """The model of the documents as they are now, trained if need be, with the lock of the memory held."""
+        while True:
+            self._train()
+            with self._memory.lock.read():
+                # Only here: another thread may train it anew, in place, and fail.
+                fitted = self._fitted
+                if fitted is not None:
+                    yield fitted
+                    return
+
+    def _is_current(self) -> bool:
+        return self._fitted is not None and self._fitted.is_of(self._memory.counts)
+
+    def _train(self) -> None:
+        from bunrui.trained.training import train
+
+        memory, name = self._memory, self._options["model"]
+        memory.documents.check(name)
+        if self._is_current():
+            return
+        with memory.documents.at_rest(), self._training:
+            if self._is_current():
+                return
+            # `arow` goes on in place, where nobody may look meanwhile; what is half learned is not gone on with.
+            with memory.lock.write() if name == "arow" else memory.lock.read():
+                before, self._fitted = self._fitted, None
+                self._fitted = train(name, self._options, self._analyzer, memory.counts, memory.documents, before)
+
+    def scores(self, texts: Any) -> tuple[list[Label], Floats]:
+        """Classes, and scores (n_docs, n_classes)."""
+        with self.fitted() as fitted:
+            return fitted.classes, fitted.scores(texts)
+
+    def best(self, texts: Any, k: int) -> Best:
+        """The k best classes of every text, or all where there are fewer."""
+        classes, scores = self.scores(texts)
+        return Best(classes, self._memory.counts.live.dtype, *best_of(scores, k))
+
+    def label_odds(self, texts: Any) -> tuple[list[Label], Floats]:
+        """Nothing: labels are not told from the rest."""
+        raise several_labels_error(self._options["model"])
+
+    def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
+        """What every feature of a text adds to the score of a label, held against that of another."""
+        with self.fitted() as fitted:
+            return fitted.explain(text, label, against)
+
+    def words(
+        self, label: Label | None, positive: Label | None, negative: Label | None, word: str | None, top: int | None
+    ) -> list[Word]:
+        """The words that speak for a label."""
+        with self.fitted() as fitted:
+            return fitted.words(label, positive, negative, word, top)
+
+    def export(self, make: Callable[..., Any]) -> Any:
+        """A fitted scikit-learn pipeline."""
+        with self.fitted() as fitted:
+            return fitted.pipeline(self._options["analyzer"])
+
+
+class Fitted:
     """An estimator, and the words that its columns stand for.
 
     Attributes
@@ -37,8 +112,6 @@ class TrainedModel:
         Whose vocabulary the columns are of; hold their lock while asking.
     version : int
         Of the counts, when it was trained.
-    options : mapping
-        Those of the classifier, then.
     mark : object
         How far the documents had been read.
     """
@@ -48,7 +121,6 @@ class TrainedModel:
     ) -> None:
         self.counts = counts
         self.version = counts.version
-        self.options: Mapping[str, Any] = {}
         self.classes = classes
         self.mark = mark
         self.form = form
@@ -56,9 +128,9 @@ class TrainedModel:
         self._ids = ids  # the feature of every column; None where column f is feature f
         self._width = counts.n_ids if ids is None else len(ids)
 
-    def is_of(self, counts: Counts, options: Mapping[str, Any]) -> bool:
-        """Whether it was trained from what these counts have counted, with these options."""
-        return self.counts is counts and self.version == counts.version and self.options == options
+    def is_of(self, counts: Counts) -> bool:
+        """Whether it was trained from what these counts have counted."""
+        return self.counts is counts and self.version == counts.version
 
     def rows(self, texts: Any) -> Any:
         """Texts as rows of counts, (n_docs, n_columns)."""

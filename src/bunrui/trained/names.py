@@ -1,35 +1,86 @@
-"""The names of the models that are trained from documents, and what options they take; importing this costs nothing."""
+"""The models that are trained from documents, and the options they take; importing this costs nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bunrui.analysis import Analyzer
 from bunrui.errors import Option, OptionError, Step
-from bunrui.models.aode import check_rows
+from bunrui.memory import Memory
+from bunrui.models import MODELS, Kind
+from bunrui.models.counting import check_m
+from bunrui.models.model import Options
 
-__all__ = ["MOST_FEATURES", "TRAINED", "TRAINED_ALPHA", "check_m", "check_options", "is_trained", "reads_table"]
+if TYPE_CHECKING:
+    from bunrui.trained.model import TrainedModel
 
-TRAINED = ("twcnb", "nbsvm", "arow", "aode", "columns")
-
-# α where the user names none.  Of twcnb, of .01, .1, .3 and 1: with the 1 of the article 20 Newsgroups, livedoor and
-# SMS spam lose 4, 5 and 3 points (docs/decisions/007).  `aode` and `columns` have their own smoothing.
-TRAINED_ALPHA = {"twcnb": 0.1, "nbsvm": 0.5, "arow": 0.5}
+__all__ = ["MOST_FEATURES", "TRAINED", "Trained", "kind_of", "reads_table"]
 
 # Of `aode`, whose tables grow with the square: 500 words of 20 classes take 160 MB.
 MOST_FEATURES = 500
 
 
-def is_trained(model: str) -> bool:
-    """Whether a model needs the documents."""
-    return model in TRAINED
+class Trained(NamedTuple):
+    """A model that is trained from documents.
+
+    Attributes
+    ----------
+    name : str
+    alpha : float
+        α where the user names none.
+    """
+
+    name: str
+    alpha: float = 1.0
+
+    @property
+    def needs_documents(self) -> bool:
+        """Always: counts are not enough."""
+        return True
+
+    def check(self, options: Options) -> None:
+        """Refuse options that the model does not take."""
+        _check_options(self.name, options)
+
+    def default_alpha(self, *, class_norm: bool = False) -> float:
+        """α where the user names none."""
+        return self.alpha
+
+    def model(self, options: Options, analyzer: Analyzer, memory: Memory) -> TrainedModel:
+        """The model with some options, of what a memory has learned."""
+        from bunrui.trained.model import TrainedModel
+
+        return TrainedModel(options, analyzer, memory)
 
 
-def check_options(model: str, options: Mapping[str, Any]) -> None:
+# α of twcnb, of .01, .1, .3 and 1: with the 1 of the article 20 Newsgroups, livedoor and SMS spam lose 4, 5 and 3
+# points (docs/decisions/007).  `aode` and `columns` have their own smoothing.
+TRAINED = {
+    kind.name: kind
+    for kind in (
+        Trained("twcnb", 0.1),
+        Trained("nbsvm", 0.5),
+        Trained("arow", 0.5),
+        Trained("aode"),
+        Trained("columns"),
+    )
+}
+
+
+def kind_of(model: str) -> Kind:
+    """The line of a model in the tables of models."""
+    try:
+        return MODELS.get(model) or TRAINED[model]
+    except (KeyError, TypeError):
+        raise OptionError(option="model", value=model, choices=(*MODELS, *TRAINED)) from None
+
+
+def _check_options(model: str, options: Mapping[str, Any]) -> None:
     """Refuse what a trained model does not take.
 
     >>> usual = {"unseen": "ignore", "smoothing": "eap", "prior": "empirical", "class_norm": False}
-    >>> check_options("aode", usual | {"against_rest": False, "alpha": 1.0, "analyzer": "words", "m": 1})
+    >>> _check_options("aode", usual | {"against_rest": False, "alpha": 1.0, "analyzer": "words", "m": 1})
     Traceback (most recent call last):
     bunrui.errors.OptionError: aode has no alpha: its smoothing is that of the article; leave it out
     """
@@ -58,13 +109,6 @@ def check_options(model: str, options: Mapping[str, Any]) -> None:
     if isinstance(options["alpha"], Mapping):
         hint = "it smooths the ratios of all words alike"
         raise OptionError((Option("alpha"), f" of {model}"), option="alpha", expected="a number", hint=hint)
-
-
-def check_m(model: str, m: Any) -> None:
-    """Refuse an m that is no number of rows, or that a model does not take."""
-    check_rows(m)
-    if model != "aode" and m != 1:
-        raise OptionError((Option("m"), f" is for aode, and {model} has none: leave it out, or set it to 1"))
 
 
 def reads_table(model: str, analyzer: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,35 +20,15 @@ from bunrui.estimators.arrange import Keys
 from bunrui.estimators.complement import TWCNB
 from bunrui.estimators.nbsvm import NBSVM
 from bunrui.estimators.pairs import MOST_CELLS
+from bunrui.memory import Batch, Documents
 from bunrui.models.view import select
 from bunrui.trained.forms import Nothing, form_of
-from bunrui.trained.kept import Batch, Kept
-from bunrui.trained.model import TrainedModel, rows_of
-from bunrui.trained.names import MOST_FEATURES, TRAINED_ALPHA, reads_table
+from bunrui.trained.model import Fitted, rows_of
+from bunrui.trained.names import MOST_FEATURES, TRAINED, reads_table
 
-__all__ = ["KeptSource", "Source", "train"]
+__all__ = ["train"]
 
 Integers = npt.NDArray[np.int64]
-
-
-class Source(Protocol):
-    """Where the documents are."""
-
-    def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
-        """Batches after a mark, None for the start: whether they are only new ones, they themselves, and a new mark."""
-
-
-class KeptSource:
-    """Documents in memory."""
-
-    def __init__(self, kept: Kept) -> None:
-        self._kept = kept
-
-    def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
-        kept = self._kept
-        goes_on = mark is not None and mark[0] == kept.epoch
-        first = mark[1] if goes_on else 0
-        return goes_on, iter(kept.batches[first:]), (kept.epoch, len(kept.batches))
 
 
 def train(
@@ -56,25 +36,10 @@ def train(
     options: Mapping[str, Any],
     analyzer: Analyzer,
     counts: Counts,
-    source: Source,
-    previous: TrainedModel | None,
-) -> TrainedModel:
-    """The model of all documents; `previous` is what was trained last."""
-    if previous is not None and previous.options != options:
-        previous = None
-    model = _train(name, options, analyzer, counts, source, previous)
-    model.options = options
-    return model
-
-
-def _train(
-    name: str,
-    options: Mapping[str, Any],
-    analyzer: Analyzer,
-    counts: Counts,
-    source: Source,
-    previous: TrainedModel | None,
-) -> TrainedModel:
+    source: Documents,
+    previous: Fitted | None,
+) -> Fitted:
+    """The model of all documents; `previous` is what was trained last, with the same options."""
     if not counts.n_docs:
         raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
     classes = counts.live_labels
@@ -91,7 +56,7 @@ def _train(
     width = counts.n_ids if ids is None else len(ids)
     if not width or (len(classes) == 1 and name != "arow"):
         # No mark: there is no head to go on with.
-        return TrainedModel(counts, analyzer, Nothing(len(classes)), classes, ids, None)
+        return Fitted(counts, analyzer, Nothing(len(classes)), classes, ids, None)
     tables = (_labelled(rows_of(batch.texts, analyzer, counts, ids, width), batch) for batch in batches)
     if name == "arow":
         before = previous.form.estimator if goes_on and previous is not None else None
@@ -106,7 +71,7 @@ def _train(
         else:
             estimator.fit(X, y)
     form = Nothing(1, estimator) if len(classes) == 1 else form_of(estimator)
-    return TrainedModel(counts, analyzer, form, classes, ids, mark)
+    return Fitted(counts, analyzer, form, classes, ids, mark)
 
 
 class _Labelled(NamedTuple):
@@ -136,7 +101,7 @@ def _estimator(name: str, options: Mapping[str, Any]) -> Any:
         return AODE(m=options["m"])
     alpha = options["alpha"]
     if alpha is None and options["smoothing"] == "eap":
-        alpha = TRAINED_ALPHA[name]
+        alpha = TRAINED[name].alpha
     if name == "twcnb":
         return TWCNB(alpha=alpha, smoothing=options["smoothing"])
     return (NBSVM if name == "nbsvm" else NBAROW)(alpha=alpha)

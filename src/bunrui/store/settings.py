@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import asdict, replace
 from typing import Any
 
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.hashed import sharing
 from bunrui.calibration import Calibration
-from bunrui.classifier import TextClassifier
+from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
 from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError
-from bunrui.learner import SETTINGS
-from bunrui.store import Store
+from bunrui.store.creation import unpublished
+from bunrui.store.store import Store
+from bunrui.store.transaction import Transaction
 
 __all__ = [
-    "alpha_of",
     "calibration_of",
-    "check_fingerprint",
-    "checked_options",
+    "check_slim",
+    "classifier_of",
     "hashing_of",
     "new_store",
     "options_of",
-    "settings_of",
     "summary_of",
+    "write_slim",
 ]
 
 _NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
 
 
-def settings_of(classifier: TextClassifier) -> dict[str, Any]:
-    """What the file keeps of the options, besides the analyzer."""
-    return classifier.settings
-
-
-def new_store(path: str, like: TextClassifier, keep: str, pruned: int = 1, name: str | None = None) -> Store:
+def new_store(path: str, like: AnyClassifier, keep: str, pruned: int = 1, name: str | None = None) -> Store:
     """A new file for a classifier with these options; `name` is what it will be called."""
     spec = AnalyzerSpec(name=like.analyzer) if isinstance(like.analyzer, str) else like.analyzer
     if not isinstance(spec, AnalyzerSpec):
@@ -45,7 +40,7 @@ def new_store(path: str, like: TextClassifier, keep: str, pruned: int = 1, name:
         keep=keep,
         analyzer=asdict(spec),
         fingerprint=like.counts.fingerprint,
-        settings=settings_of(like),
+        settings=like.settings,
         pruned=pruned,
         name=name,
     )
@@ -66,35 +61,32 @@ def options_of(store: Store) -> dict[str, Any]:
         raise store.unpacker().damaged(f"its options cannot be read ({error})") from error
 
 
-@contextmanager
-def checked_options(store: Store) -> Iterator[dict[str, Any]]:
-    """The same, for a block that makes a classifier with them: that they do not fit is the fault of the file."""
+def classifier_of(store: Store) -> TextClassifier:
+    """A classifier in memory with the options of a file, which has learned nothing yet.
+
+    Raises
+    ------
+    DamagedError
+        If the options do not fit together: that is the fault of the file.
+    MismatchError
+        If the analyzer makes other features here than the file has.
+    """
     options = options_of(store)
     try:
-        yield options
+        new = TextClassifier(**options)
     except MissingExtraError:
         raise
     except (BunruiError, TypeError, ValueError, AttributeError) as error:
         raise store.unpacker().damaged(f"its options make no sense ({error})") from error
-
-
-def check_fingerprint(store: Store, fingerprint: str) -> None:
-    """Refuse a file whose features an analyzer would not make."""
-    if fingerprint != store.fingerprint:
+    if new.counts.fingerprint != store.fingerprint:
         raise MismatchError(
             f"{store.path} was made where the analyzer gave other features (another version of bunrui, of its "
             "dictionary or of Python's Unicode tables): open it there, or learn the documents again here"
         )
+    return new
 
 
-def alpha_of(classifier: TextClassifier) -> Any:
-    """α as it is, or what the default comes to; None for a smoothing that has none."""
-    if classifier.alpha is not None or classifier.smoothing == "mle":
-        return classifier.alpha
-    return classifier._smoothing.value + (classifier.smoothing == "map")
-
-
-def hashing_of(classifier: TextClassifier, n_used: int) -> dict[str, Any] | None:
+def hashing_of(classifier: AnyClassifier, n_used: int) -> dict[str, Any] | None:
     """How much the buckets of hashed features mix up, as far as can be told; None where features are themselves."""
     bits = getattr(classifier.analyzer, "hash_bits", 0)
     return sharing(n_used, bits)._asdict() if bits else None
@@ -109,7 +101,7 @@ def calibration_of(store: Store) -> Calibration | None:
         raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
 
 
-def summary_of(classifier: TextClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
+def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
     """What a calibration is worth, and how many documents were learned or unlearned since."""
     names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
     return {
@@ -117,3 +109,30 @@ def summary_of(classifier: TextClassifier, calibration: Calibration, n_changed: 
         "applies": classifier.is_calibrated,
         "changed_since": n_changed,
     }
+
+
+def check_slim(classifier: AnyClassifier, min_df: Any) -> None:
+    """Refuse what cannot be."""
+    if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
+        raise OptionError(option="min_df", value=min_df, expected="a whole number above 0")
+    if classifier.needs_documents:
+        raise OptionError(
+            f"{classifier.model} is trained from documents, and a slim copy keeps none: choose a model that reads "
+            "counts first, with `bunrui set` or configure(model=...)"
+        )
+
+
+def write_slim(name: str, like: AnyClassifier, pruned: int, min_df: int, fill: Callable[[Transaction], int]) -> None:
+    """Make the copy; `fill` writes its counts, and says of how many documents they are.
+
+    `like` has the options, and `pruned` is what was left out before.
+    """
+    with unpublished(name) as temporary:
+        store = new_store(temporary, like, "nothing", max(min_df, pruned), name)
+        with closing(store), store.writing():
+            transaction = store.transaction("slim")
+            transaction.n_docs = fill(transaction)
+            transaction.finish()
+            if like.calibration is not None and min_df <= like.min_df:  # else the copy is another model
+                known = replace(like.calibration, tx=transaction.number).to_dict()
+                store.save_settings(store.settings() | {"calibration": known})

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
 import bunrui
-import bunrui.stored
+import bunrui.store
 from bunrui import AnalyzerSpec, StoredClassifier, TextClassifier
 from bunrui.counts import Counts
 from bunrui.errors import (
@@ -315,7 +315,9 @@ def test_memory_that_is_torn_is_not_read(path: str, monkeypatch: pytest.MonkeyPa
     with learned(path) as clf:
         with monkeypatch.context() as patch:
             patch.setattr(Counts, "add", lambda self, other: (_ for _ in ()).throw(MemoryError("no room")))
-            patch.setattr("bunrui.store.Store.load", lambda self: (_ for _ in ()).throw(MemoryError("still none")))
+            patch.setattr(
+                "bunrui.store.store.Store.load", lambda self: (_ for _ in ()).throw(MemoryError("still none"))
+            )
             with pytest.raises(StoreError, match="has changed, but the memory could not follow"):
                 clf.learn(["more"], ["ham"])
             with pytest.raises(StoreError, match=r"what is in memory is not what .* has: call refresh"):
@@ -354,17 +356,17 @@ def test_a_twin_does_not_close_the_file(path: str) -> None:
 
 
 def test_a_new_file_appears_when_it_is_complete(path: str) -> None:
-    with pytest.raises(ZeroDivisionError), bunrui.stored.creating(path) as clf:
+    with pytest.raises(ZeroDivisionError), bunrui.store.creating(path) as clf:
         clf.learn(TEXTS, LABELS)
         assert not os.path.exists(path)
         raise ZeroDivisionError
     assert os.listdir(os.path.dirname(path)) == []
-    with bunrui.stored.creating(path) as clf:
+    with bunrui.store.creating(path) as clf:
         clf.learn(TEXTS, LABELS)
     with bunrui.open(path) as clf:
         same(clf, in_memory())
     os.unlink(path)
-    with pytest.raises(StoreError, match="was made by somebody else meanwhile"), bunrui.stored.creating(path) as clf:
+    with pytest.raises(StoreError, match="was made by somebody else meanwhile"), bunrui.store.creating(path) as clf:
         clf.learn(["lost"], ["x"])
         learned(path).close()
     with bunrui.open(path) as clf:
@@ -830,7 +832,7 @@ TestHistories.settings = settings(
 def test_to_find_nothing_new_waits_for_no_reader(tmp_path: Path) -> None:
     with bunrui.create(tmp_path / "mail.bunrui").learn(["cheap pills", "noon"], ["spam", "ham"]) as clf:
         refreshing = threading.Thread(target=clf.refresh)
-        with clf._memory.lock.read():
+        with clf.memory.lock.read():
             refreshing.start()
             refreshing.join(60)
             assert not refreshing.is_alive()

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts, Integers
+from bunrui.digests import document_digests, key_words
 from bunrui.engines import threads
 from bunrui.engines.labels import LabelSets, check_new, label_sets
 from bunrui.engines.spill import Spill
 from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
-from bunrui.learner import Learner
-from bunrui.store import Batch, Part, Row, Store, Transaction, document_digests, key_words, packed
-from bunrui.stored.duplicates import Seen
-
-if TYPE_CHECKING:
-    from bunrui.stored.classifier import StoredClassifier
+from bunrui.store.blocks import Batch, Row
+from bunrui.store.cells import Part, packed
+from bunrui.store.log import Seen
+from bunrui.store.store import Store
+from bunrui.store.transaction import Transaction
 
 __all__ = ["Learning", "SpilledSum", "Sum", "Unlearning"]
 
@@ -32,7 +33,7 @@ _EXCERPT = 60
 class Sum:
     """Counts of documents, batch by batch; `total` is None before the first."""
 
-    def __init__(self, classifier: Learner) -> None:
+    def __init__(self, classifier: AnyClassifier) -> None:
         self._classifier = classifier
         self.total: Counts | None = None
 
@@ -64,7 +65,7 @@ class SpilledSum:
         How many there were in all, when it is finished.
     """
 
-    def __init__(self, classifier: Learner, spill: Spill, seen: Seen | None) -> None:
+    def __init__(self, classifier: AnyClassifier, spill: Spill, seen: Seen | None) -> None:
         self._classifier = classifier
         self._spill = spill
         self._seen = seen
@@ -218,7 +219,7 @@ class Learning(_Session):
 class Unlearning(_Session):
     """Unlearning under way; made by `StoredClassifier.unlearning`."""
 
-    def __init__(self, classifier: StoredClassifier, store: Store, transaction: Transaction) -> None:
+    def __init__(self, classifier: AnyClassifier, store: Store, transaction: Transaction) -> None:
         self._classifier = classifier
         self._total = Sum(classifier)
         super().__init__(store, transaction, self._total)

@@ -166,7 +166,7 @@ def test_readers_predict_while_a_thread_learns(script: ModuleType, path: str) ->
                 scores = other.scores(["w3 l3", "w4 l4", "never"])
                 assert np.isfinite(scores).all()
                 assert other.predict(["w3 l3", "w4 l4"]).tolist() == ["l3", "l4"]
-                with other._memory.lock.read():
+                with other.memory.lock.read():
                     first, end = script.check_row(other)
                 assert first <= 3 and end >= 5
                 assert other.info()["documents"] >= 2

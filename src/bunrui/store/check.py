@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts
+from bunrui.digests import document_digests
 from bunrui.engines.labels import label_sets
 from bunrui.errors import BunruiError
-from bunrui.store import Store, document_digests
-
-if TYPE_CHECKING:
-    from bunrui.stored.classifier import StoredClassifier
+from bunrui.store.file import File
+from bunrui.store.store import Store
 
 __all__ = ["Report", "check"]
 
@@ -28,11 +28,11 @@ class Report(NamedTuple):
         return not self.wrong
 
 
-def check(classifier: StoredClassifier) -> Report:
+def check(file: File, classifier: AnyClassifier) -> Report:
     """Check the file behind a classifier."""
-    store = classifier._file.store
+    store = file.store
     report = Report([], [], [])
-    with classifier._file.use(), store.reading():
+    with file.use(), store.reading():
         problems = store.integrity()
         _say(report, not problems, "the pages of the file", "; ".join(problems))
         try:
@@ -57,7 +57,7 @@ def check(classifier: StoredClassifier) -> Report:
     return report
 
 
-def _check_log(classifier: StoredClassifier, store: Store, counts: Counts, report: Report) -> None:
+def _check_log(classifier: AnyClassifier, store: Store, counts: Counts, report: Report) -> None:
     store.log.check_numbers()
     names, n_wrong = store.labels(), 0
     again = Counts(counts.fingerprint)

@@ -1,8 +1,17 @@
-"""The score of a label, held against that of another, taken apart."""
+"""Why: what every feature of a text adds to the score of a label, placed on the original text.
+
+    value[f] = scale[c] * x[f] * (slope[c] + shared[f] + weight[f, c])  less the same for the class it is held against
+
+    bias + sum of value[f]  =  score[label](d) - score[against](d)
+
+Every counting model is linear (`bunrui.models.base`), so this is the score itself, taken apart; nothing is estimated.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,19 +19,70 @@ import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.analyzer import distinct
+from bunrui.analysis.analyzer import distinct, documents_of
 from bunrui.counts import Label
-from bunrui.errors import LabelError, Option
-from bunrui.explanation.reading import Reading, check_label, find
-from bunrui.explanation.words import Weights
+from bunrui.errors import DataError, LabelError, Option
 from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import Documents, Recipe
-from bunrui.prediction import Reader, probabilities
+from bunrui.models.linear import Reader, probabilities
+from bunrui.models.words import Weights, check_label, find
 from bunrui.rendering import Contribution, Explanation
 
-__all__ = ["Duel", "explain", "hold", "placed"]
+__all__ = ["Duel", "Reading", "check_pair", "explain", "hold", "placed", "read"]
 
 Floats = npt.NDArray[np.float64]
+
+
+class Reading(NamedTuple):
+    """Features of a document, as counts write them, in the order of its text.
+
+    `names` has the words that stand for them where that is not the same.
+    """
+
+    counts: Mapping[str, int]
+    spans: Mapping[str, Sequence[tuple[int, int]]]
+    names: Mapping[str, str] = MappingProxyType({})
+
+    def name(self, feature: str) -> str:
+        """What people see."""
+        return self.names.get(feature, feature)
+
+
+def read(analyzer: Analyzer, document: Any) -> Reading:
+    if isinstance(document, str):
+        inputs.strings([document])
+        spans: dict[str, list[tuple[int, int]]] = {}
+        n = len(document)
+        tokens = analyzer.features(document)
+        names = _names(analyzer, [token.text for token in tokens])
+        for token in tokens:
+            # A function of the user's may name places outside the text.
+            start = min(max(token.start, 0), n)
+            spans.setdefault(analyzer.written(token.text), []).append((start, min(max(token.end, start), n)))
+        return Reading({feature: len(places) for feature, places in spans.items()}, spans, names)
+    inputs.given([_checked(document)])
+    counts = document if isinstance(document, Mapping) else Counter(document)
+    tally: Counter[str] = Counter()
+    for word, count in counts.items():
+        if count:
+            tally[analyzer.written(str(word))] += int(count)
+    return Reading(tally, {}, _names(analyzer, [str(word) for word, count in counts.items() if count]))
+
+
+def _names(analyzer: Analyzer, words: Sequence[str]) -> dict[str, str]:
+    """The words of each feature that is written in another way; of several, all."""
+    found: dict[str, list[str]] = {}
+    for word in dict.fromkeys(words):
+        if analyzer.written(word) != word:
+            found.setdefault(analyzer.written(word), []).append(word)
+    return {feature: " | ".join(several) for feature, several in found.items()}
+
+
+def _checked(document: Any) -> Any:
+    if isinstance(document, (list, tuple, Mapping)):
+        return document
+    kind = type(document).__name__
+    raise DataError(f"the text should be a string, a list of tokens or a mapping from word to count, not {kind}")
 
 
 def explain(
@@ -144,9 +204,7 @@ def _scores(reader: Reader, analyzer: Analyzer, document: Any) -> Floats:
     """The scores of one document in the order of `reader.classes`, to the bit those of a prediction."""
     if reader.scorer.presence and reader.linear.reading[scoring.SMOOTH]:
         document = distinct(analyzer, [document])[0]
-    if not isinstance(document, str):
-        return _score(reader, inputs.given([document]), analyzer.given)[reader.columns]
-    return _score(reader, analyzer.documents(inputs.strings([document])), analyzer.recipe)[reader.columns]
+    return _score(reader, *documents_of(analyzer, [document]))[reader.columns]
 
 
 def _score(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:

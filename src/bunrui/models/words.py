@@ -10,19 +10,27 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
+from bunrui.analysis import texts as inputs
+from bunrui.analysis.analyzer import given_recipe
 from bunrui.counts import Counts, Label
-from bunrui.errors import LabelError, Option, OptionError
-from bunrui.explanation.reading import check_label, find_word
+from bunrui.errors import LabelError, Option, OptionError, TableError
+from bunrui.kernel import score as scoring
+from bunrui.kernel.library import run
 from bunrui.kernel.sums import exact_sums
-from bunrui.kernel.vocabulary import Vocabulary
-from bunrui.models.view import FeatureCounts, gather, in_blocks
-from bunrui.prediction import Reader
+from bunrui.kernel.vocabulary import MISSING, Vocabulary
+from bunrui.kernel.workspace import scratch_for
+from bunrui.models.linear import Reader
+from bunrui.models.view import FeatureCounts, View, gather, in_blocks
 
-__all__ = ["Weights", "Word", "check_question", "telling_words", "words_of"]
+__all__ = ["Weights", "Word", "check_label", "check_question", "find", "find_word", "telling_words", "words_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.uint32]
+
+
+# Features that are looked up at a time: fewer than there is room for in a scratch.
+_BLOCK = 4096
 
 
 class Word(NamedTuple):
@@ -215,3 +223,45 @@ def check_question(classes: Sequence[Label], label: Any, positive: Any, negative
         raise OptionError(f"whose words? Name a label, for example words({classes[0]!r})")
     if top is not None and (isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1):
         raise OptionError(option="top", value=top, expected="a whole number, at least 1, or None for all")
+
+
+def find(view: View, features: Sequence[str]) -> Integers:
+    """Ids of distinct features, -1 where the model does not know one, (n_features,)."""
+    counts = view.counts
+    found = np.full(len(features), -1, np.int64)
+    marks = np.zeros(2 * counts.n_ids, np.uint32)
+    for first in range(0, len(features), _BLOCK):
+        docs = inputs.given([features[first : first + _BLOCK]])
+        size = max(len(docs.data), len(docs.offsets))
+        scratch = scratch_for(size)
+        ids = np.empty(len(scratch.items.ids), np.uint32)
+        alive, keep = counts.postings.doc_total, view.keep
+        args = (docs, 0, given_recipe(), scratch, counts.vocabulary, alive, keep, marks, 1, ids)
+        n_items, _ = run(scoring.identify, *args)
+        places = scratch.items.ids[:n_items].astype(np.int64)
+        known = places != MISSING
+        found[first : first + n_items][known] = ids[places[known]]
+    # As the scorer has it: a feature without a cell is not known.
+    found[(found >= 0) & (counts.postings.lengths[found] == 0)] = -1
+    return found
+
+
+def find_word(view: View, analyzer: Analyzer, word: str) -> npt.NDArray[np.uint32]:
+    """The id of a feature as it is written, or as the analyzer writes it: the longest one that it finds in the word."""
+    ids = find(view, [word])
+    if ids[0] < 0:
+        ids = find(view, [analyzer.written(word)])
+    if ids[0] < 0:
+        try:
+            written = max((token.text for token in analyzer.features(word)), key=len, default=word)
+        except TableError:  # a word is no row of a table
+            written = word
+        ids = find(view, [analyzer.written(written.strip())])
+    return ids[ids >= 0].astype(np.uint32)
+
+
+def check_label(classes: Sequence[Label], label: Any) -> None:
+    """Refuse a label that is not there."""
+    if label not in classes:
+        names = ", ".join(map(str, classes[:20])) + (", …" if len(classes) > 20 else "")
+        raise LabelError(f"there is no label {label!r}: the labels are {names}")

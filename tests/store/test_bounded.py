@@ -22,8 +22,8 @@ import bunrui
 from bunrui import AnalyzerSpec, StoredClassifier, TextClassifier
 from bunrui.engines import spill as spilling
 from bunrui.errors import BunruiError, DamagedError, DuplicateError, OptionError, StoreError
-from bunrui.stored import bounded as bounding
-from bunrui.stored.bounded import bounded, bytes_of, creating_bounded, least_memory, open_bounded, slim_bounded
+from bunrui.store import bounded as bounding
+from bunrui.store.bounded import bounded, bytes_of, creating_bounded, least_memory, open_bounded, slim_bounded
 from tests.store.probing import reseal
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]
@@ -250,7 +250,7 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
 WORK = """
 import sys
 from bunrui.engines import spill
-from bunrui.stored import bounded
+from bunrui.store import bounded
 
 spill.PIECE, bounded._LEAST_ROOM = 1, 50_000
 with bounded.bounded(sys.argv[1], bounded.least_memory()) as session:
@@ -329,14 +329,14 @@ def test_many_features(tmp_path: Path) -> None:
 OPEN = """
 import re, resource, sys
 from pathlib import Path
-from bunrui import stored
+from bunrui import store
 from bunrui.errors import StoreError
 
-stored.open(sys.argv[2]).close()
+store.open(sys.argv[2]).close()
 size = int(re.search(r"VmSize:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) << 10
 resource.setrlimit(resource.RLIMIT_AS, (size + (40 << 20), -1))
 try:
-    stored.open(sys.argv[1])
+    store.open(sys.argv[1])
 except StoreError as error:
     print(error)
 """

@@ -3,60 +3,86 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
+from bunrui.analysis import Analyzer
 from bunrui.calibration import Calibration
-from bunrui.classifier import TextClassifier, changes
-from bunrui.errors import Option, OptionError, Step, StoreError
-from bunrui.learner import Labels, Learner, Texts
-from bunrui.prediction import Reader
-from bunrui.store import FORMAT, Entry, History, Store, Transaction, document_digests
-from bunrui.stored import lifecycle
-from bunrui.stored.checking import Report, check
-from bunrui.stored.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
-from bunrui.stored.file import File
-from bunrui.stored.merging import merge
-from bunrui.stored.options import (
-    alpha_of,
+from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, changes, check_names
+from bunrui.digests import document_digests
+from bunrui.errors import Option, OptionError, StoreError
+from bunrui.memory import Memory
+from bunrui.models import DEFAULT_MODEL, Model
+from bunrui.store import lifecycle
+from bunrui.store.check import Report, check
+from bunrui.store.creation import unpublished
+from bunrui.store.documents import Choice, Document, both, by_digests, by_ids, by_source, by_texts, by_time, listed
+from bunrui.store.file import File, check_keeps
+from bunrui.store.merge import Source, merge
+from bunrui.store.schema import FORMAT
+from bunrui.store.sessions import Learning, Sum, Unlearning
+from bunrui.store.settings import (
     calibration_of,
-    check_fingerprint,
-    checked_options,
+    check_slim,
+    classifier_of,
     hashing_of,
+    new_store,
     options_of,
-    settings_of,
     summary_of,
+    write_slim,
 )
-from bunrui.stored.sessions import Learning, Sum, Unlearning
-from bunrui.stored.slimming import check_slim, write_slim
-from bunrui.stored.training import LogSource, check_keeps
+from bunrui.store.store import KEEPS, Store
+from bunrui.store.transaction import Entry, History, Transaction
 
-__all__ = ["StoredClassifier"]
+__all__ = ["StoredClassifier", "check_new_options", "create", "creating", "open"]
 
 Path = str | os.PathLike[str]
 
 
-class StoredClassifier(TextClassifier):
+class StoredClassifier(AnyClassifier):
     """A `TextClassifier` that lives in one SQLite file; made by `create` and `open`.
 
     Everything that it learns is in the file when the call returns.  Several processes may read a file while one writes.
     """
 
-    _keeps_in_memory = False  # the file does
+    def __init__(self, file: File, classifier: TextClassifier, *, is_twin: bool = False) -> None:
+        """`classifier` reads the memory of the file; the options of a twin are not those of the file."""
+        self._file = file
+        self._classifier = classifier
+        self._is_twin = is_twin
 
-    def __init__(self, store: Store, *, read_only: bool = False) -> None:
-        with checked_options(store) as options:
-            super().__init__(**options)
-        check_fingerprint(store, self.counts.fingerprint)
-        self.calibration = calibration_of(store)
-        self._file = File(store, self._memory, read_only=read_only)
-        self._is_twin = False
+    @classmethod
+    def of(cls, store: Store, *, read_only: bool = False) -> StoredClassifier:
+        """The classifier of a store that is open."""
+        classifier = classifier_of(store)
+        file = File(store, read_only=read_only)
+        return cls(file, classifier.attach(file.memory, calibration_of(store)))
 
     def __repr__(self) -> str:
-        inner = super().__repr__().removeprefix("TextClassifier(")
+        inner = repr(self._classifier).removeprefix("TextClassifier(")
         return f"StoredClassifier({os.path.basename(self.path)!r}, {inner}"
+
+    @property
+    def memory(self) -> Memory:
+        """What has been learned, and the lock on it."""
+        return self._file.memory
+
+    @property
+    def text_analyzer(self) -> Analyzer:
+        """What turns texts into features."""
+        return self._classifier.text_analyzer
+
+    @property
+    def current_model(self) -> Model:
+        """The model with its options as they are now."""
+        return self._classifier.current_model
+
+    def check_options(self) -> None:
+        """Refuse options that make no sense."""
+        self._classifier.check_options()
 
     @property
     def path(self) -> str:
@@ -97,25 +123,12 @@ class StoredClassifier(TextClassifier):
             return is_new
         options, calibration = options_of(self._file.store), calibration_of(self._file.store)
         if options != self.get_params():
-            super().set_params(**options)
-            self._check_options()
+            self._classifier.set_params(**options).check_options()
             is_new = True
         if calibration != self.calibration:
-            self.calibration = calibration
+            self._classifier.set_calibration(calibration)
             is_new = True
         return is_new
-
-    def _current_reader(self) -> Reader:
-        if self._file.is_torn:
-            raise StoreError(f"what is in memory is not what {self.path} has", hint=(Step("reopen"),))
-        return super()._current_reader()
-
-    def _train(self) -> None:
-        check_keeps(self.model, self.keep, self.path)
-        if self._is_trained():
-            return
-        with self._file.at_rest():
-            self._train_from(LogSource(self._file.store, self.counts))
 
     # Learning
 
@@ -161,11 +174,10 @@ class StoredClassifier(TextClassifier):
             with self.unlearning() as session:
                 session.add(texts, labels)
             return self
-        choice, check_all = _choice(None, ids, digests)
+        choice = _choice(None, ids, digests)
         self._need_log()
         with self._file.writing("unlearn") as transaction:
-            lifecycle.change(self, transaction, choice, lambda _: [])
-            check_all()
+            lifecycle.change(self._file, self, transaction, choice, lambda _: [])
         return self
 
     def relabel(
@@ -186,7 +198,7 @@ class StoredClassifier(TextClassifier):
         """
         if texts is not None and hasattr(texts, "to_pylist"):
             texts = texts.to_pylist()
-        choice, check_all = _choice(texts, ids, digests)
+        choice = _choice(texts, ids, digests)
         known = None
         if texts is not None and self.keep != "text":
             known = {digest.tobytes(): text for digest, text in zip(document_digests(texts), texts, strict=True)}
@@ -195,8 +207,7 @@ class StoredClassifier(TextClassifier):
         lifecycle.check_labels(names)
         new_labels = lifecycle.one_for_one(labels) if isinstance(labels, str) else lambda _: names
         with self._file.writing("relabel", labels=names) as transaction:
-            lifecycle.change(self, transaction, choice, new_labels, known)
-            check_all()
+            lifecycle.change(self._file, self, transaction, choice, new_labels, known)
         return transaction.n_docs
 
     def relabel_each(self, changes: Iterable[tuple[str, Sequence[str], Sequence[str]]]) -> int:
@@ -205,7 +216,7 @@ class StoredClassifier(TextClassifier):
         A change is the digest of a document, the labels that it has, and those that it gets.
         """
         self._need_log()
-        return lifecycle.relabel_each(self, changes)
+        return lifecycle.relabel_each(self._file, self, changes)
 
     def forget(self, *, before: datetime | None = None, source: str | None = None) -> int:
         """Unlearn the documents that were learned before a time, or came from a source; how many there were."""
@@ -219,7 +230,7 @@ class StoredClassifier(TextClassifier):
         note = {"before": before.isoformat() if before else None, "source": source}
         self._need_log()
         with self._file.writing("forget", **note) as transaction:
-            lifecycle.change(self, transaction, both(*choices), lambda _: [])
+            lifecycle.change(self._file, self, transaction, both(*choices), lambda _: [])
         return transaction.n_docs
 
     def _need_log(self) -> None:
@@ -231,15 +242,15 @@ class StoredClassifier(TextClassifier):
 
     def rename_label(self, label: str, name: str) -> int:
         """Give a label another name; how many documents have it."""
-        return lifecycle.rename_label(self, label, name)
+        return lifecycle.rename_label(self._file, label, name)
 
     def drop_label(self, label: str) -> int:
         """Take a label from all documents, and unlearn those that have no other; how many had it."""
-        return lifecycle.drop_label(self, label)
+        return lifecycle.drop_label(self._file, self, label)
 
     def move_label(self, label: str, to: str) -> int:
         """Give all documents of a label another one in its place; how many had it."""
-        return lifecycle.move_label(self, label, to)
+        return lifecycle.move_label(self._file, self, label, to)
 
     @contextmanager
     def learning(self, *, unique: bool = False, note: Mapping[str, Any] | None = None) -> Iterator[Learning]:
@@ -265,14 +276,24 @@ class StoredClassifier(TextClassifier):
             yield session
             session.finish()
 
-    def merge(self, *others: Learner, unique: bool = False) -> StoredClassifier:
+    def merge(self, *others: AnyClassifier, unique: bool = False) -> StoredClassifier:
         """Add what other classifiers with the same analyzer have learned, and what their files keep, all or none.
 
         One in memory knows nothing of its documents: it merges into a file with `keep="nothing"`.  With `unique`, files
         that have learned the same text are refused.
         """
-        merge(self, others, unique=unique)
+        self.merge_all(others, unique=unique)
         return self
+
+    def merge_all(
+        self, others: Sequence[AnyClassifier], *, unique: bool = False, kind: str = "merge", **note: Any
+    ) -> list[str]:
+        """The same; the files that were left out, since this one holds their shards already.
+
+        `kind` and `note` are for the list of changes.
+        """
+        sources = [Source(other, other._file if isinstance(other, StoredClassifier) else None) for other in others]
+        return merge(self._file, self, sources, unique=unique, kind=kind, note=note)
 
     def undo(self) -> tuple[str, int]:
         """Take the last transaction back: its kind, and its number of documents.
@@ -297,10 +318,8 @@ class StoredClassifier(TextClassifier):
     def documents(self) -> Iterator[Document]:
         """What the file knows of every document, in the order in which they were learned."""
         if self.keep == "nothing":
-            raise StoreError(
-                f"{self.path} keeps nothing of its documents",
-                hint=("learn them into a file with ", Option("keep", "text")),
-            )
+            hint = "learn them into a file with ", Option("keep", "text")
+            raise StoreError(f"{self.path} keeps nothing of its documents", hint=hint)
         # A connection of its own: the loop may take its time, and change the classifier meanwhile.
         self._file.store.check_place()
         store = Store.open(self.path, read_only=True)
@@ -329,20 +348,17 @@ class StoredClassifier(TextClassifier):
 
     def check(self) -> Report:
         """Read everything in the file, and count the documents again where it keeps their texts."""
-        return check(self)
+        return check(self._file, self)
 
     def configure(self, **options: Any) -> StoredClassifier:
         """Change how the counts are read, also in the file: model, smoothing, alpha, prior and so on."""
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new file and learn the documents again")
-        known = self.get_params()
-        for name in options:
-            if name not in known:
-                raise OptionError(option="option", value=name, choices=known)
-        checked = TextClassifier(**(known | changes(options)))
+        check_names(options)
+        checked = TextClassifier(**(self.get_params() | changes(options)))
         check_keeps(checked.model, self.keep, self.path)
-        self._file.configure(settings_of(checked))
-        super().set_params(**checked.get_params())
+        self._file.configure(checked.settings)
+        self._classifier.set_params(**checked.get_params())
         return self
 
     def set_calibration(self, calibration: Calibration | None) -> None:
@@ -350,13 +366,23 @@ class StoredClassifier(TextClassifier):
         if not self._is_twin:
             known = None if calibration is None else calibration.to_dict()
             self._file.configure({"calibration": known}, "calibrate")
-        super().set_calibration(calibration)
+        self._classifier.set_calibration(calibration)
 
     @property
     def last_change(self) -> int:
         """The number of the last transaction of the file."""
         with self._file.use():
             return self._file.store.state().tx
+
+    @property
+    def last_seen(self) -> int | None:
+        """The number of the last transaction that is in memory: after a change, its own."""
+        return self._file.last_seen
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._file.store.size()
 
     def info(self) -> dict[str, Any]:
         """What is in the file, for people and as JSON."""
@@ -365,7 +391,7 @@ class StoredClassifier(TextClassifier):
             history = History(store)
             n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
-        with self._memory.lock.read():
+        with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
             return {
@@ -373,8 +399,8 @@ class StoredClassifier(TextClassifier):
                 "labels": labels,
                 "features": counts.n_features,
                 "hashing": hashing_of(self, counts.n_features),
-                **settings_of(self),
-                "alpha": alpha_of(self),
+                **self.settings,
+                "alpha": self.effective_alpha,
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,
@@ -402,7 +428,7 @@ class StoredClassifier(TextClassifier):
         """
         check_slim(self, min_df)
         self._file.catch_up()
-        with self._memory.lock.read():
+        with self.memory.lock.read():
             counts = self.counts.pruned(min_df)
 
         def fill(transaction: Transaction) -> int:
@@ -415,10 +441,7 @@ class StoredClassifier(TextClassifier):
 
     def with_model(self, model: str | None = None, **options: Any) -> StoredClassifier:
         """A classifier that reads the same counts by another model or with other options; the file stays as it is."""
-        other = StoredClassifier.__new__(StoredClassifier)
-        other.__dict__.update(super().with_model(model, **options).__dict__)
-        other._file, other._is_twin = self._file, True
-        return other
+        return StoredClassifier(self._file, self._classifier.with_model(model, **options), is_twin=True)
 
     def fit(self, texts: Texts, labels: Labels) -> StoredClassifier:
         """Not for a file: it would forget everything that is in it."""
@@ -435,10 +458,13 @@ class StoredClassifier(TextClassifier):
         raise OptionError("a classifier in a file is not copied or pickled: open its file again where it is needed")
 
 
-def _choice(
-    texts: Texts | None, ids: Sequence[str] | None, digests: Sequence[str] | None
-) -> tuple[Choice, Callable[[], None]]:
-    """Which documents, and a check that all of them were found."""
+# They are read here; `configure` and `set_calibration` change them, in the file too.
+for _name in (*OPTIONS, "calibration"):
+    setattr(StoredClassifier, _name, property(attrgetter(f"_classifier.{_name}")))
+
+
+def _choice(texts: Texts | None, ids: Sequence[str] | None, digests: Sequence[str] | None) -> Choice:
+    """The documents that are given in one of three ways."""
     given = [
         (how, values) for how, values in ((by_texts, texts), (by_ids, ids), (by_digests, digests)) if values is not None
     ]
@@ -448,3 +474,73 @@ def _choice(
     if isinstance(values, str):
         raise OptionError(f"documents are given as a list, not as the string {values!r}: put it into a list")
     return how(values)
+
+
+def create(path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **options: Any) -> StoredClassifier:
+    """Make a classifier in a new file.
+
+    Parameters
+    ----------
+    path : path
+        Of a file that is not there yet.
+    model, **options
+        As for `TextClassifier`; the analyzer is a name or a spec.
+    keep : {"text", "digests", "nothing"}
+        What the file keeps of the documents besides their counts.  With `text` they can be listed, checked and counted
+        anew by another analyzer; with `digests` only what was learned can be unlearned; with `nothing` the file is
+        smallest.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "mail.bunrui")
+    >>> with create(path) as clf:
+    ...     clf.learn(["cheap pills now", "meeting at noon"], ["spam", "ham"])
+    StoredClassifier('mail.bunrui', 2 documents, 2 classes, 10 features)
+    >>> with open(path) as clf:
+    ...     print(clf.predict(["pills?"])[0])
+    spam
+    """
+    name = os.fspath(path)
+    plain = check_new_options(name, model, keep, options)
+    with unpublished(name) as temporary:
+        new_store(temporary, plain, keep, name=name).close()
+    return open(name)
+
+
+@contextmanager
+def creating(
+    path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **options: Any
+) -> Iterator[StoredClassifier]:
+    """A new classifier that appears under its name when the block ends without an error, with all that it learned."""
+    name = os.fspath(path)
+    plain = check_new_options(name, model, keep, options)
+    with (
+        unpublished(name) as temporary,
+        StoredClassifier.of(new_store(temporary, plain, keep, name=name)) as classifier,
+    ):
+        yield classifier
+
+
+def check_new_options(name: str, model: str, keep: str, options: dict[str, Any]) -> TextClassifier:
+    """A classifier in memory with the options of a new file, if they make sense."""
+    if keep not in KEEPS:
+        raise OptionError(f"keep should be one of {', '.join(reversed(KEEPS))}, not {keep!r}")
+    check_keeps(model, keep, name)
+    return TextClassifier(model, **options)
+
+
+def open(path: Path, *, read_only: bool = False) -> StoredClassifier:
+    """Open the classifier in a file.
+
+    Raises
+    ------
+    StoreError
+        If there is none, or it cannot be read.
+    """
+    store = Store.open(os.fspath(path), read_only=read_only)
+    try:
+        return StoredClassifier.of(store, read_only=read_only)
+    except BaseException:
+        store.close()
+        raise

@@ -6,30 +6,28 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
+from weakref import proxy
 
 import numpy as np
 
 from bunrui.counts import Counts
 from bunrui.engines import threads
-from bunrui.engines.locks import ReadWriteLock
-from bunrui.errors import BunruiError, Step, StoreError
+from bunrui.engines.labels import label_sets
+from bunrui.errors import BunruiError, OptionError, Step, StoreError
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
-from bunrui.store import History, State, Store, Transaction, apply, compact, join, undo, wipe
-from bunrui.stored.duplicates import Seen
+from bunrui.memory import Batch, Memory
+from bunrui.store.compact import compact, join, wipe
+from bunrui.store.log import Seen
+from bunrui.store.store import State, Store, apply
+from bunrui.store.transaction import History, Transaction, undo
+from bunrui.trained.names import kind_of
 
-__all__ = ["File", "check_not_pruned", "seen_in"]
+__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "seen_in"]
 
 # Transactions that leave the documents as they are.
 _NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
-
-
-class Memory(Protocol):
-    """The counts that classifiers read, and the lock on them."""
-
-    counts: Counts
-    lock: ReadWriteLock
 
 
 class File:
@@ -41,19 +39,17 @@ class File:
     Attributes
     ----------
     store : Store
+    memory : Memory
     read_only : bool
     lock : lock
         Held by whoever uses the store.
-    is_torn : bool
-        Whether the memory is not what the file has.
     """
 
-    def __init__(self, store: Store, memory: Memory, *, read_only: bool) -> None:
+    def __init__(self, store: Store, *, read_only: bool) -> None:
         self.store = store
+        self.memory = Memory(Counts(store.fingerprint), LogDocuments(self))
         self.read_only = read_only
         self.lock = Mutex()
-        self.is_torn = False
-        self._memory = memory
         self._state: State | None = None  # how far the memory has read
         self._changed: dict[tuple[int, int], tuple[int, int]] = {}
         self._writer: int | None = None  # the process whose session is open: a forked child has none
@@ -63,6 +59,11 @@ class File:
     def key(self) -> str:
         """The same for the same file, to lock several in one order."""
         return os.path.realpath(self.store.path)
+
+    @property
+    def last_seen(self) -> int | None:
+        """The number of the last transaction that the memory has taken in."""
+        return None if self._state is None else self._state.tx
 
     # Reading
 
@@ -103,21 +104,23 @@ class File:
 
     def _load(self) -> None:
         counts, state = self.store.load()
-        with self._memory.lock.write():
-            counts.version = self._memory.counts.version + 1
-            self._memory.counts = counts
-            self.is_torn = False
+        with self.memory.lock.write():
+            counts.version = self.memory.counts.version + 1
+            self.memory.counts = counts
+            self.memory.trouble = None
         self._state = state
 
     def _take_in(self, deltas: list[tuple[int, Counts]], state: State) -> None:
         """Change the memory as the file has changed."""
         self._state = None
         try:
-            with self._memory.lock.write():
-                self.is_torn = True
+            with self.memory.lock.write():
+                self.memory.trouble = (
+                    f"what is in memory is not what {self.store.path} has", hint=(Step("reopen"),)
+                )
                 for sign, delta in deltas:
                     self._apply(sign, delta)
-                self.is_torn = False
+                self.memory.trouble = None
         except BaseException as error:
             self._recover(error)
             if not isinstance(error, Exception):
@@ -126,10 +129,10 @@ class File:
         self._state = state
 
     def _apply(self, sign: int, delta: Counts) -> None:
-        counts = self._memory.counts
+        counts = self.memory.counts
         if sign > 0 and not counts.labels:
             delta.version = counts.version + 1
-            self._memory.counts = delta
+            self.memory.counts = delta
             return
         apply(counts, sign, delta, self.store.unpacker())
         release(delta.vocabulary)
@@ -161,11 +164,10 @@ class File:
         self.check_writable(kind)
         with self.use():
             with self._session():
-                self._catch_up()
                 before = self._state
                 transaction = self.store.transaction(kind, **note)
                 if self.store.is_crowded():
-                    transaction.snapshot(self._memory.counts, transaction.number - 1)
+                    transaction.snapshot(self.memory.counts, transaction.number - 1)
                     join(self.store, transaction.number - 1)
                 yield transaction
                 has_changed = transaction.finish(threads.each_slice)
@@ -175,9 +177,11 @@ class File:
 
     @contextmanager
     def _session(self) -> Iterator[None]:
+        """Change the file, from what it has now; `use` it."""
         self._writer = os.getpid()
         try:
             with self.store.writing():
+                self._catch_up()
                 yield
         finally:
             self._writer = None
@@ -195,7 +199,6 @@ class File:
         self.check_writable("undo")
         with self.use():
             with self._session():
-                self._catch_up()
                 last, deltas = undo(self.store)
                 state = self.store.state()
             if last.kind in ("rename", "set", "calibrate"):
@@ -209,7 +212,6 @@ class File:
         self.check_not_read_only("configure" if kind == "set" else kind)
         with self.use():
             with self._session():
-                self._catch_up()
                 before = self.store.settings()
                 settings = json.loads(json.dumps(settings, default=float))  # as the file will have them
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
@@ -226,9 +228,8 @@ class File:
         self.check_not_read_only("compact")
         with self.use():
             with self._session():
-                self._catch_up()
                 self.store.transaction("compact")
-                compact(self.store, self._memory.counts)
+                compact(self.store, self.memory.counts)
             self._state = self.store.state()
             wipe(self.store)
 
@@ -249,6 +250,65 @@ class File:
         if self.store.keep == "nothing":
             return seen_in(self.store, needed=needed)
         return Seen(np.empty(0, np.uint64), self.store.log.index("digests"))
+
+
+class LogDocuments:
+    """The documents of the log, batch by transaction, for models that are trained from them."""
+
+    def __init__(self, file: File) -> None:
+        # The file has the memory, which has these: a strong reference would keep all counts after the last use.
+        self._file = proxy(file)
+
+    def check(self, model: str) -> None:
+        """Refuse a model that needs documents where the file keeps none."""
+        check_keeps(model, self._file.store.keep, self._file.store.path)
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """A block in which the memory is what the file has, and neither changes."""
+        with self._file.at_rest():
+            yield
+
+    def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
+        """As `bunrui.memory.Documents` has it; call `at_rest`."""
+        store = self._file.store
+        state = store.state()
+        # The blocks of what the snapshot stands for may have been joined since.
+        goes_on = mark is not None and mark.generation == state.generation and store.snapshot() <= mark.tx
+        if goes_on:
+            goes_on = all(
+                entry.kind in ("learn", "set", "calibrate") for entry in History(store).entries(after=mark.tx)
+            )
+        if not goes_on:
+            self._check_counts()
+        return goes_on, self._read(mark.tx if goes_on else 0), state
+
+    def _check_counts(self) -> None:
+        """Refuse a log that lacks documents, or has others: no model can be trained from what is left."""
+        counts, store = self._file.memory.counts, self._file.store
+        expected = {label: n for label, (n, _, _) in counts.class_totals().items()}
+        if store.log.doc_counts() != (counts.n_docs, expected):
+            raise store.unpacker().damaged("its log has other documents than its counts")
+
+    def _read(self, after: int) -> Iterator[Batch]:
+        """Blocks, cut where a transaction begins: all of one have its time for their number."""
+        names = self._file.store.labels()
+        for _, block in self._file.store.log.blocks(after):
+            labels = [[names[k] for k in label_set] for label_set in block.label_sets]
+            borders = np.flatnonzero(np.diff(block.times)) + 1
+            for rows in np.split(np.arange(block.n_docs), borders):
+                part = block.pick(rows)
+                sets = label_sets([labels[code] for code in part.codes.tolist()], part.n_docs, {})
+                yield Batch(part.documents(), sets, part.digests, int(part.times[0]))
+
+
+def check_keeps(model: str, keep: str, path: str) -> None:
+    """Refuse a model that needs documents where they are not kept."""
+    if kind_of(model).needs_documents and keep != "text":
+        raise OptionError(
+            f"{model} is trained from documents, and {path} keeps {keep} of them: learn into a file that keeps text, "
+            "or choose a model that reads counts"
+        )
 
 
 def check_not_pruned(store: Store, verb: str) -> None:

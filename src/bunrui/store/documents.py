@@ -10,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Integers
+from bunrui.digests import DIGEST, document_digests, key_words
 from bunrui.errors import OptionError, UnlearnError
-from bunrui.store import DIGEST, Block, Store, document_digests, id_words, key_words
+from bunrui.store.blocks import Block
+from bunrui.store.log import id_words
+from bunrui.store.store import Store
 
 __all__ = [
     "Choice",
@@ -46,10 +49,21 @@ class Document(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which documents of a block; and where in the log to look for them, all of it unless an index tells more."""
+    """A choice of documents.
+
+    Attributes
+    ----------
+    among : function of a block
+        Which of its documents are chosen.
+    candidates : function of a store, optional
+        Where to look for them, by an index; without it, in all blocks.
+    check : function
+        Refuses a choice of documents of which some were not found; for the end.
+    """
 
     among: Callable[[Block], Places]
     candidates: Callable[[Store], dict[int, list[int]]] | None = None
+    check: Callable[[], None] = lambda: None
 
 
 class Picked(NamedTuple):
@@ -62,6 +76,11 @@ class Picked(NamedTuple):
 
 def pick(store: Store, choice: Choice) -> Iterator[Picked]:
     """The documents that are chosen, with their texts where the file keeps them."""
+    yield from _pick(store, choice)
+    choice.check()
+
+
+def _pick(store: Store, choice: Choice) -> Iterator[Picked]:
     if choice.candidates is not None:
         for number, found in sorted(choice.candidates(store).items(), reverse=True):
             places = np.array(found)
@@ -121,18 +140,18 @@ class _Wanted:
             raise UnlearnError(f"no document that is learned has the {self._what} {shown}")
 
 
-def by_ids(ids: Sequence[str]) -> tuple[Choice, Callable[[], None]]:
-    """By the names that documents were given; and a check that all were found, for afterwards."""
+def by_ids(ids: Sequence[str]) -> Choice:
+    """The documents with these names."""
     wanted = _Wanted(ids, "id")
 
     def among(block: Block) -> Places:
         return wanted.mask(block.ids or [None] * block.n_docs)
 
-    return Choice(among, lambda store: store.log.index("ids").find(id_words(ids))), wanted.check
+    return Choice(among, lambda store: store.log.index("ids").find(id_words(ids)), wanted.check)
 
 
-def by_digests(digests: Sequence[str]) -> tuple[Choice, Callable[[], None]]:
-    """By the digests of their texts, as hexadecimal digits."""
+def by_digests(digests: Sequence[str]) -> Choice:
+    """The documents whose texts have these digests, as hexadecimal digits."""
     for digest in digests:
         if len(digest) != 32 or not set(digest) <= set("0123456789abcdef"):
             raise OptionError(f"a digest has 32 hexadecimal digits, not {digest!r}: the method documents() lists them")
@@ -142,22 +161,22 @@ def by_digests(digests: Sequence[str]) -> tuple[Choice, Callable[[], None]]:
     def among(block: Block) -> Places:
         return wanted.mask([digest.tobytes().hex() for digest in block.digests])
 
-    return Choice(among, lambda store: store.log.index("digests").find(keys)), wanted.check
+    return Choice(among, lambda store: store.log.index("digests").find(keys), wanted.check)
 
 
-def by_texts(texts: Any) -> tuple[Choice, Callable[[], None]]:
-    """By their texts."""
+def by_texts(texts: Any) -> Choice:
+    """The documents with these texts."""
     return by_digests([digest.tobytes().hex() for digest in document_digests(texts)])
 
 
 def by_time(before: datetime) -> Choice:
-    """Learned before a time; one without a zone is local."""
+    """The documents that were learned before a time; one without a zone is local."""
     limit = int(before.astimezone(UTC).timestamp() * 1e6)
     return Choice(lambda block: block.times < limit)
 
 
 def by_source(source: str) -> Choice:
-    """From a source."""
+    """The documents of a source."""
     return Choice(
         lambda block: (
             np.array([source == name for name in ["", *block.sources]])[block.source_codes] & (block.source_codes > 0)
@@ -166,10 +185,10 @@ def by_source(source: str) -> Choice:
 
 
 def both(*choices: Choice) -> Choice:
-    """What all of several choices choose."""
+    """The documents that all of some choices choose."""
     return Choice(lambda block: np.logical_and.reduce([choice.among(block) for choice in choices]))
 
 
 def by_labels(label: int) -> Choice:
-    """With a label, given by its id in the file."""
+    """The documents with a label, given by its id in the file."""
     return Choice(lambda block: np.array([label in labels for labels in block.label_sets], bool)[block.codes])

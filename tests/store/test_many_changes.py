@@ -252,7 +252,7 @@ def test_an_older_file_is_joined_when_it_has_many_changes(tmp_path: Path) -> Non
     """One that has been folded, and never joined."""
     path = tmp_path / "mail.bunrui"
     with pytest.MonkeyPatch.context() as patch, bunrui.create(path) as clf:
-        patch.setattr("bunrui.stored.file.join", lambda store, tx: None)
+        patch.setattr("bunrui.store.file.join", lambda store, tx: None)
         learn(clf, *range(200))
         assert n_blocks(clf) == 200
     with bunrui.open(path) as clf:

@@ -13,19 +13,25 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from bunrui.cells import Cells, Integers
-from bunrui.classifier import TextClassifier
 from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.spill import Spill
 from bunrui.errors import Option, OptionError, StoreError
 from bunrui.models import DEFAULT_MODEL
-from bunrui.store import Part, Store, Transaction, packed, unpublished
-from bunrui.stored.classifier import Path
-from bunrui.stored.file import check_not_pruned, seen_in
-from bunrui.stored.opening import checked
-from bunrui.stored.options import calibration_of, check_fingerprint, checked_options, new_store
-from bunrui.stored.sessions import Learning, SpilledSum
-from bunrui.stored.slimming import check_slim, write_slim
+from bunrui.store.cells import Part, packed
+from bunrui.store.classifier import Path, check_new_options
+from bunrui.store.creation import unpublished
+from bunrui.store.file import check_not_pruned, seen_in
+from bunrui.store.sessions import Learning, SpilledSum
+from bunrui.store.settings import (
+    calibration_of,
+    check_slim,
+    classifier_of,
+    new_store,
+    write_slim,
+)
+from bunrui.store.store import Store
+from bunrui.store.transaction import Transaction
 
 __all__ = ["Bounded", "bounded", "bytes_of", "creating_bounded", "least_memory", "open_bounded", "slim_bounded"]
 
@@ -86,9 +92,7 @@ class Bounded:
         self._store = store
         spare = bytes_of(memory) - least_memory()
         self._room = _LEAST_ROOM + spare - spare // 8  # adding up what is put aside takes some, too
-        with checked_options(store) as options:
-            self.classifier = TextClassifier(**options)
-        check_fingerprint(store, self.classifier.counts.fingerprint)
+        self.classifier = classifier_of(store)
         self.path, self.keep = store.path, store.keep
         self.learned = Counts(store.fingerprint)
         self.n_features = self.n_runs = 0
@@ -119,6 +123,22 @@ class Bounded:
             transaction.finish()
         self.learned, self.n_features, self.n_runs = spill.head, total.n_features, spill.n_runs
 
+    def slim(self, name: str, min_df: int) -> None:
+        """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
+        store, like = self._store, self.classifier
+        check_slim(like, min_df)
+        like.set_calibration(calibration_of(store))
+        folder = os.path.dirname(os.path.abspath(name))
+        with store.reading(), Spill(store.fingerprint, folder, self._room) as spill:
+            for sign, counts in store.pieces():
+                if sign < 0:
+                    raise StoreError(
+                        f"{store.path} has unlearned documents since it was compacted: all counts must be in memory",
+                        hint=("leave ", Option("memory"), " out"),
+                    )
+                spill.add(counts)
+            write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
+
 
 def open_bounded(path: Path, memory: str | int, *, read_only: bool = False) -> Bounded:
     """Open a file to learn within some memory."""
@@ -136,7 +156,7 @@ def creating_bounded(
 ) -> Iterator[Bounded]:
     """A new file to learn within some memory, which appears under its name when the block ends without an error."""
     name = os.fspath(path)
-    plain = checked(name, model, keep, options)
+    plain = check_new_options(name, model, keep, options)
     with unpublished(name) as temporary:
         target = Bounded(new_store(temporary, plain, keep, name=name), memory)
         try:
@@ -155,8 +175,8 @@ def bounded(path: Path, memory: str | int, **options: Any) -> Iterator[Learning]
     >>> path = os.path.join(tempfile.mkdtemp(), "mail.bunrui")
     >>> with bounded(path, "2GB", keep="nothing") as session:
     ...     session.add(["cheap pills now", "meeting at noon"], ["spam", "ham"])
-    >>> from bunrui import stored
-    >>> stored.open(path)
+    >>> import bunrui
+    >>> bunrui.open(path)
     StoredClassifier('mail.bunrui', 2 documents, 2 classes, 10 features)
     """
     if not os.path.lexists(path):
@@ -175,21 +195,8 @@ def bounded(path: Path, memory: str | int, **options: Any) -> Iterator[Learning]
 
 def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) -> None:
     """Write a copy as `StoredClassifier.slim` does, of a file that need not fit into memory."""
-    name = os.fspath(copy)
-    folder = os.path.dirname(os.path.abspath(name))
     with closing(open_bounded(path, memory, read_only=True)) as old:
-        store, like = old._store, old.classifier
-        check_slim(like, min_df)
-        like.set_calibration(calibration_of(store))
-        with store.reading(), Spill(store.fingerprint, folder, old._room) as spill:
-            for sign, counts in store.pieces():
-                if sign < 0:
-                    raise StoreError(
-                        f"{store.path} has unlearned documents since it was compacted: all counts must be in memory",
-                        hint=("leave ", Option("memory"), " out"),
-                    )
-                spill.add(counts)
-            write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
+        old.slim(os.fspath(copy), min_df)
 
 
 def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:

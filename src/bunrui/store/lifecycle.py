@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import check_strings
 from bunrui.engines.labels import check_new, label_sets
 from bunrui.errors import LabelError, LabelSetError, MismatchError, StoreError, UnlearnError
-from bunrui.store import Block, Row, Transaction
-from bunrui.stored.documents import Choice, by_digests, by_labels, pick
-from bunrui.stored.sessions import Sum
-
-if TYPE_CHECKING:
-    from bunrui.stored.classifier import StoredClassifier
+from bunrui.store.blocks import Block, Row
+from bunrui.store.documents import Choice, by_digests, by_labels, pick
+from bunrui.store.file import File
+from bunrui.store.sessions import Sum
+from bunrui.store.transaction import Transaction
 
 __all__ = ["change", "check_labels", "drop_label", "move_label", "one_for_one", "relabel_each", "rename_label"]
 
@@ -30,7 +30,8 @@ Change = Callable[[list[str]], Sequence[str]]
 
 
 def change(
-    classifier: StoredClassifier,
+    file: File,
+    classifier: AnyClassifier,
     transaction: Transaction,
     choice: Choice,
     new_labels: Change,
@@ -40,7 +41,7 @@ def change(
 
     `texts` has the documents by digest, for files that do not keep them.
     """
-    store = classifier._file.store
+    store = file.store
     names = store.labels()
     taken, added = Sum(classifier), Sum(classifier)
     for number, places, block in pick(store, choice):
@@ -81,7 +82,7 @@ def one_for_one(label: str) -> Change:
 
 
 def relabel_each(
-    classifier: StoredClassifier, changes: Iterable[tuple[str, str | Sequence[str], str | Sequence[str]]]
+    file: File, classifier: AnyClassifier, changes: Iterable[tuple[str, str | Sequence[str], str | Sequence[str]]]
 ) -> int:
     """Give documents other labels, by digest and the labels that they have."""
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = defaultdict(list)
@@ -97,12 +98,10 @@ def relabel_each(
         # One after the other would give both of them the same label.
         raise LabelError("a text that was learned twice should not swap its labels: leave both as they are")
     names = sorted({name for _, gets in groups for name in gets})
-    with classifier._file.writing("relabel", labels=names) as transaction:
+    with file.writing("relabel", labels=names) as transaction:
         for (has, gets), digests in groups.items():
             before = transaction.n_docs
-            choice, check_all = by_digests(digests)
-            change(classifier, transaction, choice, _if_it_has(has, gets))
-            check_all()
+            change(file, classifier, transaction, by_digests(digests), _if_it_has(has, gets))
             if transaction.n_docs - before < len(set(digests)):
                 raise UnlearnError(f"some documents do not have the label {', '.join(has)!r} (any more)")
     return transaction.n_docs
@@ -134,43 +133,43 @@ def _relabelled(block: Block, transaction: Transaction, labels: list[list[str]])
     return block._replace(label_sets=[[ids.get(name, 0) for name in names] for names in labels]).tidy()
 
 
-def drop_label(classifier: StoredClassifier, label: str) -> int:
+def drop_label(file: File, classifier: AnyClassifier, label: str) -> int:
     """Take a label away: from documents with several, and with the documents that have no other."""
-    return _without(classifier, label, None)
+    return _without(file, classifier, label, None)
 
 
-def move_label(classifier: StoredClassifier, label: str, to: str) -> int:
+def move_label(file: File, classifier: AnyClassifier, label: str, to: str) -> int:
     """Give all documents of a label another one instead."""
     if label == to:
         raise LabelError(f"{label!r} cannot be moved to itself")
-    return _without(classifier, label, to)
+    return _without(file, classifier, label, to)
 
 
-def _without(classifier: StoredClassifier, label: str, to: str | None) -> int:
-    store = classifier._file.store
+def _without(file: File, classifier: AnyClassifier, label: str, to: str | None) -> int:
+    store = file.store
     kind, note = ("drop", {"label": label}) if to is None else ("move", {"label": label, "to": to})
-    with classifier._file.writing(kind, **note) as transaction:
-        label_id = _known(classifier, label)
+    with file.writing(kind, **note) as transaction:
+        label_id = _known(file, label)
         if to is not None:
-            _known(classifier, to)
+            _known(file, to)
 
         def after(labels: list[str]) -> list[str]:
             return [name for name in labels if name != label] + ([to] if to is not None and label in labels else [])
 
         if store.keep == "text":
-            change(classifier, transaction, by_labels(label_id), after)
+            change(file, classifier, transaction, by_labels(label_id), after)
         else:
-            _by_counts(classifier, transaction, label, to)
-            _in_log(classifier, transaction, label_id, after)
+            _by_counts(file, transaction, label, to)
+            _in_log(file, transaction, label_id, after)
     return transaction.n_docs
 
 
-def _by_counts(classifier: StoredClassifier, transaction: Transaction, label: str, to: str | None) -> None:
+def _by_counts(file: File, transaction: Transaction, label: str, to: str | None) -> None:
     try:
-        taken = classifier.counts.of_label(label)
+        taken = file.memory.counts.of_label(label)
     except MismatchError as error:
         raise StoreError(
-            f"{classifier.path} keeps no texts, and some of its documents have several labels, so that their words "
+            f"{file.store.path} keeps no texts, and some of its documents have several labels, so that their words "
             "cannot be told apart: learn the documents again with other labels"
         ) from error
     transaction.changes.append((-1, taken))
@@ -181,38 +180,38 @@ def _by_counts(classifier: StoredClassifier, transaction: Transaction, label: st
         transaction.changes.append((1, added))
 
 
-def _in_log(classifier: StoredClassifier, transaction: Transaction, label_id: int, after: Change) -> None:
+def _in_log(file: File, transaction: Transaction, label_id: int, after: Change) -> None:
     """Change the labels of documents whose digests are kept; none has several."""
-    names = classifier._file.store.labels()
-    for number, places, block in pick(classifier._file.store, by_labels(label_id)):
+    names = file.store.labels()
+    for number, places, block in pick(file.store, by_labels(label_id)):
         labels = [list(after([names[k] for k in ids])) for ids in block.label_sets]
         transaction.remove({number: places.tolist()})
         if labels[block.codes[0]]:
             transaction.log(Row.of(_relabelled(block, transaction, labels)))
 
 
-def rename_label(classifier: StoredClassifier, label: str, name: str) -> int:
+def rename_label(file: File, label: str, name: str) -> int:
     """Give a label another name."""
     check_labels([name])
-    store = classifier._file.store
-    with classifier._file.rewriting("rename", label=label, to=name) as transaction:
-        label_id = _known(classifier, label)
+    store = file.store
+    with file.rewriting("rename", label=label, to=name) as transaction:
+        label_id = _known(file, label)
         if name == label:
             raise LabelError(f"{label!r} has that name already")
-        if name in classifier.counts.live_labels:
+        if name in file.memory.counts.live_labels:
             raise LabelError(f"there is a label {name!r} already: move {label!r} to it instead")
         if name in store.labels():
             raise LabelError(f"{name!r} is still the label of documents that were unlearned: compact the file first")
         store.rename_label(label_id, name)
-        transaction.n_docs = int(classifier.counts.doc_count[classifier.counts.label_ids[label]])
+        transaction.n_docs = int(file.memory.counts.doc_count[file.memory.counts.label_ids[label]])
     return transaction.n_docs
 
 
-def _known(classifier: StoredClassifier, label: str) -> int:
-    if label not in classifier.counts.live_labels:
-        known = ", ".join(classifier.counts.live_labels[:20]) or "none"
-        raise LabelError(f"there is no label {label!r} in {classifier.path}: the labels are {known}")
-    names = classifier._file.store.labels()
+def _known(file: File, label: str) -> int:
+    if label not in file.memory.counts.live_labels:
+        known = ", ".join(file.memory.counts.live_labels[:20]) or "none"
+        raise LabelError(f"there is no label {label!r} in {file.store.path}: the labels are {known}")
+    names = file.store.labels()
     if label not in names:
-        raise classifier._file.store.unpacker().damaged(f"its list of labels lacks {label!r}")
+        raise file.store.unpacker().damaged(f"its list of labels lacks {label!r}")
     return names.index(label)

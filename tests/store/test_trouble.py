@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import bunrui
-from bunrui.store import mounts
+from bunrui.store import trouble
 
 TABLE = """22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:26 / /home rw - nfs host:/home rw
@@ -32,11 +32,11 @@ broken line
     ],
 )
 def test_kind(path: str, kind: str | None) -> None:
-    assert mounts.network_kind(path, TABLE) == kind
+    assert trouble.network_kind(path, TABLE) == kind
 
 
 def test_a_warning_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(mounts, "network_kind", lambda path, mountinfo: "nfs4")
+    monkeypatch.setattr(trouble, "network_kind", lambda path, mountinfo: "nfs4")
     path = tmp_path / "x.bunrui"
     with caplog.at_level(logging.WARNING, "bunrui"):
         for _ in range(2):

@@ -1,0 +1,243 @@
+"""One classifier out of several.
+
+A file that was counted from shards, or merged from such files, knows their ids: the notes of its changes say so.  A
+file whose shards the target holds already is left out.
+
+    shards     ids of shards
+    n_shards   how many there were; `compact` forgets names, and leaves numbers
+    unsharded  documents of the same change that belong to none
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+from bunrui.classifier import AnyClassifier
+from bunrui.counts import Counts
+from bunrui.digests import key_words
+from bunrui.errors import DuplicateError, MismatchError, Option, OptionError, StoreError
+from bunrui.store.blocks import Row
+from bunrui.store.file import File
+from bunrui.store.log import Seen
+from bunrui.store.store import KEEPS, Store
+from bunrui.store.transaction import History, Transaction
+
+__all__ = ["Holding", "Source", "merge"]
+
+_log = logging.getLogger("bunrui")
+
+_SHOWN = 3
+_WITHOUT = ("set", "compact", "rename")  # changes of no documents
+
+
+class Source(NamedTuple):
+    """A classifier, and its file where it has one."""
+
+    classifier: AnyClassifier
+    file: File | None = None
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return "the other classifier" if self.file is None else self.file.store.path
+
+
+def merge(
+    target: File, like: AnyClassifier, sources: Sequence[Source], *, unique: bool, kind: str, note: Mapping[str, Any]
+) -> list[str]:
+    """Add what others have learned to a file, all or none; the files that were left out, which is logged, too.
+
+    `like` is the classifier of the file; `kind` and `note` go into the list of changes.
+    """
+    for source in sources:
+        _check(target, like, source)
+    files = [source.file for source in sources if source.file is not None]
+    with ExitStack() as stack:
+        # In one order for everybody: two classifiers may be merged into each other at the same time.
+        for file in sorted({target, *files}, key=lambda file: file.key):
+            stack.enter_context(file.use())
+        for file in files:
+            file.catch_up()
+            stack.enter_context(file.store.reading())
+        with target.writing(kind, **note) as transaction:
+            seen = target.seen(needed=unique)
+            new, skipped, shards = _choose(target, sources)
+            n_duplicates = 0
+            if seen is not None:
+                coming = [source.file.store for source in new if source.file is not None]
+                n_duplicates = sum(_add_log(transaction, store, seen, target.store.keep) for store in coming)
+            if new:
+                counts = _sum(new)
+                if counts.n_docs:
+                    transaction.changes.append((1, counts))
+                transaction.n_docs = counts.n_docs
+                transaction.note.update(shards.note())
+            if unique and n_duplicates:
+                found = f"texts that were learned before, or come twice: {n_duplicates:,}. Without "
+                raise DuplicateError((found, Option("unique"), ", each time counts"))
+            if n_duplicates:
+                transaction.note["duplicates"] = n_duplicates
+    for name in skipped:
+        _log.warning("left out %s: %s has its shards already", name, target.store.path)
+    return skipped
+
+
+def _choose(target: File, sources: Sequence[Source]) -> tuple[list[Source], list[str], Holding]:
+    """The classifiers to add, the files that are there already, and the shards that come."""
+    mine, coming = holding(target.store), Holding()
+    held = [
+        Holding(n_more=source.classifier.counts.n_docs) if source.file is None else holding(source.file.store)
+        for source in sources
+    ]
+    skipped: set[int] = set()
+    # Those that hold the most first: of a part and a merge that has it, the merge is added, and the part left out.
+    for place in sorted(range(len(sources)), key=lambda place: (-len(held[place].ids), -held[place].n_more)):
+        source, theirs = sources[place], held[place]
+        if source.file is not None and not is_new(mine.joined(coming), theirs, target.store.path, source.name):
+            skipped.add(place)
+        else:
+            coming = coming.joined(theirs)
+    new = [source for place, source in enumerate(sources) if place not in skipped]
+    return new, [sources[place].name for place in sorted(skipped)], coming
+
+
+def _sum(sources: Sequence[Source]) -> Counts:
+    """The counts of all of them; one sum takes less room than a copy of each."""
+    total: Counts | None = None
+    for source in sources:
+        memory = source.classifier.memory
+        with memory.lock.read():
+            if total is None:
+                total = memory.counts.copy()
+            else:
+                total.add(memory.counts)
+    assert total is not None
+    return total
+
+
+def _check(target: File, like: AnyClassifier, source: Source) -> None:
+    """Refuse what does not fit, before anything is written."""
+    target.check_writable("merge")
+    mine, other = target.store, source.classifier
+    if like.counts.fingerprint != other.counts.fingerprint:
+        raise MismatchError(
+            f"{source.name} was made with another analyzer ({other.text_analyzer.describe()}) than {mine.path} "
+            f"({like.text_analyzer.describe()}): learn the documents again with one of the two"
+        )
+    if source.file is None:
+        if mine.keep != "nothing":
+            raise OptionError(
+                f"{mine.path} keeps {mine.keep} of every document, which a classifier in memory has not",
+                option="keep",
+                hint=("merge it into a file with ", Option("keep", "nothing")),
+            )
+        return
+    theirs = source.file.store
+    if target.key == source.file.key or (os.path.exists(mine.path) and os.path.samefile(mine.path, theirs.path)):
+        raise OptionError(f"{theirs.path} cannot be merged with itself: name other files")
+    if theirs.pruned > 1:
+        raise StoreError(f"{theirs.path} lacks rare words: merge the file it was made from")
+    if KEEPS.index(theirs.keep) < KEEPS.index(mine.keep):
+        raise OptionError(
+            f"{mine.path} keeps {mine.keep} of every document, but {theirs.path} keeps {theirs.keep}: "
+            f"merge both into a new file that keeps {theirs.keep}"
+        )
+
+
+def _add_log(transaction: Transaction, source: Store, seen: Seen, keep: str) -> int:
+    """Copy the documents that another file keeps; how many of their texts were there."""
+    names = source.labels()
+    n_duplicates = 0
+    for _, block in source.log.blocks():
+        n_duplicates += int(seen.add(key_words(block.digests)).sum())
+        copy = block.tidy()
+        used = sorted({names[k] for labels in copy.label_sets for k in labels})
+        ids = dict(zip(used, transaction.label_ids(used).tolist(), strict=True))
+        copy = copy._replace(label_sets=[sorted(ids[names[k]] for k in labels) for labels in copy.label_sets])
+        transaction.log(Row.of(copy if keep == "text" else copy._replace(sizes=None, text=b"")))
+    return n_duplicates
+
+
+class Holding(NamedTuple):
+    """Ids of shards, how many documents came or went besides, and how many ids the file had and knows no more."""
+
+    ids: frozenset[str] = frozenset()
+    n_more: int = 0
+    n_forgotten: int = 0
+
+    @property
+    def has_any(self) -> bool:
+        """Whether there are shards, known or not."""
+        return bool(self.ids) or self.n_forgotten > 0
+
+    def note(self) -> dict[str, Any]:
+        """For the change that brings them into another file.
+
+        >>> Holding(frozenset({"b", "a"}), n_more=5).note()
+        {'shards': ['a', 'b'], 'n_shards': 2, 'unsharded': 5}
+        >>> Holding(n_more=5).note()
+        {}
+        """
+        if not self.has_any:
+            return {}
+        note = {"shards": sorted(self.ids), "n_shards": len(self.ids) + self.n_forgotten}
+        return note | ({"unsharded": self.n_more} if self.n_more else {})
+
+    def joined(self, other: Holding) -> Holding:
+        """Those of two files."""
+        return Holding(self.ids | other.ids, self.n_more + other.n_more, self.n_forgotten + other.n_forgotten)
+
+
+def holding(store: Store) -> Holding:
+    """The shards and documents of a file, without those of changes that were undone."""
+    found = Holding()
+    unpacker = store.unpacker()
+    for entry in History(store).entries():
+        if entry.undone or entry.kind in _WITHOUT:
+            continue
+        shards, n_shards, n_more = (entry.note.get(key, 0) for key in ("shards", "n_shards", "unsharded"))
+        unpacker.check_whole(n_shards, n_more)
+        if not n_shards:
+            # A slim copy does not say what the file had that it was made from.
+            found = found.joined(Holding(n_more=entry.n_docs, n_forgotten=int(entry.kind == "slim")))
+            continue
+        ids = shards if isinstance(shards, list) else []
+        unpacker.check_text(*ids)
+        if len(set(ids)) > n_shards:
+            raise unpacker.damaged("it has more shards than it says")
+        found = found.joined(Holding(frozenset(ids), n_more, n_shards - len(set(ids))))
+    return found
+
+
+def is_new(mine: Holding, theirs: Holding, target: str, other: str) -> bool:
+    """Whether a file is to be merged: False if all that it has is there already.
+
+    Raises
+    ------
+    StoreError
+        If a part of it is there, since counts cannot be told apart; or if that is not known.
+    """
+    if not (mine.has_any and theirs.has_any):
+        return True
+    for name, known in ((target, mine), (other, theirs)):
+        if known.n_forgotten:
+            raise StoreError(
+                f"{name} was compacted, or is a slim copy, and does not know which shards it holds, so that some might "
+                "count twice: merge the parts into a new file"
+            )
+    shared = sorted(mine.ids & theirs.ids)
+    if not shared:
+        return True
+    more = "" if len(shared) <= _SHOWN else f" and {len(shared) - _SHOWN} more"
+    both = f"{other} has shards that {target} has too ({', '.join(shared[:_SHOWN])}{more})"
+    if len(shared) < len(theirs.ids):
+        raise StoreError(f"{both}, and others that it lacks: merge the parts of those")
+    if theirs.n_more:
+        raise StoreError(
+            f"{both}, and has changed by {theirs.n_more:,} documents besides: merge it into a file without these shards"
+        )
+    return False
