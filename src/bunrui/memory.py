@@ -192,7 +192,7 @@ class Memory:
     def readable_counts(self) -> Counts:
         """The counts, if there are any to be read; call with the lock held."""
         if self.trouble is not None:
-            raise StoreError(self.trouble)
+            raise StoreError(self.trouble, hint=(Step("reopen"),))
         if not self.counts.n_docs:
             raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
         return self.counts

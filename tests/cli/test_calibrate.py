@@ -230,7 +230,10 @@ def test_nothing_is_sure_enough(run, doubtful: Path) -> None:
 
 
 def test_unsure_needs_a_calibration(run, mail: Path) -> None:
-    first = "error: --unsure needs probabilities that can be believed: 'bunrui calibrate mail.bunrui' first\nTry 'bunrui predict --help'.\n"
+    first = (
+        "error: --unsure needs probabilities that can be believed: 'bunrui calibrate mail.bunrui' first\n"
+        "Try 'bunrui predict --help'.\n"
+    )
     assert run("predict", "mail.bunrui", "--line", "pills", "--unsure", "0.05") == (2, "", first)
 
 

@@ -343,7 +343,8 @@ def test_text_files_read_no_tables(run, mail: Path) -> None:
         "error: mail.bunrui was made with another analyzer (universal, 1–2-grams"
     )
     assert run("predict", "mail.bunrui", "mail.csv", "--model", "columns").err == (
-        "error: the model 'columns' reads tables, not text: learn the table into a new file, with --columns\nTry 'bunrui predict --help'.\n"
+        "error: the model 'columns' reads tables, not text: learn the table into a new file, with --columns\n"
+        "Try 'bunrui predict --help'.\n"
     )
     assert run("relabel", "mail.bunrui", "mail.csv", "--to", "x", "--label", "label").err.startswith(
         "error: --label is for tables, and mail.bunrui reads text, and no labels: leave it out."

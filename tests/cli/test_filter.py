@@ -60,7 +60,10 @@ def test_rows_that_are_copied_are_utf8(run, files: Path) -> None:
     for raw, text in raws.items():
         Path(raw).write_bytes(text.encode("cp932"))
         for encoding in ("auto", "cp932"):
-            refused = f"error: {raw}: its rows are copied as they are: convert it to utf-8 first\nTry 'bunrui filter --help'.\n"
+            refused = (
+                f"error: {raw}: its rows are copied as they are: convert it to utf-8 first\n"
+                "Try 'bunrui filter --help'.\n"
+            )
             assert ask(run, "--top", "1", "--encoding", encoding, raw=raw) == (2, "", refused)
         Path(raw).write_text(text)
         code, out, _ = ask(run, "--top", "1", "--encoding", "auto", raw=raw)

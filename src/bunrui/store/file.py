@@ -115,9 +115,7 @@ class File:
         self._state = None
         try:
             with self.memory.lock.write():
-                self.memory.trouble = (
-                    f"what is in memory is not what {self.store.path} has", hint=(Step("reopen"),)
-                )
+                self.memory.trouble = f"what is in memory is not what {self.store.path} has"
                 for sign, delta in deltas:
                     self._apply(sign, delta)
                 self.memory.trouble = None
