@@ -54,7 +54,9 @@ def _parameter(given: Any) -> str:
     kind = given.type_descriptor.annotation
     many = " repeated" if getattr(given, "multiple", False) or given.nargs == -1 else ""
     needed = " required" if given.required else ""
-    names = " ".join((*given.opts, *given.secondary_opts)) if given.param_type_name == "option" else given.metavar
+    names = (
+        " ".join(sorted((*given.opts, *given.secondary_opts))) if given.param_type_name == "option" else given.metavar
+    )
     return f"{given.param_type_name} {names}: {_shown(kind)} = {given.default!r}{many}{needed}"
 
 

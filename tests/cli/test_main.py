@@ -94,7 +94,7 @@ def test_debug_raises(run) -> None:
 
 
 def test_what_nobody_thought_of(run, monkeypatch: pytest.MonkeyPatch, mail: Path) -> None:
-    monkeypatch.setattr("bunrui.cli.manage._rows", lambda known: 1 / 0)
+    monkeypatch.setattr("bunrui.cli.info._rows", lambda known: 1 / 0)
     assert run("info", "mail.bunrui") == (
         1,
         "",

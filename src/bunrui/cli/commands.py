@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
@@ -31,7 +32,7 @@ COMMANDS = {
     "forget": _Home("lifecycle", "Learn"),
     "label": _Home("lifecycle", "Learn"),
     "count": _Home("count", "Learn"),
-    "merge": _Home("manage", "Learn"),
+    "merge": _Home("files", "Learn"),
     "tune": _Home("tune", "Learn"),
     "predict": _Home("predict", "Ask"),
     "explain": _Home("explain", "Ask"),
@@ -41,15 +42,15 @@ COMMANDS = {
     "audit": _Home("audit", "Ask"),
     "filter": _Home("filter", "Ask"),
     "serve": _Home("serve", "Ask"),
-    "info": _Home("manage", "Look after"),
-    "set": _Home("manage", "Look after"),
+    "info": _Home("info", "Look after"),
+    "set": _Home("info", "Look after"),
     "calibrate": _Home("calibrate", "Look after"),
     "log": _Home("log", "Look after"),
     "check": _Home("log", "Look after"),
-    "compact": _Home("manage", "Look after"),
-    "copy": _Home("manage", "Look after"),
-    "slim": _Home("manage", "Look after"),
-    "export": _Home("manage", "Look after"),
+    "compact": _Home("files", "Look after"),
+    "copy": _Home("files", "Look after"),
+    "slim": _Home("files", "Look after"),
+    "export": _Home("files", "Look after"),
     "demo": _Home("demo", "Look around"),
     "datasets": _Home("datasets", "Look around"),
 }
@@ -124,27 +125,37 @@ def _command(name: str) -> Any:
 def _flat(function: Callable[..., None]) -> Callable[..., None]:
     """The function as typer reads it: in place of each group of options (a dataclass), the options themselves."""
     signature = inspect.signature(function, eval_str=True)
-    groups: dict[str, Any] = {
-        p.name: p.annotation for p in signature.parameters.values() if dataclasses.is_dataclass(p.annotation)
-    }
+    groups: dict[str, Any] = {}
     parameters = []
     for parameter in signature.parameters.values():
-        if parameter.name not in groups:
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        hints = get_type_hints(parameter.annotation, include_extras=True)
-        for field in dataclasses.fields(parameter.annotation):
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(field.name, kind, default=field.default, annotation=hints[field.name]))
+        if dataclasses.is_dataclass(parameter.annotation):
+            group: Any = parameter.annotation
+            groups[parameter.name] = group
+            hints = get_type_hints(group)
+            parameters += [_parameter(field.name, hints[field.name], field, group.panel) for field in fields(group)]
+        else:
+            parameters.append(_parameter(parameter.name, parameter.annotation, parameter.default))
 
     def command(**values: Any) -> None:
         for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         function(**values)
 
     command.__doc__, command.__name__ = function.__doc__, function.__name__
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return command
+
+
+def _parameter(name: str, annotation: Any, declared: Any, panel: str | None = None) -> inspect.Parameter:
+    """A parameter as typer reads it; `declared` by `option`, `flag` or `argument`, or a plain default."""
+    default = declared
+    if isinstance(declared, Field):
+        info = declared.metadata["parameter"]
+        if panel is not None:
+            info.rich_help_panel = panel
+        annotation = Annotated[annotation, info]
+        default = inspect.Parameter.empty if declared.default is MISSING else declared.default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 # --- parameters without pydantic

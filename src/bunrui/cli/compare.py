@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bunrui.cli.console import counted, interrupts, say, show, to_json
-from bunrui.cli.flattery import Learned, say_duplicates
-from bunrui.cli.live import live
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
-from bunrui.cli.pages import check_folder, check_page, write_page
-from bunrui.cli.parts import PANEL, Parts
-from bunrui.cli.tables import reads_tables
+from bunrui import selection
+from bunrui.cli.collection import LearnedBefore, collect, say_duplicates
+from bunrui.cli.console import counted, interrupts, live, say, show, to_json
+from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts, argument, flag, option, reads_tables
+from bunrui.cli.output import check_folder, check_page, write_page
+from bunrui.errors import OptionError
+from bunrui.selection.comparing import checked
+from bunrui.selection.settings import Settings
+from bunrui.selection.tables import ComparisonTable
 
 if TYPE_CHECKING:
-    from bunrui.cli.crossing import Collection
+    from bunrui.cli.collection import Collection
     from bunrui.selection import Comparison
     from bunrui.selection.comparing import Progress
     from bunrui.selection.comparison import Row
@@ -31,48 +33,22 @@ def _names(given: str | None) -> str | None:
 
 
 def compare(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA", help="Documents with labels, or a classifier that keeps texts.", show_default=False
-        ),
-    ],
+    *,
+    data: list[str] = argument("DATA", "Documents with labels, or a classifier that keeps texts.", required=True),
     documents: LabelledDocuments,
     parts: Parts,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", metavar="FILE", show_default=False, help="Documents with labels that DATA predict."),
-    ] = None,
-    loo: Annotated[
-        bool,
-        typer.Option(
-            "--loo",
-            rich_help_panel=PANEL,
-            help="Predict each document by all the others; for models that are not trained.",
-        ),
-    ] = False,
-    models: Annotated[
-        str | None,
-        typer.Option("--models", metavar="NAMES", callback=_names, show_default=False, help="These alone; else all."),
-    ] = None,
-    analyzers: Annotated[
-        str | None,
-        typer.Option(
-            "--analyzers",
-            metavar="NAMES",
-            callback=_names,
-            show_default=False,
-            help="universal, words, ja, zh, ko; words:2 has pairs of words, too. By default those that suit the text.",
-        ),
-    ] = None,
-    baselines: Annotated[
-        bool, typer.Option("--baselines", help="Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF.")
-    ] = False,
-    html: Annotated[
-        str | None,
-        typer.Option("--html", metavar="PATH", show_default=False, help="Write a page with a diagram, too."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="All figures, as JSON.")] = False,
+    test: str | None = option("--test", "FILE", "Documents with labels that DATA predict."),
+    loo: bool = flag("--loo", "Predict each document by all the others; for models that are not trained.", panel=PANEL),
+    models: str | None = option("--models", "NAMES", "These alone; else all.", callback=_names),
+    analyzers: str | None = option(
+        "--analyzers",
+        "NAMES",
+        "universal, words, ja, zh, ko; words:2 has pairs of words, too. By default those that suit the text.",
+        callback=_names,
+    ),
+    baselines: bool = flag("--baselines", "Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF."),
+    html: str | None = option("--html", "PATH", "Write a page with a diagram, too."),
+    json: bool = flag("--json", "All figures, as JSON."),
 ) -> None:
     """Hold all models against each other on your documents.
 
@@ -95,11 +71,8 @@ def compare(
       bunrui compare train.csv --models binary-complement,nbsvm --analyzers universal,words:2
       bunrui compare threads.jsonl --id thread --folds 5 --by id
     """
-    from bunrui.cli.crossing import collect
-    from bunrui.selection.comparing import checked
-
     if sum((test is not None, parts.folds is not None, loo)) > 1:
-        raise UsageError("give one of --test, --folds and --loo, not several.")
+        raise OptionError("give one of --test, --folds and --loo, not several.")
     parts.check()
     check_page(html)
     chosen = checked(_listed(models), loo=loo, baselines=baselines)
@@ -114,7 +87,7 @@ def compare(
         if tested is None:
             say_duplicates(found.texts)
         else:
-            learned = Learned.of(found.texts)
+            learned = LearnedBefore.of(found.texts)
             learned.add(tested.texts)
             learned.say(data[0])
     for reason in result.skipped:
@@ -123,8 +96,6 @@ def compare(
 
 
 def _compared(found: Collection, tested: Collection | None, **options: Any) -> Comparison:
-    from bunrui import selection
-
     with live() as show_live:
 
         def watch(progress: Progress) -> None:
@@ -152,15 +123,11 @@ def _growing(progress: Progress, most: int) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    from bunrui.selection.tables import ComparisonTable
-
     line = Text(f"{len(progress.done.rows) + 1} of {progress.n_all}: {progress.now}", "dim")
     return Group(ComparisonTable(progress.done, most), line) if progress.done.rows else line
 
 
 def _report(result: Comparison, data: list[str], html: str | None, *, json: bool) -> None:
-    from bunrui.selection.tables import ComparisonTable
-
     if json:
         print(to_json(result.to_dict()))
     else:
@@ -175,8 +142,6 @@ def _report(result: Comparison, data: list[str], html: str | None, *, json: bool
 
 def _advise(result: Comparison) -> None:
     """Say which row to take, where there is a choice."""
-    from bunrui.selection.settings import Settings
-
     first, others = result.rows[0], result.rows[1:]
     tied = [row for row in others if row.verdict == "tied"]
     if not others:
@@ -202,4 +167,4 @@ def _named(row: Row) -> str:
 def check_text(found: Collection, name: str) -> None:
     """Refuse tables."""
     if reads_tables(found.classifier):
-        raise UsageError(f"{name} is a classifier of tables, which have a model of their own: give texts.")
+        raise OptionError(f"{name} is a classifier of tables, which have a model of their own: give texts.")

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from bunrui import store
+from bunrui.analysis import AnalyzerSpec
+from bunrui.classifier import TextClassifier
 from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, uninterrupted
-from bunrui.cli.memory import Memory
-from bunrui.cli.options import LabelledDocuments, LearnedAnalysis, UsageError
-from bunrui.cli.pages import check_folder
+from bunrui.cli.options import LabelledDocuments, LearnedAnalysis, Memory, argument, option
+from bunrui.cli.output import check_folder
 from bunrui.engines.batches import texts_of
+from bunrui.engines.shards import reading_id, shard_ids
+from bunrui.engines.stream import ahead
+from bunrui.errors import DataError, OptionError, StoreError
+from bunrui.store.bounded import creating_bounded
+from bunrui.store.merge import Holding
 
 if TYPE_CHECKING:
-    from bunrui.classifier import TextClassifier
     from bunrui.counts import Counts
     from bunrui.documents import Reader
 
@@ -24,26 +28,17 @@ __all__ = ["count"]
 
 
 def count(
-    shards: Annotated[
-        list[str],
-        typer.Argument(metavar="SHARD", help="Files, folders, mailboxes; 's3://bucket/a.parquet'.", show_default=False),
-    ],
+    *,
+    shards: list[str] = argument("SHARD", "Files, folders, mailboxes; 's3://bucket/a.parquet'.", required=True),
     documents: LabelledDocuments,
     analysis: LearnedAnalysis,
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="PART", show_default=False, help="The part, a classifier; it is made."),
-    ],
-    shard_id: Annotated[
-        str | None,
-        typer.Option(
-            "--shard-id",
-            metavar="ID",
-            show_default=False,
-            help="What the SHARDs are called together; by default each has a digest of its bytes and how they are "
-            "read, which takes a reading of its own.",
-        ),
-    ] = None,
+    output: str = option("--output", "PART", "The part, a classifier; it is made.", "-o", required=True),
+    shard_id: str | None = option(
+        "--shard-id",
+        "ID",
+        "What the SHARDs are called together; by default each has a digest of its bytes and how they are "
+        "read, which takes a reading of its own.",
+    ),
     memory: Memory = None,
 ) -> None:
     """Count one piece of a corpus, to be merged with others.
@@ -85,36 +80,27 @@ def count(
 
 def _check_usage(shards: list[str], output: str, shard_id: str | None) -> None:
     if not output:
-        raise UsageError("--output is empty: give the part a name.")
+        raise OptionError("--output is empty: give the part a name.")
     check_folder(output)
     if shard_id is not None and not shard_id.strip():
-        raise UsageError("--shard-id is empty: give the shard a name.")
+        raise OptionError("--shard-id is empty: give the shard a name.")
     if "-" in shards and shard_id is None:
-        raise UsageError("the standard input has no name that tells it from others: give --shard-id.")
+        raise OptionError("the standard input has no name that tells it from others: give --shard-id.")
 
 
 def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
     """What the part says of its shards; an id that was given does not tell how they were read."""
-    from bunrui.engines.shards import reading_id, shard_ids
-    from bunrui.store.merge import Holding
-
     if shard_id is None:
         return Holding(frozenset(shard_ids(reader))).note()
     return Holding(frozenset([shard_id])).note() | {"reading": reading_id(reader)}
 
 
 def _new(analysis: LearnedAnalysis) -> TextClassifier:
-    from bunrui.analysis import AnalyzerSpec
-    from bunrui.classifier import TextClassifier
-
     return TextClassifier(analyzer=AnalyzerSpec(**analysis.given()))
 
 
 def _refuse_others(output: str, note: dict[str, Any], new: TextClassifier) -> None:
     """Refuse a file that is not the part that would be made."""
-    from bunrui import store
-    from bunrui.errors import StoreError
-
     with closing(store.open(output, read_only=True)) as part:
         notes = [entry.note for entry in part.history() if not entry.undone]
         if notes != [note] or part.counts.fingerprint != new.counts.fingerprint:
@@ -125,9 +111,6 @@ def _refuse_others(output: str, note: dict[str, Any], new: TextClassifier) -> No
 
 
 def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
-    from bunrui.engines.stream import ahead
-    from bunrui.errors import DataError
-
     with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
         for batch in batches:
             learn(texts_of(batch), batch["label"])
@@ -141,8 +124,6 @@ def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
 def _count_bounded(
     reader: Reader, output: str, new: TextClassifier, note: dict[str, Any], memory: int
 ) -> tuple[Bar, Counts]:
-    from bunrui.store.bounded import creating_bounded
-
     with (
         creating_bounded(output, memory, keep="nothing", **new.get_params()) as part,
         part.learning(kind="count", note=note) as session,
@@ -152,7 +133,5 @@ def _count_bounded(
 
 
 def _write(output: str, new: TextClassifier, note: dict[str, Any]) -> None:
-    from bunrui import store
-
     with store.creating(output, keep="nothing", **new.get_params()) as part:
         part.merge_all([new], kind="count", **note)

@@ -8,13 +8,17 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import numpy as np
 
+from bunrui import store
 from bunrui.cli.console import interrupts, say, stdout_console
-from bunrui.cli.options import UsageError
+from bunrui.cli.options import flag
 from bunrui.cli.serve import check_packages
+from bunrui.data import read
+from bunrui.errors import OptionError
+from bunrui.evaluation import Tally
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,19 +30,21 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 _FOLDS = 5
+
+
 _WIDTH = 100
+
+
 _HOST = "127.0.0.1"
+
 
 Rows = list[dict[str, str]]
 
 
 def demo(
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Open a page in the browser, on the same sentences, until Ctrl-C.")
-    ] = False,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="With --serve: print the address of the page, and open nothing.")
-    ] = False,
+    *,
+    serve: bool = flag("--serve", "Open a page in the browser, on the same sentences, until Ctrl-C."),
+    no_browser: bool = flag("--no-browser", "With --serve: print the address of the page, and open nothing."),
 ) -> None:
     """Show what bunrui does, on 400 short sentences of news in four languages.
 
@@ -52,10 +58,8 @@ def demo(
       bunrui demo | less
       bunrui demo --serve
     """
-    from bunrui.data import read
-
     if no_browser and not serve:
-        raise UsageError("--no-browser is for --serve: give both, or none.")
+        raise OptionError("--no-browser is for --serve: give both, or none.")
     if serve:
         _serve(read("demo"), open_browser=not no_browser)
         return
@@ -73,8 +77,6 @@ def demo(
 @contextmanager
 def _temporary() -> Iterator[StoredClassifier]:
     """A classifier in a folder that is gone afterwards."""
-    from bunrui import store
-
     with (
         tempfile.TemporaryDirectory(prefix="bunrui-demo-") as folder,
         closing(store.create(os.path.join(folder, "news.bunrui"))) as classifier,
@@ -136,8 +138,6 @@ def _evaluate(console: Console, classifier: StoredClassifier, corpus: Rows) -> N
 
 def _folds(classifier: StoredClassifier, corpus: Rows) -> Metrics:
     """Every sentence predicted by a classifier that never saw it."""
-    from bunrui.evaluation import Tally
-
     tally = Tally()
     for fold in range(_FOLDS):
         part = corpus[fold::_FOLDS]
@@ -178,8 +178,6 @@ def _explain(console: Console, classifier: StoredClassifier, queries: Rows) -> N
 
 
 def _correct(console: Console, classifier: StoredClassifier, queries: Rows) -> None:
-    import numpy as np
-
     texts = [row["text"] for row in queries]
     text = _least_sure(classifier, queries)
     was, other = list(classifier.explain(text).probabilities)[:2]

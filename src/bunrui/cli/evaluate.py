@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import numpy as np
 
-from bunrui.cli import crossing
-from bunrui.cli.batches import labels_in, placed
+from bunrui import report, store
+from bunrui.cli.collection import MOST_PROBABILITIES, LearnedBefore, evaluate_alone
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, show, to_json
-from bunrui.cli.flattery import Learned
-from bunrui.cli.labelsets import LabelSets
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError, file_argument
-from bunrui.cli.pages import check_page, page_of_test, page_of_themselves, write_page
-from bunrui.cli.parts import PANEL, Parts
-from bunrui.cli.tables import reads_tables
+from bunrui.cli.documents import labels_in, placed
+from bunrui.cli.options import (
+    PANEL,
+    Analysis,
+    LabelledDocuments,
+    LabelSets,
+    Model,
+    Parts,
+    argument,
+    file_argument,
+    flag,
+    option,
+    reads_tables,
+)
+from bunrui.cli.output import check_page, page_of_test, page_of_themselves, write_page
 from bunrui.engines.batches import texts_of
+from bunrui.engines.stream import ahead
+from bunrui.errors import DataError, OptionError
+from bunrui.evaluation import Evaluation, Metrics, MultilabelMetrics, Tally, measure_labels
+from bunrui.models.linear import probabilities
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
-    from bunrui.evaluation import MultilabelMetrics
 
 __all__ = ["evaluate"]
 
@@ -35,45 +48,30 @@ _MOST_CHARACTERS = 100_000_000  # of documents that are kept for a page
 class _Analysis(Analysis):
     """How text becomes features; --html is the page here, as in `compare` and `explain`."""
 
-    html: Annotated[
-        bool, typer.Option("--from-html", rich_help_panel="Analyzer", help="Take the text out of HTML first.")
-    ] = False
+    html: bool = flag("--from-html", "Take the text out of HTML first.", panel="Analyzer")
 
 
 def evaluate(
-    file: Annotated[
-        str, file_argument("FILE", "The classifier; with --loo or --folds, DATA, or a classifier that keeps texts.")
-    ],
+    *,
+    file: str = file_argument(
+        "FILE", "The classifier; with --loo or --folds, DATA, or a classifier that keeps texts.", required=True
+    ),
     documents: LabelledDocuments,
     model: Model,
     analysis: _Analysis,
     several: LabelSets,
     parts: Parts,
-    data: Annotated[
-        list[str] | None, typer.Argument(metavar="DATA", help="Documents with labels that were not learned.")
-    ] = None,
-    loo: Annotated[
-        bool, typer.Option("--loo", rich_help_panel=PANEL, help="Predict each document by all the others.")
-    ] = False,
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            "--positive",
-            metavar="LABEL",
-            show_default=False,
-            help="The label that is looked for, such as spam: adds 1-ROCA% and recall at few false positives.",
-        ),
-    ] = None,
-    page: Annotated[
-        str | None,
-        typer.Option(
-            "--html",
-            metavar="PATH",
-            show_default=False,
-            help="Write a page with diagrams and mistakes, too. It holds texts of documents.",
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="All metrics, as JSON.")] = False,
+    data: list[str] | None = argument("DATA", "Documents with labels that were not learned."),
+    loo: bool = flag("--loo", "Predict each document by all the others.", panel=PANEL),
+    positive: str | None = option(
+        "--positive",
+        "LABEL",
+        "The label that is looked for, such as spam: adds 1-ROCA% and recall at few false positives.",
+    ),
+    page: str | None = option(
+        "--html", "PATH", "Write a page with diagrams and mistakes, too. It holds texts of documents."
+    ),
+    json: bool = flag("--json", "All metrics, as JSON."),
 ) -> None:
     """Measure how well documents whose labels are known are predicted.
 
@@ -104,33 +102,31 @@ def evaluate(
     """
     several.check()
     if several.labels and positive is not None:
-        raise UsageError("--positive goes with one label for each document: leave --labels out.")
+        raise OptionError("--positive goes with one label for each document: leave --labels out.")
     if several.labels and page is not None:
-        raise UsageError("--html goes with one label for each document: leave --labels out.")
+        raise OptionError("--html goes with one label for each document: leave --labels out.")
     parts.check()
     check_page(page)
     if loo or parts.folds is not None:
         if loo and parts.folds is not None:
-            raise UsageError("--loo or --folds, not both.")
+            raise OptionError("--loo or --folds, not both.")
         if several.labels:
-            raise UsageError("--labels goes with a classifier and DATA.")
+            raise OptionError("--labels goes with a classifier and DATA.")
         data = [file, *(data or [])]
         with interrupts("interrupted"):
-            alone = crossing.evaluate_alone(data, documents, model, analysis, parts)
+            alone = evaluate_alone(data, documents, model, analysis, parts)
             evaluation = _report(alone.evaluation, positive, json=json)
             if page is not None:
                 write_page(page, page_of_themselves(data, alone._replace(evaluation=evaluation), parts))
         return
     if not data:
-        raise UsageError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
+        raise OptionError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
     if analysis.given():
-        raise UsageError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
-    from bunrui import store
-    from bunrui.evaluation import Evaluation
+        raise OptionError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
 
     with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened))
-        classifier, learned = model.of(opened), Learned.into(opened.path)
+        classifier, learned = model.of(opened), LearnedBefore.into(opened.path)
         if several.labels:
             found: Any = _of_sets(classifier, reader, several, learned)
             learned.say(file)
@@ -146,16 +142,11 @@ def evaluate(
 
 def _report(found: Any, positive: str | None, *, json: bool) -> Any:
     """Show what was measured, and return it."""
-    import dataclasses
-
-    from bunrui.evaluation import Evaluation, Metrics, MultilabelMetrics
-
     if isinstance(found, Evaluation) and positive is not None:
         found = dataclasses.replace(found, positive=positive)
     if json:
         print(to_json(found.to_dict()))
         return found
-    from bunrui import report
 
     if isinstance(found, MultilabelMetrics):
         show(report.multilabel_tables(found))
@@ -185,14 +176,8 @@ class _Wrong:
         self._n_docs += batch.num_rows
 
 
-def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, learned: Learned) -> Any:
+def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, learned: LearnedBefore) -> Any:
     """An Evaluation; of too many documents, Metrics, which have no rankings and no page."""
-    import numpy as np
-
-    from bunrui.engines.stream import ahead
-    from bunrui.evaluation import Evaluation, Tally
-    from bunrui.models.linear import probabilities
-
     known = classifier.classes_.tolist()
     names = np.array(known)
     tally, labels = Tally(known), set()
@@ -204,7 +189,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
             n_kept += batch.num_rows * len(known)
             with placed(batch):
                 # Labels alone do not need the scores of all classes.
-                scores = classifier.scores(texts) if n_kept <= crossing.MOST_PROBABILITIES else None
+                scores = classifier.scores(texts) if n_kept <= MOST_PROBABILITIES else None
                 predicted = classifier.predict(texts) if scores is None else names[scores.argmax(axis=1)]
             tally.add(batch["label"], predicted)
             learned.add(texts)
@@ -218,7 +203,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
                 kept.append(classifier.probabilities_of(scores, texts) if calibrated else scores)
     _check_read(reader, bar)
     _say_unknown(labels, known)
-    if n_kept > crossing.MOST_PROBABILITIES:
+    if n_kept > MOST_PROBABILITIES:
         say(
             f"{counted(bar.n_docs, 'document')} and {counted(len(known), 'label')} are too many to measure the "
             "probabilities: there is nothing for --positive, and no page for --html"
@@ -231,10 +216,9 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
     return Evaluation(true=true, predictions=predictions, probabilities=shares, classes=known, scores=ranked)
 
 
-def _of_sets(classifier: AnyClassifier, reader: Reader, several: LabelSets, learned: Learned) -> MultilabelMetrics:
-    from bunrui.engines.stream import ahead
-    from bunrui.evaluation import measure_labels
-
+def _of_sets(
+    classifier: AnyClassifier, reader: Reader, several: LabelSets, learned: LearnedBefore
+) -> MultilabelMetrics:
     known = classifier.classes_.tolist()
     thresholds = several.thresholds(classifier)
     true: list[Any] = []
@@ -253,8 +237,6 @@ def _of_sets(classifier: AnyClassifier, reader: Reader, several: LabelSets, lear
 
 
 def _check_read(reader: Reader, bar: Bar) -> None:
-    from bunrui.errors import DataError
-
     say_reading(reader)
     if not bar.n_docs:
         raise DataError("there are no documents to be read: nothing was evaluated")

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from bunrui import selection, store
+from bunrui.analysis import AnalyzerSpec
+from bunrui.cli.collection import collect, say_duplicates
 from bunrui.cli.compare import check_folder, check_text
-from bunrui.cli.console import counted, interrupts, say, to_json, uninterrupted
-from bunrui.cli.flattery import say_duplicates
-from bunrui.cli.live import live
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
-from bunrui.cli.parts import Parts
+from bunrui.cli.console import counted, interrupts, live, say, to_json, uninterrupted
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, argument, flag, option
+from bunrui.errors import OptionError, StoreError
+from bunrui.selection.tables import trial_table
 
 if TYPE_CHECKING:
-    from bunrui.cli.crossing import Collection
+    from bunrui.cli.collection import Collection
     from bunrui.selection import Tuning
     from bunrui.selection.search import Search
     from bunrui.selection.settings import Settings
@@ -33,33 +35,22 @@ def _seconds(given: float | None) -> float | None:
 
 
 def tune(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA", help="Documents with labels, or a classifier that keeps texts.", show_default=False
-        ),
-    ],
+    *,
+    data: list[str] = argument("DATA", "Documents with labels, or a classifier that keeps texts.", required=True),
     documents: LabelledDocuments,
     parts: Parts,
-    out: Annotated[str, typer.Option("--out", metavar="FILE", show_default=False, help="The classifier that is made.")],
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            "--budget",
-            metavar="SECONDS",
-            callback=_seconds,
-            show_default=False,
-            help="Take the best so far after so many; the defaults are measured in any case.",
-        ),
-    ] = None,
-    fast: Annotated[
-        bool, typer.Option("--fast", help="Leave out nbsvm and arow, which are trained: seconds in place of minutes.")
-    ] = False,
-    metric: Annotated[
-        Literal["accuracy", "macro_f1", "log_loss"],
-        typer.Option("--metric", metavar="NAME", help="accuracy, macro_f1 or log_loss."),
-    ] = "accuracy",
-    json: Annotated[bool, typer.Option("--json", help="What was tried and chosen, as JSON.")] = False,
+    out: str = option("--out", "FILE", "The classifier that is made.", required=True),
+    budget: float | None = option(
+        "--budget",
+        "SECONDS",
+        "Take the best so far after so many; the defaults are measured in any case.",
+        callback=_seconds,
+    ),
+    fast: bool = flag("--fast", "Leave out nbsvm and arow, which are trained: seconds in place of minutes."),
+    metric: Literal["accuracy", "macro_f1", "log_loss"] = option(
+        "--metric", "NAME", "accuracy, macro_f1 or log_loss.", default="accuracy"
+    ),
+    json: bool = flag("--json", "What was tried and chosen, as JSON."),
 ) -> None:
     """Find the settings that suit your documents, and make a classifier with them.
 
@@ -80,8 +71,6 @@ def tune(
       bunrui tune mail.bunrui --out better.bunrui --budget 60
       bunrui tune threads.jsonl --id thread --out best.bunrui --folds 5 --by id
     """
-    from bunrui.cli.crossing import collect
-
     parts.check()
     _check_new(out)
     with interrupts(f"interrupted; {out} was not made"):
@@ -99,19 +88,14 @@ def tune(
 
 
 def _check_new(out: str) -> None:
-    from bunrui.errors import StoreError
-
     if not out:
-        raise UsageError("--out is empty: give the classifier a name.")
+        raise OptionError("--out is empty: give the classifier a name.")
     if os.path.lexists(out):
         raise StoreError(f"{out} is there already, and is not overwritten: give another name, or delete it")
     check_folder(out)
 
 
 def _tuned(found: Collection, parts: Any, **options: Any) -> Tuning:
-    from bunrui import selection
-    from bunrui.analysis import AnalyzerSpec
-
     given: Any = found.classifier.analyzer  # of a file or of the command line: no function
     analyzer = AnalyzerSpec(name=given) if isinstance(given, str) else given
     with live() as show_live:
@@ -127,16 +111,12 @@ def _growing(search: Search, settings: Settings, most: int) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    from bunrui.selection.tables import trial_table
-
     line = Text(f"{len(search.trials) + 1}: {settings.describe()}", "dim")
     return Group(trial_table(search, most), line) if search.trials else line
 
 
 def _write(out: str, found: Collection, tuning: Tuning) -> None:
     """The classifier that has learned everything; it is there as a whole or not at all."""
-    from bunrui import store
-
     chosen = tuning.settings
     with ExitStack() as stack:
         classifier = stack.enter_context(store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options()))

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bunrui import store
+from bunrui.analysis import AnalyzerSpec
+from bunrui.classifier import TextClassifier
 from bunrui.cli.console import Bar, counted, say, say_reading
-from bunrui.cli.flattery import say_duplicates, say_labels
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
-from bunrui.cli.parts import Parts
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts
+from bunrui.digests import document_digests, key_words
 from bunrui.engines.batches import texts_of
+from bunrui.errors import DataError, OptionError, StoreError
+from bunrui.evaluation import cross_validate, find_duplicates, leave_one_out
+from bunrui.evaluation.loo import is_exact, kept_documents
+from bunrui.store.file import seen_in
+from bunrui.store.log import Seen
+from bunrui.store.store import Store
 
 if TYPE_CHECKING:
-    from bunrui.classifier import AnyClassifier, TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.evaluation import Evaluation
 
-__all__ = ["MOST_PROBABILITIES", "Alone", "Collection", "collect", "evaluate_alone"]
+__all__ = [
+    "MOST_PROBABILITIES",
+    "Alone",
+    "Collection",
+    "LearnedBefore",
+    "collect",
+    "evaluate_alone",
+    "say_duplicates",
+    "say_labels",
+]
 
 # Probabilities of so many documents and labels are kept, to be measured at the end: 400 MB.
 MOST_PROBABILITIES = 50_000_000
+
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -62,12 +81,10 @@ def collect(
     """The documents of files, or those that a classifier keeps; `check` sees the classifier before they are read."""
     if is_classifier(data[0]):
         if len(data) > 1:
-            raise UsageError(f"{data[0]} is a classifier, and its own documents are read: give it, or DATA, not both.")
+            raise OptionError(f"{data[0]} is a classifier, and its own documents are read: give it, or DATA, not both.")
         if analysis.given() or documents != LabelledDocuments():
-            raise UsageError(f"{data[0]} is a classifier: its documents are read as they were learned.")
+            raise OptionError(f"{data[0]} is a classifier: its documents are read as they were learned.")
         return _kept(data[0], model, check)
-    from bunrui.analysis import AnalyzerSpec
-    from bunrui.classifier import TextClassifier
 
     classifier = TextClassifier(analyzer=AnalyzerSpec(**analysis.given()), **model.given())
     if check is not None:
@@ -76,11 +93,6 @@ def collect(
 
 
 def _kept(path: str, model: Model, check: Callable[[TextClassifier], None] | None) -> Collection:
-    from bunrui import store
-    from bunrui.classifier import TextClassifier
-    from bunrui.errors import StoreError
-    from bunrui.evaluation.loo import kept_documents
-
     with closing(store.open(path, read_only=True)) as opened:
         if opened.keep != "text":
             raise StoreError(
@@ -121,8 +133,6 @@ def _read(data: list[str], documents: LabelledDocuments, classifier: AnyClassifi
 
 
 def _nothing() -> Exception:
-    from bunrui.errors import DataError
-
     return DataError("there are no documents to be read: nothing was done")
 
 
@@ -130,8 +140,6 @@ def evaluate_alone(
     data: list[str], documents: LabelledDocuments, model: Model, analysis: Analysis, parts: Parts
 ) -> Alone:
     """Each document predicted by the others."""
-    from bunrui.evaluation import cross_validate, leave_one_out
-
     found = collect(data, documents, model, analysis, None if parts.folds else _check_leaves_out)
     clf, texts, labels = found.classifier, found.texts, found.labels
     cut = parts.of(found)
@@ -150,12 +158,10 @@ def evaluate_alone(
 def _check_leaves_out(clf: AnyClassifier) -> None:
 
     if clf.needs_documents:
-        raise UsageError(f"{clf.model} would be trained for each document: give --folds K in place of --loo.")
+        raise OptionError(f"{clf.model} would be trained for each document: give --folds K in place of --loo.")
 
 
 def _check_room(labels: list[Any]) -> None:
-    from bunrui.errors import DataError
-
     n_labels = len({name for row in labels for name in ([row] if isinstance(row, str) else row)})
     if len(labels) * n_labels > MOST_PROBABILITIES:
         raise DataError(
@@ -166,9 +172,74 @@ def _check_room(labels: list[Any]) -> None:
 
 
 def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
-    from bunrui.evaluation.loo import is_exact
-
     if not is_exact(clf):
         options = ("max_features", "class_norm", "against_rest")
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options if getattr(clf, name))
         say(f"with {names}, {clf.model} is fitted for each of {counted(n_docs, 'document')}: --folds 5 fits it 5 times")
+
+
+def say_duplicates(texts: Any) -> int | None:
+    """Say how many documents are copies of others, or nearly: they flatter what predicts itself."""
+    if not isinstance(texts[0], str):
+        return None
+
+    n_extra = find_duplicates(texts).n_extra
+    if n_extra:
+        are = "is a copy, or a near copy," if n_extra == 1 else "are copies, or near copies,"
+        say(
+            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are} of others: what documents say of their "
+            "copies flatters; --folds 5 --by id keeps together what has the same id"
+        )
+    return n_extra
+
+
+def say_labels(labels: Sequence[Any]) -> None:
+    """Say so where labels are such that the outcome is known beforehand.
+
+    `labels` are strings, or lists of strings.
+    """
+    sets = [{row} if isinstance(row, str) else set(row) for row in labels]
+    n_docs = Counter(name for names in sets for name in names)
+    if len(n_docs) == 1:
+        say("warning: there is one label: nothing can be mistaken")
+        return
+    n_alone = sum(all(n_docs[name] == 1 for name in names) for names in sets)
+    if n_alone:
+        have = "has" if n_alone == 1 else "have"
+        say(f"warning: {counted(n_alone, 'document')} {have} a label that no other has: always mistaken")
+
+
+class LearnedBefore:
+    """Counts the test documents that were learned."""
+
+    def __init__(self, seen: Seen | None) -> None:
+        self._seen = seen
+        self._n_docs = self._n_learned = 0
+
+    @classmethod
+    def into(cls, path: str) -> LearnedBefore:
+        """By a classifier, which may not know."""
+        with closing(Store.open(path, read_only=True)) as store, store.reading():
+            return cls(seen_in(store, needed=False))
+
+    @classmethod
+    def of(cls, texts: Any) -> LearnedBefore:
+        """By whoever learns these."""
+        return cls(Seen(key_words(document_digests(texts))))
+
+    def add(self, texts: Any) -> None:
+        """Count some test documents."""
+        if self._seen is None or not len(self._seen):
+            return
+
+        self._n_docs += len(texts)
+        self._n_learned += int(self._seen.has(key_words(document_digests(texts))).sum())
+
+    def say(self, name: str) -> None:
+        """Say how many there were; `name` is what has learned them."""
+        if self._n_learned:
+            were = "was" if self._n_learned == 1 else "were"
+            say(
+                f"warning: {self._n_learned:,} of {counted(self._n_docs, 'test document')} {were} learned by {name}: "
+                "that flatters"
+            )
