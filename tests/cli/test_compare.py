@@ -135,7 +135,7 @@ def test_test_documents_that_are_learned_too(run, news: Path) -> None:
     lines = news.read_text().splitlines(keepends=True)
     Path("test.jsonl").write_text("".join(lines[:30]) + json.dumps({"text": "new", "label": "sports"}) + "\n")
     code, _, err = run("compare", "news.jsonl", "--test", "test.jsonl", *FEW)
-    warning = "warning: 30 of 31 test documents were learned by news.jsonl: that flatters\n"
+    warning = "warning: 30 of 31 test documents were learned by news.jsonl: the result looks better than it is\n"
     assert (code, err) == (0, warning + TIED.format(31, "binary with universal"))
 
 

@@ -1,19 +1,20 @@
 """The command line: `bunrui learn`, `predict`, `explain` and the others.
 
-    __init__.py   main: runs a command, turns what it raises into messages and exit codes
-    commands.py   the names of the commands; a command's module is imported when it is called
-    options.py    options that several commands share
-    console.py    what is said on stderr, tables on stdout
-    output.py     how predictions are written; pages.py, how pages are
-    errors.py     errors of the library in the words of the command line
-    kept.py       what a file must keep for a command
-    spelling.py   labels that may be mistyped
-    cluster.py    learn and predict with --engine ray
-    learn.py  count.py  lifecycle.py  predict.py  explain.py  evaluate.py  log.py  manage.py  serve.py  demo.py
-    datasets.py  filter.py  filtered.py
+    __init__.py    main: runs a command, turns what it raises into messages and exit codes
+    commands.py    the table of commands; a command's module is imported when it is called
+    options.py     how parameters are declared, and the groups of options that commands share
+    console.py     what is said on stderr, tables on stdout
+    errors.py      errors of the library in the words of the command line
+    documents.py   documents on the standard input, in batches, in the log of a file
+    collection.py  documents that predict each other
+    output.py      files that commands write: predictions, tables, pages
 
-Results go to stdout, all else to stderr.  Exit codes: 0 done, 1 could not, 2 wrong usage, 130 interrupted, 141 nobody
-reads the output any more.
+and a module for each command, or for a few that do much the same: learn.py (learn, unlearn), lifecycle.py (undo,
+relabel, forget, label), files.py (merge, copy, slim, compact, export), info.py (info, set), log.py (log, check),
+explain.py (explain, words).
+
+Results go to stdout, all else to stderr.  Exit codes: 0 done, 1 could not, 2 wrong usage (of typer, or an
+OptionError of the library), 130 interrupted, 141 nobody reads the output any more.
 """
 
 from __future__ import annotations

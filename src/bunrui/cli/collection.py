@@ -179,7 +179,7 @@ def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
 
 
 def say_duplicates(texts: Any) -> int | None:
-    """Say how many documents are copies of others, or nearly: they flatter what predicts itself."""
+    """Say how many documents are copies of others, or nearly: they make the result look better than it is."""
     if not isinstance(texts[0], str):
         return None
 
@@ -188,7 +188,7 @@ def say_duplicates(texts: Any) -> int | None:
         are = "is a copy, or a near copy," if n_extra == 1 else "are copies, or near copies,"
         say(
             f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are} of others: what documents say of their "
-            "copies flatters; --folds 5 --by id keeps together what has the same id"
+            "copies makes the result look better; --folds 5 --by id keeps together what has the same id"
         )
     return n_extra
 
@@ -218,13 +218,13 @@ class LearnedBefore:
 
     @classmethod
     def into(cls, path: str) -> LearnedBefore:
-        """By a classifier, which may not know."""
+        """Count what the classifier in a file has learned, if the file keeps enough to tell."""
         with closing(Store.open(path, read_only=True)) as store, store.reading():
             return cls(seen_in(store, needed=False))
 
     @classmethod
     def of(cls, texts: Any) -> LearnedBefore:
-        """By whoever learns these."""
+        """Count what some other documents have among them."""
         return cls(Seen(key_words(document_digests(texts))))
 
     def add(self, texts: Any) -> None:
@@ -241,5 +241,5 @@ class LearnedBefore:
             were = "was" if self._n_learned == 1 else "were"
             say(
                 f"warning: {self._n_learned:,} of {counted(self._n_docs, 'test document')} {were} learned by {name}: "
-                "that flatters"
+                "the result looks better than it is"
             )

@@ -37,7 +37,7 @@ def count(
         "--shard-id",
         "ID",
         "What the SHARDs are called together; by default each has a digest of its bytes and how they are "
-        "read, which takes a reading of its own.",
+        "read, which takes one more pass.",
     ),
     memory: Memory = None,
 ) -> None:

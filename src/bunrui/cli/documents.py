@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bunrui.cli.console import say
 from bunrui.errors import OptionError, StoreError, TableError, UnlearnError
@@ -114,6 +113,8 @@ def empty_in(batch: pa.RecordBatch) -> int:
     >>> empty_in(pa.record_batch({"text": [["a"], []]}))
     1
     """
+    import pyarrow.compute as pc
+
     texts = batch["text"]
     if pa.types.is_nested(texts.type):
         return int(np.count_nonzero(np.diff(texts.offsets) == 0))

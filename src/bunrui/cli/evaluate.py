@@ -82,8 +82,9 @@ def evaluate(
 
     With --loo or --folds no test documents are needed: the documents predict
     each other, exactly as if each had been left out of learning. Copies of a
-    document flatter that: it is said how many there are. So do test documents
-    that were learned, which FILE knows if it keeps texts or digests.
+    document make the result look better than it is: their number is shown.
+    So do test documents that were learned: FILE finds them if it keeps texts
+    or digests.
 
     With --labels, documents may have any number of labels: micro, macro and
     example F1, the Hamming loss, and the share of documents whose labels are

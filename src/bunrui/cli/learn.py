@@ -86,11 +86,11 @@ def learn(
     must see; FILE keeps nothing of the documents, and is the same to the last
     bit. Without a cluster, 'bunrui count' makes parts that merge.
 
-    With --memory, what was learned before is not read, and what is new need
-    not fit: FILE is the same to the last bit. To predict, all of it is in
-    memory; 'bunrui slim --min-df 2 --memory 2GB' makes a copy that is small.
+    With --memory, DATA may be larger than the memory, and FILE is the same to
+    the last bit. To predict, all of FILE has to fit into memory; 'bunrui slim
+    --min-df 2 --memory 2GB' makes a small copy.
 
-    With --columns, DATA are tables, and FILE reads tables ever after: each
+    With --columns, DATA are tables, and FILE reads only tables from then on: each
     column has a likelihood of its own. Numbers are normal (gaussian) or cut
     into bins (binned); strings are categories where they repeat, else text;
     2026-01-31 is a date. A column with numbers and strings has strings.
@@ -190,7 +190,7 @@ def _learn_bounded(
         done = _pour(reader, partial(target.learning, unique=unique), _names)
         with uninterrupted():
             stack.close()
-    # How many buckets an old file has in use, nobody has looked.
+    # Nobody has counted how many buckets of an old file are in use.
     _say_learned(file, reader, done, hashing_of(target.classifier, target.n_features) if is_new else None)
     say_alike(target.learned.live_labels)
 

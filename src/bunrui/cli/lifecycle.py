@@ -73,7 +73,7 @@ def relabel(
     data: list[str] | None = argument(
         "DATA", "Files with the texts, or - for the standard input. Labels are not read."
     ),
-    label: str | None = option("--label", "COLUMN", "Of a table, the column that is not read."),
+    label: str | None = option("--label", "COLUMN", "Ignore this column of the table."),
 ) -> None:
     """Give documents that were learned another label.
 

@@ -17,7 +17,6 @@ import typer
 from bunrui.cli.console import counted, plain, say
 from bunrui.cli.documents import Stdin
 from bunrui.errors import EncodingError, OptionError
-from bunrui.store.bounded import bytes_of
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
@@ -126,9 +125,9 @@ def option(
 
 
 def flag(*names_and_help: str, help: str = "", default: bool | None = False, panel: str | None = None) -> Any:
-    """An option without a value, whose help comes last: no type is shown beside it."""
+    """An option without a value; its help comes last."""
     *names, told = (*names_and_help, help) if help else names_and_help
-    info = typer.Option(*names, metavar="", help=told, rich_help_panel=panel, show_default=False)
+    info = typer.Option(*names, help=told, rich_help_panel=panel, show_default=False)
     return _declared(info, default, False)
 
 
@@ -159,14 +158,21 @@ class Documents:
         "--format",
         "FORMAT",
         "csv, tsv, tab, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the "
-        "suffix tells, also before .gz .bz2 .xz .zst; of the standard input, the first bytes.",
+        "suffix tells, also before .gz .bz2 .xz .zst; for the standard input, the first bytes do.",
     )
     encoding: str | None = option(
-        "--encoding", "NAME", "Of text (utf-8); cp932, euc-jp, gb18030, cp949 …; auto: found out for each file."
+        "--encoding",
+        "NAME",
+        "The encoding of the text (utf-8), such as cp932, euc-jp, gb18030 or cp949; auto finds out for each file.",
     )
-    skip_bad: bool = flag("--skip-bad", "Leave out rows that cannot be read, and say how many. Else the first stops.")
-    include: list[str] | None = option("--include", "PATTERN", "Of a folder, read only such files: '*.txt'.")
-    exclude: list[str] | None = option("--exclude", "PATTERN", "Of a folder, leave out such files.")
+    skip_bad: bool = flag(
+        "--skip-bad",
+        "Leave out rows that cannot be read, and say how many. Without it, the first one stops the command.",
+    )
+    include: list[str] | None = option(
+        "--include", "PATTERN", "Read only files of a folder that match, such as '*.txt'."
+    )
+    exclude: list[str] | None = option("--exclude", "PATTERN", "Leave out files of a folder that match.")
 
     def read(
         self,
@@ -214,8 +220,10 @@ class Documents:
 class _Labels:
     panel: ClassVar = Documents.panel
     label: str | None = option("--label", "COLUMN", "The column with the label (label), or a list of labels.")
-    as_: str | None = option("--as", "LABEL", "All documents have this label, whatever they hold.")
-    separator: str | None = option("--separator", "TEXT", "Between the labels of a document that has several: ';'.")
+    as_: str | None = option("--as", "LABEL", "Give all documents this label.")
+    separator: str | None = option(
+        "--separator", "TEXT", "What stands between the labels of a document that has several, such as ';'."
+    )
 
 
 @dataclass(frozen=True)
@@ -237,7 +245,7 @@ class Chosen:
     )
 
     def check(self, data: list[str] | None) -> None:
-        """Refuse none and several."""
+        """Refuse a call that names documents in no way, or in several ways."""
         n_given = bool(data) + bool(self.by_id) + bool(self.by_digest)
         if n_given == 0:
             raise OptionError("say which documents: give DATA, --by-id or --by-digest.")
@@ -297,13 +305,13 @@ class Model:
     prior: str | None = option(
         "--prior",
         "NAME",
-        "Of the classes: empirical (the default), uniform, smoothed, or smoothed:λ, which is (n + λ) / (N + λK).",
+        "The prior of the classes: empirical (the default), uniform, smoothed, or smoothed:λ, (n + λ) / (N + λK).",
         callback=_prior,
     )
     unseen: Literal["ignore", "smooth"] | None = option(
         "--unseen", "NAME", "Words that were never learned: ignore (the default) or smooth."
     )
-    min_df: int | None = option("--min-df", "N", "Leave out words of fewer documents.", min=1)
+    min_df: int | None = option("--min-df", "N", "Leave out words that occur in fewer documents.", min=1)
     max_features: str | None = option(
         "--max-features",
         "N",
@@ -313,16 +321,16 @@ class Model:
 
     class_norm: bool | None = flag(
         "--class-norm/--no-class-norm",
-        "Bring the counts of all classes to one size first, for multinomial, binary and mixed; --alpha is "
-        "then of shares, 1e-7 by default.",
+        "Bring the counts of all classes to one size first, for multinomial, binary and mixed; --alpha "
+        "then smooths shares, 1e-7 by default.",
         default=None,
     )
     against_rest: bool | None = flag(
         "--against-rest/--no-against-rest",
-        "Score a class against all that is not of it, for multinomial, binary, mixed and bernoulli.",
+        "Score a class against all other classes together, for multinomial, binary, mixed and bernoulli.",
         default=None,
     )
-    m: float | None = option("--m", "NUMBER", "For aode: a value that so many documents have can be a parent (1).")
+    m: float | None = option("--m", "NUMBER", "For aode: how many documents a value needs to be a parent (1).")
 
     def given(self) -> dict[str, Any]:
         """What was given, as options of `TextClassifier`.
@@ -410,7 +418,7 @@ class LearnedAnalysis(Analysis):
     hash_bits: int | None = option(
         "--hash-bits",
         "BITS",
-        "Hash words to 2**BITS buckets, 22 say: there are never more, and words in the same bucket are one.",
+        "Hash words to 2**BITS buckets, such as 22: memory stays bounded, and words in one bucket count as one.",
         min=8,
         max=28,
     )
@@ -515,6 +523,7 @@ def _memory(given: str | None) -> int | None:
     """
     if given is None:
         return None
+    from bunrui.store.bounded import bytes_of  # 44 ms, which a prediction need not wait for
 
     try:
         return bytes_of(given)
@@ -630,7 +639,7 @@ class Engine:
     address: str | None = option(
         "--address",
         "ADDRESS",
-        "Of the Ray cluster; by default the one on this machine, which is started if there is none.",
+        "The address of the Ray cluster; by default one on this machine, which is started if there is none.",
     )
 
     @property

@@ -28,9 +28,7 @@ from bunrui.cli.options import (
     reads_tables,
 )
 from bunrui.cli.output import check_not_read, open_writer
-from bunrui.documents.addresses import without_secret
 from bunrui.engines.batches import texts_of
-from bunrui.engines.blocks import split
 from bunrui.engines.stream import ahead
 from bunrui.errors import DataError, OptionError
 
@@ -269,6 +267,8 @@ def _predict_on_ray(
     address: str | None, classifier: AnyClassifier, reader: Reader, output: str, question: dict[str, Any]
 ) -> None:
     """Predict the documents of a reader into a folder of Parquet files; `question` are the arguments of `Question`."""
+    from bunrui.documents.addresses import without_secret
+    from bunrui.engines.blocks import split
     from bunrui.engines.ray import predict_blocks
 
     Question(classifier, **question)  # what is wrong with it is said here, not by a worker

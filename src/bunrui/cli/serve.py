@@ -38,13 +38,20 @@ class Most:
 
     panel: ClassVar = "Limits"
 
-    max_body: int = option("--max-body", "MB", "Of a request.", min=1, show_default=True, default=64)
-    max_documents: int = option("--max-documents", "N", "In a request.", min=1, show_default=True, default=100_000)
+    max_body: int = option("--max-body", "MB", "The largest request.", min=1, show_default=True, default=64)
+    max_documents: int = option(
+        "--max-documents", "N", "The most documents in a request.", min=1, show_default=True, default=100_000
+    )
     max_characters: int = option(
-        "--max-characters", "N", "Of a document.", min=1, show_default=True, default=10_000_000
+        "--max-characters", "N", "The longest document.", min=1, show_default=True, default=10_000_000
     )
     max_requests: int = option(
-        "--max-requests", "N", "At work at a time; more are told to come again.", min=1, show_default=True, default=256
+        "--max-requests",
+        "N",
+        "The most requests at a time; others are told to come again.",
+        min=1,
+        show_default=True,
+        default=256,
     )
 
     def limits(self) -> Limits:
@@ -115,7 +122,7 @@ def _secret(token: str | None, read_only: bool) -> str | None:
     """The token that writing needs, None for a service that only reads."""
     if read_only:
         if token is not None:
-            raise OptionError("--token lets write, --read-only does not: give one of them.")
+            raise OptionError("--token allows changes, and --read-only forbids them: give one of the two.")
         return None
     if token == _AUTO:
         return secrets.token_urlsafe(24)

@@ -57,8 +57,8 @@ def tune(
     Analyzer, model, smoothing, priors and the choice of words are searched
     from coarse to fine. Documents are counted once for each analyzer; every
     setting is measured on all of them, each predicted by a model that never
-    saw it, so no test documents are needed. Copies and threads flatter that:
-    --folds with --by keeps together what belongs together.
+    saw it, so no test documents are needed. Copies and threads make the
+    result look better than it is: --folds with --by keeps them together.
 
     The best is taken, unless a simpler setting is within one standard error
     of it. FILE has then learned all of DATA, keeps the texts, and its log
