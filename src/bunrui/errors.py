@@ -94,7 +94,7 @@ def spell_in_python(part: Option | Step) -> str:
     """An option or a step as who writes Python knows it.
 
     >>> [spell_in_python(Option(*given)) for given in (("min_df",), ("text", ...), ("keep", "text"))]
-    ['min_df', 'text=...', "keep='text'"]
+    ['min_df', 'text=', "keep='text'"]
     >>> spell_in_python(Option("as", {"spam": "mails/spam"}))
     "{'spam': 'mails/spam'}"
     """
@@ -104,7 +104,7 @@ def spell_in_python(part: Option | Step) -> str:
         return "{label: source}" if part.value is ... else repr(part.value)
     if part.value is UNSAID:
         return part.name
-    return f"{part.name}={'...' if part.value is ... else repr(part.value)}"
+    return f"{part.name}={'' if part.value is ... else repr(part.value)}"
 
 
 class BunruiError(Exception):
