@@ -85,8 +85,13 @@ class Originals:
         return self._progress.n_skipped
 
     @property
-    def bad_rows(self) -> list[DataError]:
+    def skipped(self) -> list[str]:
         """What was wrong with the first of them."""
+        return list(map(str, self._progress.skipped))
+
+    @property
+    def bad_rows(self) -> list[DataError]:
+        """The same as errors."""
         return list(self._progress.skipped)
 
     @property
