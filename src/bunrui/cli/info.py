@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bunrui import store
 from bunrui.analysis import AnalyzerSpec
+from bunrui.cli.calibrate import describe_calibration
 from bunrui.cli.console import plain, say, size, to_json, uninterrupted
 from bunrui.cli.options import Classifier, Model, flag, written
 from bunrui.errors import BunruiError, OptionError
@@ -93,7 +94,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _calibration(known: dict[str, Any] | None) -> list[tuple[str, str]]:
-    lines = ["no"] if known is None else describe_hashing(known)
+    lines = ["no"] if known is None else describe_calibration(known)
     return [("calibrated" if not place else "", line) for place, line in enumerate(lines)]
 
 
