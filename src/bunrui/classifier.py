@@ -18,7 +18,7 @@ from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Counts, Label
 from bunrui.engines.counting import count
 from bunrui.engines.labelgroups import LabelSets, label_sets
-from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError
+from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
 from bunrui.models import DEFAULT_MODEL, Model, kind_of
@@ -97,7 +97,7 @@ class AnyClassifier(ABC):
         """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
         with self.memory.lock.read():
             if not self.counts.n_docs:
-                raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
+                raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
             return np.array(self.counts.live.labels, self.counts.live.dtype)
 
     # Options
@@ -146,7 +146,7 @@ class AnyClassifier(ABC):
         [['drink', 'grain']]
         """
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise OptionError(f"k should be a whole number, at least 1, not {k!r}")
+            raise OptionError(option="k", value=k, expected="a whole number, at least 1")
         best = self.current_model.best(texts, int(k))
         return best.labels, best.scores
 
@@ -231,7 +231,7 @@ class AnyClassifier(ABC):
         if positive is not None:
             negative = opponent(self.counts.live_labels, positive, negative)
         elif negative is not None:
-            raise OptionError("words(negative=...) needs positive=... too")
+            raise OptionError((Option("negative"), " goes with ", Option("positive"), ": give both"))
         return self.current_model.words(WordQuestion(label, positive, negative, word, top))
 
     def to_sklearn(self) -> Any:
@@ -533,14 +533,14 @@ def _check(options: Mapping[str, Any]) -> Analyzer:
     """Refuse options that make no sense; the analyzer that they name."""
     for name in ("class_norm", "against_rest"):
         if not isinstance(options[name], (bool, np.bool_)):
-            raise OptionError(f"{name} should be True or False, not {options[name]!r}")
+            raise OptionError(option=name, value=options[name], expected="True or False")
     kind = kind_of(options["model"])
     kind.check(options)
     smoothing_of(options["smoothing"], options["alpha"], kind.default_alpha(class_norm=bool(options["class_norm"])))
     log_prior(Counts(), options["prior"])
     select(Counts(), options["min_df"], options["max_features"])
     if options["unseen"] not in ("ignore", "smooth"):
-        raise OptionError(f"unseen should be 'ignore' or 'smooth', not {options['unseen']!r}")
+        raise OptionError(option="unseen", value=options["unseen"], expected="'ignore' or 'smooth'")
     return analyzer_of(options["analyzer"])
 
 
@@ -548,7 +548,7 @@ def check_names(options: Iterable[str]) -> None:
     """Refuse options that no classifier has."""
     for name in options:
         if name not in OPTIONS:
-            raise OptionError(f"there is no option {name!r}: choose among {', '.join(OPTIONS)}")
+            raise OptionError(option="option", value=name, choices=OPTIONS)
 
 
 def complete_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -580,15 +580,18 @@ def labels_above(classes: Sequence[Label], odds: Floats, thresholds: Floats) -> 
     return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in odds > thresholds]
 
 
+_NAME_ANOTHER = ("name the other label with ", Option("negative"))
+
+
 def opponent(columns: Sequence[Label], positive: Label, negative: Label | None) -> Label:
     """The label that stands against another."""
     for label in (positive, negative):
         if label is not None:
             check_label(columns, label)
     if negative == positive:
-        raise LabelError(f"{positive!r} cannot be held against itself: name another label")
+        raise LabelError(f"{positive!r} cannot be held against itself", option="negative", hint=_NAME_ANOTHER)
     if negative is not None:
         return negative
     if len(columns) != 2:
-        raise LabelError(f"there are {len(columns)} labels: say which one is negative")
+        raise LabelError(f"there are {len(columns)} labels", option="negative", hint=_NAME_ANOTHER)
     return next(label for label in columns if label != positive)

@@ -13,18 +13,22 @@
     │   ├── DamagedError   one that is not what it was
     │   └── MovedError     one that has lost its name since it was opened
     ├── NotLearnedError    a question to a classifier that has learned nothing
-    ├── OptionError        an option with a value that makes no sense
+    ├── OptionError        an option with a value that makes no sense: wrong usage
     ├── KernelError        compiled code that is missing, or older than its source
     └── MissingExtraError  an optional package that is not installed
 
-Each message says what was expected and what to do next.
+An error carries fields: the option and its value, the file and the line, what was expected, a hint.  Whoever shows it
+writes the sentence: `str(error)` is Python's; the command line and the service call `error.tell` with a spelling of
+their own, since one option is `min_df` in Python, `--min-df` in the shell and "min_df" in JSON.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
+from enum import Enum
 from functools import cache
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 __all__ = [
     "BunruiError",
@@ -46,8 +50,154 @@ __all__ = [
 ]
 
 
+class _Unsaid(Enum):
+    """The value of a field that nobody has given: None is a value."""
+
+    UNSAID = "unsaid"
+
+
+UNSAID = _Unsaid.UNSAID
+
+
+class Option(NamedTuple):
+    """An option inside a sentence, by its name in Python; perhaps with a value to give it, `...` for any value."""
+
+    name: str
+    value: Any = UNSAID
+
+
+class Step(NamedTuple):
+    """The next thing to do, inside a sentence: one of `STEPS`, about a file perhaps."""
+
+    name: str
+    file: str = ""
+
+
+Sentence = str | tuple[str | Option | Step, ...]
+"""Text, or parts of a text with options and steps between them."""
+
+Spelling = Callable[[Option | Step], str]
+
+STEPS = {
+    "learn": "call learn(texts, labels) first",
+    "check-path": "check the path",
+    "check-pattern": "check the pattern",
+    "create": "make one with bunrui.create({file!r})",
+    "reopen": "call refresh, or open it anew",
+    "learn-table": "make the classifier with analyzer='columns'",
+    "replace-surrogate": 'replace it, for example with text.encode("utf-8", "replace").decode()',
+}
+"""What to do next, in Python's words."""
+
+
+def spell_in_python(part: Option | Step) -> str:
+    """An option or a step as who writes Python knows it.
+
+    >>> [spell_in_python(Option(*given)) for given in (("min_df",), ("text", ...), ("keep", "text"))]
+    ['min_df', 'text=', "keep='text'"]
+    >>> spell_in_python(Option("as", {"spam": "mails/spam"}))
+    "{'spam': 'mails/spam'}"
+    """
+    if isinstance(part, Step):
+        return STEPS[part.name].format(file=part.file)
+    if part.name == "as":  # one label for a source is a mapping in its place
+        return "{label: source}" if part.value is ... else repr(part.value)
+    if part.value is UNSAID:
+        return part.name
+    return f"{part.name}={'' if part.value is ... else repr(part.value)}"
+
+
 class BunruiError(Exception):
-    """The root of the tree."""
+    """The root of the tree.
+
+    Parameters
+    ----------
+    problem : str, or tuple of str, Option and Step
+        What is wrong.  It can be left out where `expected` or `choices` say it.
+    row : int or None
+        The place of a document among those that were given.
+    option : str or None
+        The option that is wrong, by its name in Python; by default the first one that the problem names.
+    value : object
+        The value that was given.
+    expected : str or None
+        What the option should be.
+    choices : iterable of str
+        What the option can be.
+    file, line : str and int, or None
+        Where the problem is; `unit` is what the line is called.
+    hint : str, or tuple of str, Option and Step
+        What to do next.
+
+    Examples
+    --------
+    >>> error = OptionError(option="min_df", value=0, expected="a whole number, at least 1")
+    >>> print(error)
+    min_df should be a whole number, at least 1, not 0
+    >>> error.option, error.value
+    ('min_df', 0)
+    >>> print(error.tell(lambda part: f"--{part.name.replace('_', '-')}"))
+    --min-df should be a whole number, at least 1, not 0
+    >>> print(OptionError(option="metric", value="f2", choices=["accuracy", "log_loss"]))
+    there is no metric 'f2': choose one of accuracy, log_loss
+    >>> print(DataError("the label is empty", file="a.csv", line=7, hint="give it a name, or leave the row out"))
+    a.csv, line 7: the label is empty: give it a name, or leave the row out
+    """
+
+    shows_row = False
+    """Whether the sentence begins with the row, where no file is known."""
+
+    def __init__(
+        self,
+        problem: Sentence = "",
+        row: int | None = None,
+        *,
+        option: str | None = None,
+        value: Any = UNSAID,
+        expected: str | None = None,
+        choices: Iterable[str] = (),
+        file: str | None = None,
+        line: int | None = None,
+        unit: str = "line",
+        hint: Sentence = "",
+    ) -> None:
+        super().__init__(problem)
+        parts = problem if isinstance(problem, tuple) else ()
+        named = (part.name for part in parts if isinstance(part, Option))
+        self.problem, self.row, self.hint = problem, row, hint
+        self.option = option or next(named, None)
+        self.value, self.expected, self.choices = value, expected, tuple(choices)
+        self.file, self.line, self.unit = file, line, unit
+
+    def __str__(self) -> str:
+        return self.tell(spell_in_python)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def tell(self, spell: Spelling) -> str:
+        """The sentence, with options and steps as `spell` writes them."""
+        said = _join(self.problem, spell)
+        if self.option is not None and self.expected is not None:
+            said = f"{said or spell(Option(self.option))} should be {self.expected}"
+            said += "" if self.value is UNSAID else f", not {self.value!r}"
+        elif self.option is not None and self.choices:
+            said = said or f"there is no {self.option.replace('_', ' ')} {self.value!r}"
+            said += f": choose one of {', '.join(self.choices)}"
+        hint = _join(self.hint, spell)
+        return f"{self.place}{said}{': ' if hint else ''}{hint}"
+
+    @property
+    def place(self) -> str:
+        """The place of the problem, as a sentence begins with it."""
+        if self.file is not None:
+            return f"{self.file}: " if self.line is None else f"{self.file}, {self.unit} {self.line}: "
+        return f"row {self.row}: " if self.shows_row and self.row is not None else ""
+
+
+def _join(sentence: Sentence, spell: Spelling) -> str:
+    parts = (sentence,) if isinstance(sentence, str) else sentence
+    return "".join(part if isinstance(part, str) else spell(part) for part in parts)
 
 
 class DataError(BunruiError, ValueError):
@@ -59,16 +209,13 @@ class EncodingError(DataError):
 
 
 class TableError(DataError):
-    """A row of a table that does not fit: `what` is wrong, and `row` its place, where there are several.
+    """A row of a table that does not fit.
 
     >>> str(TableError("the column 'age' is missing", 7))
     "row 7: the column 'age' is missing"
     """
 
-    def __init__(self, what: str, row: int | None = None) -> None:
-        super().__init__(what if row is None else f"row {row}: {what}")
-        self.what = what
-        self.row = row
+    shows_row = True
 
 
 class LabelError(BunruiError, ValueError):
@@ -79,19 +226,11 @@ class LabelSetError(LabelError):
     """One label that would replace the several of a document."""
 
 
-class _DocumentError(BunruiError, ValueError):
-    """`row` is the place of the document among those that were given, where that is known."""
-
-    def __init__(self, message: str, row: int | None = None) -> None:
-        super().__init__(message)
-        self.row = row
-
-
-class UnlearnError(_DocumentError):
+class UnlearnError(BunruiError, ValueError):
     """Something that was never learned, so cannot be taken back."""
 
 
-class DuplicateError(_DocumentError):
+class DuplicateError(BunruiError, ValueError):
     """A text that was learned before, where each is to be learned once."""
 
 
@@ -118,7 +257,7 @@ class NotLearnedError(BunruiError, ValueError, AttributeError):
     who catch that: they have imported it.
     """
 
-    def __new__(cls, *args: Any) -> Self:
+    def __new__(cls, *args: Any, **fields: Any) -> Self:
         kind: Any = cls
         theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
         if theirs is not None and not issubclass(cls, theirs):
@@ -127,7 +266,7 @@ class NotLearnedError(BunruiError, ValueError, AttributeError):
         return error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return NotLearnedError, self.args
+        return NotLearnedError, self.args, self.__dict__
 
 
 @cache
@@ -149,8 +288,12 @@ class MissingExtraError(BunruiError, ImportError):
 
     >>> str(MissingExtraError("ja", "fugashi"))
     "the analyzer 'ja' needs fugashi, which is not installed: pip install 'bunrui[ja]'"
+    >>> str(MissingExtraError("serve", "uvicorn", "the service needs"))
+    "the service needs uvicorn, which is not installed: pip install 'bunrui[serve]'"
     """
 
-    def __init__(self, extra: str, package: str, what: str | None = None) -> None:
-        what = what or f"the analyzer '{extra}' needs"
-        super().__init__(f"{what} {package}, which is not installed: pip install 'bunrui[{extra}]'")
+    def __init__(self, extra: str, package: str, user: str = "") -> None:
+        user = user or f"the analyzer '{extra}' needs"
+        super().__init__(f"{user} {package}, which is not installed", hint=f"pip install 'bunrui[{extra}]'")
+        self.args = extra, package, user
+        self.extra, self.package = extra, package

@@ -19,7 +19,7 @@ from bunrui.counts import Counts, Label
 from bunrui.digests import Digests, document_digests
 from bunrui.engines.labelgroups import LabelSets
 from bunrui.engines.locks import ReadWriteLock
-from bunrui.errors import MismatchError, NotLearnedError, OptionError, StoreError, UnlearnError
+from bunrui.errors import MismatchError, NotLearnedError, OptionError, Step, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
 
 __all__ = ["Batch", "Documents", "KeptDocuments", "Memory", "NoDocuments"]
@@ -182,9 +182,9 @@ class Memory:
     def readable_counts(self) -> Counts:
         """The counts, if there are any to be read; call with the lock held."""
         if self.trouble is not None:
-            raise StoreError(self.trouble)
+            raise StoreError(self.trouble, hint=(Step("reopen"),))
         if not self.counts.n_docs:
-            raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
+            raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
         return self.counts
 
     def lasting(self, texts: Any) -> Any:

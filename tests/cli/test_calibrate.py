@@ -230,15 +230,18 @@ def test_nothing_is_sure_enough(run, doubtful: Path) -> None:
 
 
 def test_unsure_needs_a_calibration(run, mail: Path) -> None:
-    first = "error: --unsure needs probabilities that can be believed: 'bunrui calibrate mail.bunrui' first\n"
-    assert run("predict", "mail.bunrui", "--line", "pills", "--unsure", "0.05") == (1, "", first)
+    first = (
+        "error: --unsure needs probabilities that can be believed: 'bunrui calibrate mail.bunrui' first\n"
+        "Try 'bunrui predict --help'.\n"
+    )
+    assert run("predict", "mail.bunrui", "--line", "pills", "--unsure", "0.05") == (2, "", first)
 
 
 def test_unsure_needs_the_model_that_is_calibrated(run, big: Path) -> None:
     code, out, err = run("predict", "big.bunrui", "--line", "a", "--unsure", "0.05", "--alpha", "2")
-    assert (code, out) == (1, "") and err == (
+    assert (code, out) == (2, "") and err == (
         "error: big.bunrui is calibrated for binary-complement with other settings: leave the options of the model "
-        "out, or set them and 'bunrui calibrate big.bunrui' again\n"
+        "out, or set them and 'bunrui calibrate big.bunrui' again\nTry 'bunrui predict --help'.\n"
     )
 
 

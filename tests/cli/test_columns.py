@@ -117,7 +117,10 @@ def test_aode_reads_columns(run, people: Path) -> None:
     assert run("set", "t.bunrui", "--model", "aode", "--m", "5").code == 0
     assert run("predict", "t.bunrui", "test.csv").out == "".join(lines)
     assert "\nm             5\n" in run("info", "t.bunrui").out
-    assert run("set", "t.bunrui", "--m", "0").err == "error: --m should be a number of rows, above 0, not 0.0\n"
+    assert (
+        run("set", "t.bunrui", "--m", "0").err
+        == "error: --m should be a number of rows, above 0, not 0.0\nTry 'bunrui set --help'.\n"
+    )
 
 
 def test_maximum_likelihood(run, people: Path) -> None:
@@ -187,7 +190,7 @@ def test_other_models_and_words(run, people: Path) -> None:
     assert "job=boss" in run("words", "t.bunrui", "high", "--model", "multinomial").out
     assert run("words", "t.bunrui", "high").err == TRAINING.format(80) + (
         "error: the model 'columns' has no weights of words: explain shows what the columns of a row add, and a model "
-        "that reads counts, such as multinomial, has weights\n"
+        "that reads counts, such as multinomial, has weights\nTry 'bunrui words --help'.\n"
     )
     assert run("set", "t.bunrui", "--model", "multinomial").code == 0
     assert run("predict", "t.bunrui", "test.csv").err == ""
@@ -276,7 +279,7 @@ def test_kinds(run) -> None:
     assert run(*more, *options).code == 0
     assert run(*more, "--kind", "job=skip").err == (
         "error: t.bunrui was made with another analyzer (columns, job=text, zip=skip, 年齢=binned): leave the options "
-        "of the analyzer out, or learn into another file\n"
+        "of the analyzer out, or learn into another file\nTry 'bunrui learn --help'.\n"
     )
 
 
@@ -285,12 +288,12 @@ def test_kinds(run) -> None:
     [
         (
             ["--kind", "job=number"],
-            1,
+            2,
             "there is no kind 'number' of column: choose one of text, categorical, numeric, ",
         ),
         (
             ["--kind", "jop=text"],
-            1,
+            2,
             "--kind names the column 'jop', and there are only '年齢', 'job', 'note', 'since', ",
         ),
         (["--kind", "job=binned"], 1, "train.csv, line 2: the column 'job' is binned and should have numbers, not '"),
@@ -314,8 +317,8 @@ def test_kinds(run) -> None:
             1,
             "train.csv: there is no column 'wage', only '年齢', 'job', 'note', 'since', 'zip', 'emp",
         ),
-        (["--keep", "digests"], 1, "columns is trained from documents, and t.bunrui keeps digests of them"),
-        (["--min-df", "2"], 1, "--min-df should be left out: the model 'columns' reads all columns"),
+        (["--keep", "digests"], 2, "columns is trained from documents, and t.bunrui keeps digests of them"),
+        (["--min-df", "2"], 2, "the model 'columns' reads all columns: leave --min-df out"),
         (
             ["--format", "lines"],
             1,
@@ -344,6 +347,7 @@ def test_text_files_read_no_tables(run, mail: Path) -> None:
     )
     assert run("predict", "mail.bunrui", "mail.csv", "--model", "columns").err == (
         "error: the model 'columns' reads tables, not text: learn the table into a new file, with --columns\n"
+        "Try 'bunrui predict --help'.\n"
     )
     assert run("relabel", "mail.bunrui", "mail.csv", "--to", "x", "--label", "label").err.startswith(
         "error: --label is for tables, and mail.bunrui reads text, and no labels: leave it out."
@@ -367,7 +371,7 @@ def test_table_files_read_no_text(run, people: Path) -> None:
 
 BAD = {
     "ragged": ("a,b,label\n1,2,x\n1,y\n", "a.csv, line 3: 3 columns expected ('a', 'b', 'label'), 2 found: put quotes"),
-    "two of a name": ("a,a,label\n1,2,x\n", "a.csv has 2 columns 'a': keep one"),
+    "two of a name": ("a,a,label\n1,2,x\n", "a.csv: there are 2 columns 'a': keep one"),
     "no label": ("a,b\n1,2\n", "a.csv: there is no column 'label', only 'a', 'b': choose another with --label"),
     "only the label": ("label\nx\n", "a.csv has no column but 'label': there is nothing to classify by"),
     "no name": (",label\n1,x\n", "a.csv: column 1 has no name: give it one, or take it out"),

@@ -23,6 +23,8 @@ def test_choices_are_those_of_the_library() -> None:
 def test_every_command_has_its_function(command: str) -> None:
     module = import_module(f"bunrui.cli.{COMMANDS[command].module}")
     assert command in {name.rstrip("_") for name in module.__all__}
+    function = getattr(module, "set_" if command == "set" else command)
+    assert " ".join((function.__doc__ or "").partition("\n\n")[0].split()) == COMMANDS[command].summary
 
 
 def test_a_typing_error_is_answered_with_a_proposal(run) -> None:

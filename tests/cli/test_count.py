@@ -199,6 +199,9 @@ def test_options_that_do_not_go_together(run, shards: list[str], arguments: list
 
 def test_a_stream_stays_here(run, shards: list[str]) -> None:
     pytest.importorskip("ray", reason="ray is not installed: pip install 'bunrui[ray]'")
-    err = "error: <stdin> is a stream, which one process reads alone: give the names of files\n"
-    assert run("learn", "x", "-", "--engine", "ray") == (1, "", err)
+    err = (
+        "error: <stdin> is a stream, which one process reads alone: give the names of files\n"
+        "Try 'bunrui learn --help'.\n"
+    )
+    assert run("learn", "x", "-", "--engine", "ray") == (2, "", err)
     assert not Path("x").exists()

@@ -227,9 +227,10 @@ def test_path_of_what_is_not_there(run, store: Path) -> None:
 
 def test_an_unknown_corpus(run) -> None:
     assert run("datasets", "fetch", "imbd") == (
-        1,
+        2,
         "",
-        "error: there is no corpus 'imbd': did you mean imdb? 'bunrui datasets list' shows all of them\n",
+        "error: there is no corpus 'imbd': did you mean imdb? 'bunrui datasets list' shows all of them\n"
+        "Try 'bunrui datasets --help'.\n",
     )
 
 

@@ -131,7 +131,7 @@ def test_label_sets_that_make_no_sense(run, mail: Path) -> None:
     assert "neither a number" in run("predict", "mail.bunrui", "--line", "a", "--labels", "--threshold", "x").err
     assert "--labels goes without --top" in run("predict", "mail.bunrui", "--line", "a", "--labels", "--top", "2").err
     code, out, err = run("predict", "mail.bunrui", "--line", "a", "--labels", "--model", "nbsvm")
-    assert (code, out) == (1, "") and "tells labels from each other" in err
+    assert (code, out) == (2, "") and "tells labels from each other" in err
 
 
 # --- documents that predict each other
@@ -200,7 +200,8 @@ def test_documents_that_are_not_kept_cannot_predict_each_other(run, tmp_path: Pa
 def test_copies_are_counted(run, tmp_path: Path) -> None:
     Path("data.csv").write_text(DATA + "cheap pills 1,spam,a\n")
     one = (
-        "1 document (7.7%) is a copy, or a near copy, of others: what documents say of their copies flatters; "
+        "1 document (7.7%) is a copy, or a near copy, of others: what documents say of their copies makes the result "
+        "look better; "
         "--folds 5 --by id keeps together what has the same id\n"
     )
     assert run("evaluate", "data.csv", "--loo").err == one
@@ -262,8 +263,8 @@ def test_documents_that_were_learned(run, keep: str, tmp_path: Path) -> None:
     Path("data.csv").write_text(DATA)
     Path("new.csv").write_text("text,label\ncheap pills 1,spam\nsee you,ham\n")
     run("learn", "d.bunrui", "data.csv", "--keep", keep)
-    all_of_them = "warning: 12 of 12 test documents were learned by d.bunrui: that flatters\n"
-    one_of_them = "warning: 1 of 2 test documents was learned by d.bunrui: that flatters\n"
+    all_of_them = "warning: 12 of 12 test documents were learned by d.bunrui: the result looks better than it is\n"
+    one_of_them = "warning: 1 of 2 test documents was learned by d.bunrui: the result looks better than it is\n"
     for options in ([], ["--model", "multinomial"], ["--labels"]):
         assert run("evaluate", "d.bunrui", "data.csv", *options).err == (all_of_them if keep != "nothing" else "")
         assert run("evaluate", "d.bunrui", "new.csv", *options).err == (one_of_them if keep != "nothing" else "")
@@ -281,7 +282,7 @@ def test_rows_of_tables_that_were_learned(run, tmp_path: Path) -> None:
     Path("t.csv").write_text("age,colour,label\n1,red,x\n2,blue,y\n3,red,x\n4,blue,y\n")
     run("learn", "t.bunrui", "t.csv", "--columns")
     assert run("evaluate", "t.bunrui", "t.csv").err.endswith(
-        "warning: 4 of 4 test documents were learned by t.bunrui: that flatters\n"
+        "warning: 4 of 4 test documents were learned by t.bunrui: the result looks better than it is\n"
     )
 
 
@@ -332,9 +333,10 @@ def test_a_classifier_that_has_learned_texts_and_tokens(run, how: list[str], tmp
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for ten probabilities."""
-    from bunrui.cli import crossing
+    from bunrui.cli import collection, evaluate
 
-    monkeypatch.setattr(crossing, "MOST_PROBABILITIES", 10)
+    for module in (collection, evaluate):
+        monkeypatch.setattr(module, "MOST_PROBABILITIES", 10)
 
 
 @pytest.mark.parametrize("options", [[], ["--html", "a.html"], ["--positive", "spam"], ["--json"]])

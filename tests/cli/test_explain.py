@@ -194,11 +194,11 @@ def test_one_word(run, mail: Path) -> None:
     ("options", "code", "err"),
     [
         (["x"], 1, "error: there is no label 'x': the labels are politics, science, sports\n"),
-        (["--positive", "sports"], 1, "error: there are 3 labels: say with --negative which one is the other\n"),
+        (["--positive", "sports"], 1, "error: there are 3 labels: name the other label with --negative\n"),
         (
             ["--positive", "sports", "--negative", "sports"],
             1,
-            "error: 'sports' cannot be held against itself: name another label with --negative\n",
+            "error: 'sports' cannot be held against itself: name the other label with --negative\n",
         ),
         (
             ["--word", "pills"],

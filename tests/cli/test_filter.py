@@ -60,8 +60,11 @@ def test_rows_that_are_copied_are_utf8(run, files: Path) -> None:
     for raw, text in raws.items():
         Path(raw).write_bytes(text.encode("cp932"))
         for encoding in ("auto", "cp932"):
-            refused = f"error: {raw}: its rows are copied as they are: convert it to utf-8 first\n"
-            assert ask(run, "--top", "1", "--encoding", encoding, raw=raw) == (1, "", refused)
+            refused = (
+                f"error: {raw}: its rows are copied as they are: convert it to utf-8 first\n"
+                "Try 'bunrui filter --help'.\n"
+            )
+            assert ask(run, "--top", "1", "--encoding", encoding, raw=raw) == (2, "", refused)
         Path(raw).write_text(text)
         code, out, _ = ask(run, "--top", "1", "--encoding", "auto", raw=raw)
         assert code == 0 and out.count("\n") == 1
@@ -186,8 +189,8 @@ def test_every_word_by_itself(run, files: Path) -> None:
     assert ask(run, "--top", "2", "--hash-bits", "0") == (0, lines(7, 33), "selected 2 of 40 documents in T\n")
     code, out, err = ask(run, "--top", "2", "--hash-bits", "10")
     assert (code, out) == (0, lines(7, 33)) and "\n1,024 buckets: " in err
-    err = "error: a hash of 7 bits: give 8 to 26, or 0 to count every feature by itself\n"
-    assert ask(run, "--top", "2", "--hash-bits", "7") == (1, "", err)
+    err = "error: a hash of 7 bits: give 8 to 26, or 0 to count every feature by itself\nTry 'bunrui filter --help'.\n"
+    assert ask(run, "--top", "2", "--hash-bits", "7") == (2, "", err)
 
 
 def test_a_sample_of_raw_to_count(run, files: Path) -> None:

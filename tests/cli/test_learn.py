@@ -218,7 +218,7 @@ def test_options_of_the_model_and_the_analyzer(run) -> None:
     ],
 )
 def test_contradictions(run, mail: Path, options: list[str], err: str) -> None:
-    assert run("learn", "mail.bunrui", "mail.csv", *options) == (1, "", err)
+    assert run("learn", "mail.bunrui", "mail.csv", *options) == (2, "", f"{err}Try 'bunrui learn --help'.\n")
     assert info(run, "mail.bunrui")["documents"] == 4
 
 

@@ -549,9 +549,9 @@ COMMANDS = {
 @pytest.mark.parametrize(
     ("content", "err"),
     [
-        (None, "there is no classifier x: make one with `bunrui learn x DATA`"),
-        (b"", "x is empty: give a file that `bunrui learn` made"),
-        (b"text,label\n", "x is not a bunrui classifier: give a file that `bunrui learn` made"),
+        (None, "there is no classifier x: make one with 'bunrui learn x DATA'"),
+        (b"", "x is empty: give a file that bunrui has made"),
+        (b"text,label\n", "x is not a bunrui classifier: give a file that bunrui has made"),
     ],
 )
 def test_no_classifier(run, box: str, command: str, content: bytes | None, err: str) -> None:

@@ -45,7 +45,7 @@ def test_without_arguments_the_help(run) -> None:
 @pytest.mark.parametrize("command", [name for name in READING if name != "learn"])
 def test_missing(run, mail: Path, command: str) -> None:
     code, out, err = run(*READING[command])
-    assert (code, out) == (1, "") and err == "error: there is no classifier x: make one with `bunrui learn x DATA`\n"
+    assert (code, out) == (1, "") and err == "error: there is no classifier x: make one with 'bunrui learn x DATA'\n"
     assert {path.name for path in mail.parent.iterdir()} == {"mail.csv", "mail.bunrui"}
 
 
@@ -56,7 +56,7 @@ def test_no_classifier(run, mail: Path, command: str) -> None:
     assert (code, out) == (
         1,
         "",
-    ) and err == "error: x is not a bunrui classifier: give a file that `bunrui learn` made\n"
+    ) and err == "error: x is not a bunrui classifier: give a file that bunrui has made\n"
     assert (mail.parent / "x").read_text() == "text,label\n" and not (mail.parent / "y").exists()
 
 
@@ -64,7 +64,7 @@ def test_no_classifier(run, mail: Path, command: str) -> None:
 def test_empty_file(run, mail: Path, command: str) -> None:
     (mail.parent / "x").touch()
     code, out, err = run(*READING[command])
-    assert (code, out) == (1, "") and err == "error: x is empty: give a file that `bunrui learn` made\n"
+    assert (code, out) == (1, "") and err == "error: x is empty: give a file that bunrui has made\n"
     assert (mail.parent / "x").stat().st_size == 0
 
 
@@ -94,7 +94,7 @@ def test_debug_raises(run) -> None:
 
 
 def test_what_nobody_thought_of(run, monkeypatch: pytest.MonkeyPatch, mail: Path) -> None:
-    monkeypatch.setattr("bunrui.cli.manage._rows", lambda known: 1 / 0)
+    monkeypatch.setattr("bunrui.cli.info._rows", lambda known: 1 / 0)
     assert run("info", "mail.bunrui") == (
         1,
         "",
@@ -103,7 +103,7 @@ def test_what_nobody_thought_of(run, monkeypatch: pytest.MonkeyPatch, mail: Path
 
 
 def test_swapped_arguments(run, mail: Path) -> None:
-    err = "error: mail.csv is not a bunrui classifier: give a file that `bunrui learn` made\n"
+    err = "error: mail.csv is not a bunrui classifier: give a file that bunrui has made\n"
     assert run("learn", "mail.csv", "mail.bunrui") == (1, "", err)
 
 

@@ -58,8 +58,8 @@ def test_merge_other_analyzers(run, mail: Path, target: str) -> None:
 
 
 def test_merge_with_itself(run, mail: Path) -> None:
-    err = "error: mail.bunrui cannot be merged with itself: name other files\n"
-    assert run("merge", "mail.bunrui", "mail.bunrui") == (1, "", err)
+    err = "error: mail.bunrui cannot be merged with itself: name other files\nTry 'bunrui merge --help'.\n"
+    assert run("merge", "mail.bunrui", "mail.bunrui") == (2, "", err)
     assert info(run, "mail.bunrui")["documents"] == 4
 
 
@@ -67,10 +67,10 @@ def test_merge_what_keeps_less(run, mail: Path) -> None:
     learn(run, "a.bunrui", "new star,news\n")
     learn(run, "b.bunrui", "new star,news\n", "--keep", "nothing")
     assert run("merge", "mail.bunrui", "a.bunrui", "b.bunrui") == (
-        1,
+        2,
         "",
         "error: mail.bunrui keeps text of every document, but b.bunrui keeps nothing: merge both into a new file that "
-        "keeps nothing\n",
+        "keeps nothing\nTry 'bunrui merge --help'.\n",
     )
     assert info(run, "mail.bunrui")["documents"] == 4
 
@@ -247,8 +247,8 @@ def test_set_nothing(run, mail: Path) -> None:
 
 def test_set_nonsense(run, mail: Path) -> None:
     before = run("info", "mail.bunrui").out
-    err = "error: --alpha should be above 0 (for no smoothing use --smoothing mle), not -1.0\n"
-    assert run("set", "mail.bunrui", "--alpha", "-1") == (1, "", err)
+    err = "error: --alpha should be above 0, not -1.0: for no smoothing use --smoothing mle\nTry 'bunrui set --help'.\n"
+    assert run("set", "mail.bunrui", "--alpha", "-1") == (2, "", err)
     assert run("info", "mail.bunrui").out == before
 
 
@@ -403,11 +403,11 @@ def test_export_over_a_file(run, mail: Path) -> None:
         ),
         (["mail.bunrui", "no/o.csv"], 1, "error: no/o.csv: cannot be written: there is no such folder\n"),
         (["mail.bunrui", "d.csv"], 1, "error: d.csv: is a folder: name a file in it\n"),
-        (["x", "o.csv"], 1, "error: there is no classifier x: make one with `bunrui learn x DATA`\n"),
+        (["x", "o.csv"], 1, "error: there is no classifier x: make one with 'bunrui learn x DATA'\n"),
         (
             ["mail.csv", "o.csv"],
             1,
-            "error: mail.csv is not a bunrui classifier: give a file that `bunrui learn` made\n",
+            "error: mail.csv is not a bunrui classifier: give a file that bunrui has made\n",
         ),
     ],
 )

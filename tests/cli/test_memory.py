@@ -45,13 +45,13 @@ def test_what_does_not_fit(run) -> None:
     for options, code, message in (
         (["--memory", "2"], 2, "memory should be a size with its unit, such as 2GB or 800MB, not '2'."),
         (["--memory", "lots"], 2, "memory should be a size with its unit, such as 2GB or 800MB, not 'lots'."),
-        (["--memory", "10MB"], 2, f"learning takes at least {LEAST} of memory here, not 10MB."),
+        (["--memory", "10MB"], 2, f"memory should be at least {LEAST} here, not '10MB'."),
         (["--memory", "2GB", "--columns"], 2, "--columns needs all in memory: leave --memory out."),
         (["--memory", "2GB", "--calibrate"], 2, "--calibrate needs all in memory: leave --memory out."),
         (["--memory", "2GB", "--engine", "ray"], 2, "--engine ray goes without --memory."),
-        (["--memory", "2GB", "--keep", "nothing"], 1, "a.bunrui keeps text, not nothing"),
-        (["--memory", "2GB", "--alpha", "3"], 1, "a.bunrui has another alpha (0.3)"),
-        (["--memory", "2GB", "--words", "3"], 1, "a.bunrui was made with another analyzer"),
+        (["--memory", "2GB", "--keep", "nothing"], 2, "a.bunrui keeps text, not nothing"),
+        (["--memory", "2GB", "--alpha", "3"], 2, "a.bunrui has another alpha (0.3)"),
+        (["--memory", "2GB", "--words", "3"], 2, "a.bunrui was made with another analyzer"),
         (
             ["--memory", "2GB", "--unique"],
             1,

@@ -96,7 +96,7 @@ def test_empty_standard_input_into_a_file(shell, run, new: Path, suffix: str) ->
 
 
 def test_empty_input_and_no_classifier(shell) -> None:
-    err = "error: there is no classifier x: make one with `bunrui learn x DATA`\n"
+    err = "error: there is no classifier x: make one with 'bunrui learn x DATA'\n"
     assert shell("predict", "x", "--json") == (1, "", err)
 
 
@@ -139,10 +139,10 @@ def test_log_odds(run, mail: Path, news: Path) -> None:
     ("options", "err"),
     [
         (["--log-odds", "x"], "error: there is no label 'x': the labels are politics, science, sports\n"),
-        (["--log-odds", "sports"], "error: there are 3 labels: say with --against which one is the other\n"),
+        (["--log-odds", "sports"], "error: there are 3 labels: name the other label with --against\n"),
         (
             ["--log-odds", "sports", "--against", "sports"],
-            "error: 'sports' cannot be held against itself: name another label with --against\n",
+            "error: 'sports' cannot be held against itself: name the other label with --against\n",
         ),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_token_from_the_environment_is_not_shown(mail: Path, start: Start, mon
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--token", "x", "--read-only"), "--token lets write, --read-only does not: give one of them."),
+        (("--token", "x", "--read-only"), "--token allows changes, and --read-only forbids them: give one of the two."),
         (("--token", "a b"), "a token consists of letters, digits and signs of ASCII, without spaces."),
         (("--token", ""), "a token consists of letters, digits and signs of ASCII, without spaces."),
         (("--token", "語"), "a token consists of letters, digits and signs of ASCII, without spaces."),
@@ -109,7 +109,7 @@ def test_no_file(run: Run) -> None:
     code, _, err = run("serve", "nothing.bunrui", "--port", "0")
     assert (code, err) == (
         1,
-        "error: there is no classifier nothing.bunrui: make one with `bunrui learn nothing.bunrui DATA`\n",
+        "error: there is no classifier nothing.bunrui: make one with 'bunrui learn nothing.bunrui DATA'\n",
     )
 
 

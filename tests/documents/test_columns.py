@@ -137,8 +137,8 @@ def test_labels_are_names() -> None:
             "a,b,label\n1,2,x\n1,x\n",
             "stream, line 3: 3 columns expected ('a', 'b', 'label'), 2 found: put quotes around",
         ),
-        ("a,a,label\n1,2,x\n", "stream has 2 columns 'a': keep one"),
-        ("a, a ,label\n1,2,x\n", "stream has 2 columns 'a': keep one"),
+        ("a,a,label\n1,2,x\n", "stream: there are 2 columns 'a': keep one"),
+        ("a, a ,label\n1,2,x\n", "stream: there are 2 columns 'a': keep one"),
         ("a,b\n1,2\n", "stream: there is no column 'label', only 'a', 'b': choose another with label="),
         ("label\nx\n", "stream has no column but 'label': there is nothing to classify by"),
         (",a,label\n1,2,x\n", "stream: column 1 has no name: give it one, or take it out"),
@@ -146,7 +146,7 @@ def test_labels_are_names() -> None:
         ("a,label\n1,x\0y\n", "stream, line 2: the label 'x\\x00y' has a NUL: give it another name"),
         ('a,label\n"1,x\n', "stream, line 2: a field begins with a quote that is never closed"),
         ("", "stream is empty"),
-        ("\n\n", "stream has empty lines only"),
+        ("\n\n", "stream: there are empty lines only"),
     ],
 )
 def test_bad_tables(table: str, message: str) -> None:
@@ -288,7 +288,7 @@ def test_bad_columns(write: Callable[[pa.Table], io.BytesIO]) -> None:
 
 def test_columns_of_arrow_with_one_name() -> None:
     twice = pa.table([pa.array(["x"]), pa.array([1]), pa.array([2])], names=["label", "a", "a"])
-    with pytest.raises(DataError, match="stream has 2 columns 'a': keep one"):
+    with pytest.raises(DataError, match="stream: there are 2 columns 'a': keep one"):
         texts(as_arrow(twice))
 
 
@@ -340,7 +340,7 @@ def test_formats_that_are_given() -> None:
 
 
 def test_all_columns_are_read() -> None:
-    with pytest.raises(OptionError, match="a table is read with all of its columns: leave text= out"):
+    with pytest.raises(OptionError, match="a table is read with all of its columns: leave text out"):
         texts("a,label\n1,x\n", text="a")
 
 

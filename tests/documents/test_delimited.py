@@ -128,7 +128,7 @@ def test_record_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
             b"id,text,category",
             ": there is no column 'label', only 'id', 'text', 'category': choose another with label=",
         ),
-        (b"text,label,text", " has 2 columns 'text': keep one"),
+        (b"text,label,text", ": there are 2 columns 'text': keep one"),
         (
             b"text\tlabel",
             ": there is no column 'text' and no column 'label', only 'text\\tlabel': "
@@ -152,7 +152,7 @@ def test_header_of_many_columns() -> None:
     header = ",".join(f"c{n}" for n in range(100))
     assert message(header.encode()).endswith("'c18', 'c19' and 80 more: choose others with text= and label=")
     assert message(b"text,label", format="tsv").endswith("The header has commas: is it format='csv'?")
-    assert message(b"\n\r\n", format="csv") == "stream has empty lines only: a header and rows were expected"
+    assert message(b"\n\r\n", format="csv") == "stream: there are empty lines only: a header and rows were expected"
 
 
 def test_header_alone() -> None:

@@ -103,7 +103,7 @@ def test_folder_of_one_class(corpus: Path) -> None:
     with pytest.raises(DataError) as caught:
         rows(root)
     assert str(caught.value) == (
-        f"{root} has files and no folders of classes: give all of them one label as {{'news': '{root}'}}, "
+        f"{root} has files and no folders of classes: give all of them one label with {{'news': '{root}'}}, "
         f"or read the folder above, '{corpus}', if the folders in it are the labels"
     )
     assert rows({"news": str(root)}, exclude="README*") == [("news", "今日")]
@@ -111,7 +111,7 @@ def test_folder_of_one_class(corpus: Path) -> None:
 
 def test_folder_of_one_class_that_is_the_current_one(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(corpus / "news")
-    with pytest.raises(DataError, match=r"as \{'news': '\.'\}, or read the folder above, '\.\.', if"):
+    with pytest.raises(DataError, match=r"with \{'news': '\.'\}, or read the folder above, '\.\.', if"):
         rows(".")
 
 
@@ -123,7 +123,7 @@ def test_no_files(tmp_path: Path) -> None:
     assert str(caught.value) == f"{tmp_path} has no files: {expected}"
     with pytest.raises(DataError) as caught:
         rows(tmp_path, include="*.txt")
-    assert str(caught.value) == f"{tmp_path} has no files that include= and exclude= leave: {expected}"
+    assert str(caught.value) == f"{tmp_path} has no files that include and exclude leave: {expected}"
 
 
 def test_bad_bytes(corpus: Path) -> None:

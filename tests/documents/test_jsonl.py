@@ -182,7 +182,7 @@ def test_ids(id: bytes) -> None:
     if id != b"1.5e":
         data = b'{"text": "a", "k": %b}\n' % id
         assert message(data, id="k", labelled=False) == (
-            "stream, line 1: the id is missing: give one, or read without id="
+            "stream, line 1: the id is missing: give one, or read without id"
         )
     assert message(b'{"text": "a"}\n', id="k", labelled=False) == (
         "stream, line 1: there is no column 'k', only 'text': choose another with id="

@@ -24,14 +24,14 @@ def test_lines_without_labels() -> None:
     with pytest.raises(DataError) as caught:
         rows(io.BytesIO(b"one\n"))
     assert str(caught.value) == (
-        "stream has lines without labels: begin each with __label__ and its label, give one label for the file as "
-        "{label: file}, or read it with labelled=False"
+        "stream has lines without labels: begin each with __label__ and its label, or give all of them one "
+        "with {label: source}"
     )
 
 
 @pytest.mark.parametrize("format", ["lines", "fasttext"])
 def test_ids(format: str) -> None:
-    with pytest.raises(DataError, match=r"^stream has lines, and lines have no ids: read it without id=$"):
+    with pytest.raises(DataError, match=r"^stream has lines, and lines have no ids: read it without id$"):
         rows(io.BytesIO(b"one\n"), format=format, labelled=False, id="x")
 
 

@@ -232,7 +232,7 @@ def test_eml(tmp_path: Path) -> None:
     assert rows(path, "label", "text", "id", "line") == [("ham", TEXTS[0], "<1@x>", None)]
     with path.open("rb") as file, pytest.raises(DataError) as caught:
         rows(file, format="eml")
-    assert str(caught.value) == f"{path} has mail without labels: give one as {{label: source}}"
+    assert str(caught.value) == f"{path} has mail without labels: give all of it one with {{label: source}}"
 
 
 def test_bad_mail_is_skipped(tmp_path: Path) -> None:

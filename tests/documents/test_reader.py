@@ -405,8 +405,8 @@ def test_damaged_compression(tmp_path: Path, compression: str, damage: str) -> N
     ("options", "message"),
     [
         ({"format": "xml"}, f"there is no format 'xml': choose one of {', '.join(FORMATS)}"),
-        ({"text": []}, "text= names no column: give at least one"),
-        ({"batch_bytes": 0}, "batch_bytes is 0: give at least 1"),
+        ({"text": []}, "text names no column: give at least one"),
+        ({"batch_bytes": 0}, "batch_bytes should be at least 1, not 0"),
         (
             {"encoding": "klingon"},
             "there is no text encoding 'klingon': try utf-8, cp932, euc-jp, gb18030, big5, cp949, cp1252 or auto",

@@ -476,7 +476,11 @@ def clf() -> TextClassifier:
     [
         ({"label": "c"}, LabelError, "there is no label 'c': the labels are a, b"),
         ({"against": "gone"}, LabelError, "there is no label 'gone': the labels are a, b"),
-        ({"label": "a", "against": "a"}, LabelError, "'a' cannot be held against itself: name another label"),
+        (
+            {"label": "a", "against": "a"},
+            LabelError,
+            "'a' cannot be held against itself: name another label with against",
+        ),
     ],
 )
 def test_wrong_labels(clf: TextClassifier, named: Any, error: type[Exception], message: str) -> None:
@@ -510,9 +514,9 @@ def test_wrong_contents(clf: TextClassifier) -> None:
         (
             {"label": "a", "positive": "b"},
             OptionError,
-            "words of a label, or of positive=... against negative=...: not both",
+            "give a label, or positive and negative, not both",
         ),
-        ({"positive": "a", "negative": "a"}, LabelError, "'a' cannot be held against itself: name another label"),
+        ({"positive": "a", "negative": "a"}, LabelError, "'a' cannot be held against itself: name the other label"),
         ({"label": "a", "top": 0}, OptionError, "top should be a whole number, at least 1, or None for all, not 0"),
         (
             {"label": "a", "top": True},

@@ -243,7 +243,7 @@ def test_a_label_alone_is_never_predicted() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"models": ["svm"]}, "there is no model 'svm' to compare: choose among multinomial, binary"),
+        ({"models": ["svm"]}, "there is no model 'svm' to compare: choose one of multinomial, binary"),
         ({"models": ["columns"]}, "there is no model 'columns' to compare"),
         ({"models": []}, "there are no models to compare"),
         ({"models": ["nbsvm"], "loo": True}, "nbsvm would be trained once for each document"),

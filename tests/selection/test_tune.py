@@ -288,7 +288,7 @@ def test_where_nothing_tells_settings_apart_the_defaults_stay() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metric": "recall"}, "there is no metric 'recall' to tune for: choose accuracy, macro_f1, log_loss"),
+        ({"metric": "recall"}, "there is no metric 'recall': choose one of accuracy, macro_f1, log_loss"),
         ({"budget": 0}, "budget should be seconds, more than 0, not 0"),
         ({"budget": float("nan")}, "budget should be seconds"),
         ({"folds": 1}, "at least 2 folds"),

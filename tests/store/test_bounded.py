@@ -240,7 +240,7 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [bytes_of(size) for size in ("2gb", "2GiB", "1.5 G", "3000m", 10**9)] == [
         2 * 10**9, 2 << 30, 1_500_000_000, 3 * 10**9, 10**9,
     ]  # fmt: skip
-    with pytest.raises(OptionError, match="learning takes at least 800MB of memory here, not 799MB"):
+    with pytest.raises(OptionError, match="memory should be at least 800MB here, not '799MB'"):
         bytes_of("799MB")
     assert bytes_of("800MB") == least_memory()
 

@@ -607,9 +607,9 @@ def test_open_refuses(tmp_path: Path) -> None:
     (tmp_path / "text.csv").write_text("text,label\na,b\n")
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE t (a)").connection.close()
     for name, what in [
-        ("missing", "there is no classifier .*missing: make one with `bunrui learn"),
+        ("missing", "there is no classifier .*missing: make one with bunrui.create"),
         (".", "is a folder, not a classifier file"),
-        ("empty", "empty is empty: give a file that `bunrui learn` made"),
+        ("empty", "empty is empty: give a file that bunrui has made"),
         ("text.csv", r"text\.csv is not a bunrui classifier: give a file"),
         ("other.db", r"other\.db is not a bunrui classifier, but another SQLite database"),
     ]:

@@ -242,7 +242,7 @@ def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -
     if callable(analyzer):
         name = f"{getattr(analyzer, '__module__', '')}.{getattr(analyzer, '__qualname__', type(analyzer).__qualname__)}"
         return FunctionAnalyzer(analyzer, name=name, fingerprint=function_fingerprint(analyzer))
-    raise OptionError(f"analyzer should be a name, an AnalyzerSpec or a function, not {analyzer!r}")
+    raise OptionError(option="analyzer", value=analyzer, expected="a name, an AnalyzerSpec or a function")
 
 
 @cache

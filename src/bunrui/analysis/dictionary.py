@@ -62,7 +62,7 @@ class DictionaryAnalyzer(ABC):
         if given is None:
             return
         if isinstance(given, str) or not given:
-            raise OptionError(f"pos should be a tuple of parts of speech, or None for all words, not {given!r}")
+            raise OptionError(option="pos", value=given, expected="a tuple of parts of speech, or None for all words")
         object.__setattr__(self, "pos", tuple(sorted(set(given))))
         for part in given:
             if not any(_matches(part, tag) for tag in self.tags):

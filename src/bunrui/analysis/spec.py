@@ -21,7 +21,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodDescriptorT
 from typing import Any
 
 from bunrui.analysis.texts import normalise
-from bunrui.errors import DataError, EncodingError, OptionError
+from bunrui.errors import DataError, EncodingError, Option, OptionError
 from bunrui.kernel import normal
 from bunrui.kernel.buckets import MOST_BITS
 from bunrui.kernel.ngrams import MAX_ORDER
@@ -101,8 +101,7 @@ class AnalyzerSpec:
 
     def __post_init__(self) -> None:
         if self.name not in _NAMES:
-            known = ", ".join(_NAMES)
-            raise OptionError(f"there is no analyzer {self.name!r}: choose one of {known}, or give a function")
+            raise OptionError(option="analyzer", value=self.name, choices=_NAMES)
         fold = normal.lower if self.name == "words" else normalise
         object.__setattr__(self, "stop_words", read_stop_words(self.stop_words, fold) if self.stop_words else ())
         if self.words is None:
@@ -110,7 +109,8 @@ class AnalyzerSpec:
         for field in ("kana_han", "hangul", "unspaced"):
             pair = getattr(self, field)
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise OptionError(f"{field} should be the shortest and longest n-gram, such as (1, 3), not {pair!r}")
+                expected = "the shortest and longest n-gram, such as (1, 3)"
+                raise OptionError(option=field, value=pair, expected=expected)
             object.__setattr__(self, field, tuple(pair))
         for low, high in ((1, self.words), self.kana_han, self.hangul, self.unspaced):
             whole = not isinstance(low, bool) and not isinstance(high, bool)
@@ -120,23 +120,28 @@ class AnalyzerSpec:
             raise OptionError(f"pos and base_forms are for the analyzers {', '.join(DICTIONARIES)}, not {self.name!r}")
         bits = self.hash_bits
         if isinstance(bits, bool) or not isinstance(bits, int) or (bits and not FEWEST_BITS <= bits <= MOST_BITS):
-            raise OptionError(f"hash_bits should be {FEWEST_BITS} to {MOST_BITS}, or 0 to hash nothing, not {bits!r}")
+            expected = f"{FEWEST_BITS} to {MOST_BITS}, or 0 to hash nothing"
+            raise OptionError(option="hash_bits", value=bits, expected=expected)
         self._check_columns()
 
     def _check_columns(self) -> None:
         try:
             kinds = dict(self.kinds)
         except (TypeError, ValueError) as error:
-            raise OptionError(f"kinds should be a mapping from column to kind, not {self.kinds!r}") from error
+            expected = "a mapping from column to kind"
+            raise OptionError(option="kinds", value=self.kinds, expected=expected) from error
         for column, kind in kinds.items():
             if not isinstance(column, str) or not column:
-                raise OptionError(f"kinds names the column {column!r}: give a string that is not empty")
+                named = f" names the column {column!r}: give a string that is not empty"
+                raise OptionError((Option("kinds"), named))
             if kind not in KINDS:
-                raise OptionError(f"there is no kind {kind!r} of column: choose one of {', '.join(KINDS)}")
+                raise OptionError(f"there is no kind {kind!r} of column", option="kinds", value=kind, choices=KINDS)
         object.__setattr__(self, "kinds", tuple(sorted(kinds.items())))
         if self.name != "columns":
             if kinds:
-                raise OptionError(f"kinds are for the analyzer 'columns', not {self.name!r}: leave them out")
+                raise OptionError(
+                    f"kinds are for the analyzer 'columns', not {self.name!r}: leave them out", option="kinds"
+                )
             return
         others = (self.stop_words, self.html, self.urls, self.mentions, self.numbers, self.hash_bits)
         if self.words != 1 or any(others):

@@ -145,7 +145,7 @@ def rows_of(texts: Sequence[Any], kinds: Mapping[str, str]) -> list[dict[str, Ce
         try:
             rows.append(cells_of(text, kinds))
         except TableError as error:
-            raise TableError(error.what, row) from None
+            raise TableError(error.problem, row) from None
     return rows
 
 

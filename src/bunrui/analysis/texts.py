@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from bunrui.errors import DataError, EncodingError
+from bunrui.errors import DataError, EncodingError, Step
 from bunrui.kernel.analyze import Documents
 from bunrui.kernel.normal import nfkc_casefold
 from bunrui.kernel.slices import each_slice, stretches
@@ -132,8 +132,9 @@ def _explain(texts: Sequence[Any]) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise EncodingError(
-                f"text {row} has a lone surrogate at character {error.start}, which no encoding can hold: "
-                'replace it, for example with text.encode("utf-8", "replace").decode()'
+                f"text {row} has a lone surrogate at character {error.start}, which no encoding can hold",
+                row,
+                hint=(Step("replace-surrogate"),),
             ) from error
 
 

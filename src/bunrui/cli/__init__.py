@@ -1,19 +1,20 @@
 """The command line: `bunrui learn`, `predict`, `explain` and the others.
 
-    __init__.py   main: runs a command, turns what it raises into messages and exit codes
-    commands.py   the names of the commands; a command's module is imported when it is called
-    options.py    options that several commands share
-    console.py    what is said on stderr, tables on stdout
-    output.py     how predictions are written; pages.py, how pages are
-    wording.py    messages of the library in the words of the command line
-    kept.py       what a file must keep for a command
-    spelling.py   labels that may be mistyped
-    cluster.py    learn and predict with --engine ray
-    learn.py  count.py  lifecycle.py  predict.py  explain.py  evaluate.py  log.py  manage.py  serve.py  demo.py
-    datasets.py  filter.py  filtered.py
+    __init__.py    main: runs a command, turns what it raises into messages and exit codes
+    commands.py    the table of commands; a command's module is imported when it is called
+    options.py     how parameters are declared, and the groups of options that commands share
+    console.py     what is said on stderr, tables on stdout
+    errors.py      errors of the library in the words of the command line
+    documents.py   documents on the standard input, in batches, in the log of a file
+    collection.py  documents that predict each other
+    output.py      files that commands write: predictions, tables, pages
 
-Results go to stdout, all else to stderr.  Exit codes: 0 done, 1 could not, 2 wrong usage, 130 interrupted, 141 nobody
-reads the output any more.
+and a module for each command, or for a few that do much the same: learn.py (learn, unlearn), lifecycle.py (undo,
+relabel, forget, label), files.py (merge, copy, slim, compact, export), info.py (info, set), log.py (log, check),
+explain.py (explain, words).
+
+Results go to stdout, all else to stderr.  Exit codes: 0 done, 1 could not, 2 wrong usage (of typer, or an
+OptionError of the library), 130 interrupted, 141 nobody reads the output any more.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 
 __all__ = ["main"]
 
+_WRONG_USAGE = 2
 _INTERRUPTED = 130
 _CLOSED_PIPE = 141
 
@@ -65,8 +67,8 @@ def _run(arguments: list[str]) -> int:
 
     from bunrui.cli.commands import root
     from bunrui.cli.console import say
-    from bunrui.cli.wording import in_options
-    from bunrui.errors import BunruiError
+    from bunrui.cli.errors import describe
+    from bunrui.errors import BunruiError, OptionError
 
     group = root()
     if "_BUNRUI_COMPLETE" in os.environ:
@@ -89,9 +91,14 @@ def _run(arguments: list[str]) -> int:
             raise
         if hasattr(error, "format_message"):  # wrong usage: typer has no public name for it
             return _wrong_usage(error, context)
-        if isinstance(error, (BunruiError, OSError)):
-            command = None if context is None else context.invoked_subcommand
-            say(f"error: {in_options(_message(error), command)}")
+        command = (context and context.invoked_subcommand) or ""
+        if isinstance(error, BunruiError):
+            say(f"error: {describe(error, command)}")
+            if isinstance(error, OptionError):
+                say(f"Try 'bunrui {command} --help'.")
+                return _WRONG_USAGE
+        elif isinstance(error, OSError):
+            say(f"error: {_message(error)}")
         else:
             say(f"error: {type(error).__name__}: {error}\nThis should not happen: bunrui --debug … shows where it did.")
         return 1
@@ -112,8 +119,8 @@ def _wrong_usage(error: Any, root: Any) -> int:
     return int(error.exit_code)
 
 
-def _message(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
+def _message(error: OSError) -> str:
+    if error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
 

@@ -2,60 +2,47 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-
-from bunrui.cli.console import counted, interrupts, plain, say, show, to_json
-from bunrui.cli.fixes import Place, apply_fixes, check_fixes, excerpt, write_fixes
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
-from bunrui.cli.pages import check_page, write_page
+from bunrui.cli.collection import collect, is_classifier
+from bunrui.cli.console import counted, interrupts, plain, say, show, to_json, uninterrupted
+from bunrui.cli.documents import require
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, argument, flag, option
+from bunrui.cli.output import check_folder, check_page, finished, write_page
+from bunrui.errors import DataError, EncodingError, OptionError, UnlearnError
 
 if TYPE_CHECKING:
     from bunrui.selection import Audit, Conflict, Suspect
     from bunrui.views.tables import Table
 
-__all__ = ["audit"]
+__all__ = ["Place", "apply_fixes", "audit", "excerpt", "write_fixes"]
 
 _TOP = 20
 
 
 def audit(
-    data: Annotated[
-        list[str], typer.Argument(metavar="DATA", help="Documents with labels, or a classifier that keeps texts.")
-    ],
+    *,
+    data: list[str] = argument("DATA", "Documents with labels, or a classifier that keeps texts.", required=True),
     documents: LabelledDocuments,
     model: Model,
-    top: Annotated[
-        int | None, typer.Option("--top", metavar="N", min=1, show_default=False, help="List so many documents (20).")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
-    html: Annotated[
-        str | None,
-        typer.Option("--html", metavar="PATH", show_default=False, help="Write a page that shows why, in colours."),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            show_default=False,
-            help="Write a CSV file to be edited, of all that is suspicious, or of the first --top.",
-        ),
-    ] = None,
-    apply: Annotated[
-        str | None,
-        typer.Option(
-            "--apply",
-            metavar="PATH",
-            show_default=False,
-            help="Relabel in the classifier what was edited in such a file: rows whose label is not the given one.",
-        ),
-    ] = None,
+    top: int | None = option("--top", "N", "List so many documents (20).", min=1),
+    json: bool = flag("--json", "As JSON."),
+    html: str | None = option("--html", "PATH", "Write a page that shows why, in colours."),
+    output: str | None = option(
+        "--output", "PATH", "Write a CSV file to be edited, of all that is suspicious, or of the first --top.", "-o"
+    ),
+    apply: str | None = option(
+        "--apply",
+        "PATH",
+        "Relabel in the classifier what was edited in such a file: rows whose label is not the given one.",
+    ),
 ) -> None:
     """Find labels that are perhaps wrong.
 
@@ -77,22 +64,21 @@ def audit(
       bunrui audit mail.bunrui --apply fixes.csv
       bunrui audit train.csv --json | jq -r '.suspects[].line'
     """
-    from bunrui.cli.crossing import collect, is_classifier
+    from bunrui.selection import audit as find
 
     is_file = is_classifier(data[0])
     if is_file and len(data) > 1:
-        raise UsageError(f"{data[0]} is a classifier: give it alone, or DATA alone.")
+        raise OptionError(f"{data[0]} is a classifier: give it alone, or DATA alone.")
     if apply is not None:
         if not is_file:
-            raise UsageError(f"--apply changes a classifier, and {data[0]} is none: correct DATA itself.")
+            raise OptionError(f"--apply changes a classifier, and {data[0]} is none: correct DATA itself.")
         if json or html is not None or output is not None or top is not None:
-            raise UsageError("--apply goes without --top, --json, --html and --output.")
+            raise OptionError("--apply goes without --top, --json, --html and --output.")
         apply_fixes(data[0], apply)
         return
     check_page(html)
     check_fixes(output)
     from bunrui.report import audit_page
-    from bunrui.selection import audit as find
 
     with interrupts("interrupted"):
         found = collect(data, documents, model, Analysis())
@@ -158,9 +144,6 @@ def _as_dict(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) ->
     }
 
 
-# --- lines and tables
-
-
 def _suspect_row(result: Audit, suspect: Suspect, places: list[Place]) -> tuple[str, ...]:
     from bunrui.views.explanation import spell
 
@@ -197,3 +180,234 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
     overflow: dict[str, Any] = {"where": "fold", "against the label": "fold", "text": "cut"}
     columns = [Column(name, is_number=False, overflow=overflow.get(name, "keep")) for name in names]
     return Table(columns, [list(map(plain, row)) for row in rows])
+
+
+_COLUMNS = ("digest", "label", "given", "suggested", "probability", "why", "copies", "id", "source", "line", "text")
+
+
+_NEEDED = ("digest", "label", "given")
+
+
+_EXCERPT = 200
+
+
+_DIGITS = 32
+
+
+class Place(NamedTuple):
+    """Where a document comes from, as far as that is known."""
+
+    source: str | None
+    line: int | None
+    id: str | None
+
+    def __str__(self) -> str:
+        """
+        >>> str(Place("a.csv", 7, None)), str(Place("a.csv", 7, "x")), str(Place(None, None, None))
+        ('a.csv:7', 'a.csv:7 (x)', '')
+        """
+        place = (self.source or "") + (f":{self.line}" if self.line is not None else "")
+        return f"{place} ({self.id})".strip() if self.id is not None else place
+
+    def as_dict(self) -> dict[str, Any]:
+        """What is known."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+def excerpt(document: Any) -> str:
+    """The beginning of a document in one line.
+
+    >>> excerpt("a\\n b"), excerpt(["cheap", "pills"]), excerpt({"noon": 2})
+    ('a b', 'cheap pills', 'noon')
+    """
+    from bunrui import phrases
+
+    text = document[: 10 * _EXCERPT] if isinstance(document, str) else " ".join(list(document)[:_EXCERPT])
+    text = " ".join(text.split())
+    return phrases.excerpt(text, _EXCERPT)
+
+
+def check_fixes(path: str | None) -> None:
+    """Refuse at once a file that could not be written, or that would take the place of another."""
+    if path is None:
+        return
+    check_folder(path)
+    if not path.lower().endswith(".csv"):
+        raise OptionError(f"--output writes a table to be edited: give a name that ends in .csv, not {path!r}.")
+    if os.path.exists(path):
+        raise FileExistsError(17, "is there already, and may have been edited: give another name", path)
+
+
+def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, *, then: str) -> None:
+    """Write what is suspicious; `then` is said of what to do when it was edited."""
+    from bunrui.digests import document_digests
+
+    why = {suspect.row: "unlikely" for suspect in result.suspects[:top]}
+    for conflict in result.conflicts:
+        why |= {row: conflict.kind for row in conflict.rows if row not in why}
+    suspects = {suspect.row: suspect for suspect in result.suspects}
+    keys = [digest.tobytes().hex() for digest in document_digests(result.texts)] if why else []
+    copies = Counter((keys[row], write_labels(result.labels[row])) for row in range(len(keys)))
+    seen = set()
+    # Spreadsheets take UTF-8 by its mark alone.
+    with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(_COLUMNS)
+        for row, reason in why.items():
+            digest, given = key = keys[row], write_labels(result.labels[row])
+            if key in seen:
+                continue
+            seen.add(key)
+            suspect = suspects.get(row)
+            suggestion = (suspect.suggested, f"{suspect.probability:.4f}") if suspect else ("", "")
+            names = (place if isinstance(place, int) else _tame(place or "") for place in _named(places[row]))
+            text = _tame(plain(excerpt(result.text(row))))
+            writer.writerow([digest, given, given, *suggestion, reason, copies[key], *names, text])
+    say(f"wrote {counted(len(why), 'document')} into {path}: change the column label where it is wrong{then}")
+
+
+def _named(place: Place) -> tuple[Any, ...]:
+    return place.id, place.source, place.line
+
+
+def _tame(text: str) -> str:
+    """Text that a spreadsheet does not take for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+def write_labels(labels: tuple[str, ...]) -> str:
+    """The labels of a document in one cell.
+
+    >>> write_labels(("spam",)), write_labels(("grain", "oil"))
+    ('spam', '["grain", "oil"]')
+    """
+    return labels[0] if len(labels) == 1 else json.dumps(labels, ensure_ascii=False)
+
+
+class _Change(NamedTuple):
+    """A row that may have been edited."""
+
+    line: int
+    digest: str
+    has: tuple[str, ...]
+    gets: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[str, tuple[str, ...]]:
+        """The documents that it stands for."""
+        return self.digest, tuple(sorted(self.has))
+
+
+def _read(cell: str) -> tuple[str, ...]:
+    """
+    >>> _read("spam"), _read('["grain", "oil"]'), _read("[sic]")
+    (('spam',), ('grain', 'oil'), ('[sic]',))
+    """
+    if cell.startswith("["):
+        try:
+            found = json.loads(cell)
+        except (ValueError, RecursionError):
+            return (cell,)
+        if found and all(isinstance(label, str) for label in found):
+            return tuple(found)
+    return (cell,)
+
+
+def apply_fixes(file: str, path: str) -> None:
+    """Relabel what was edited, as one change."""
+    from bunrui import store
+
+    changes = _changes(path)
+    if not changes:
+        say(
+            f"every label of {path} is the given one: nothing was changed. Put the right one into the column label "
+            "where it is wrong (the column suggested has a proposal), and --apply it again"
+        )
+        return
+    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
+        require(classifier, "text", "unlearn the documents with their old labels, and learn them with the new ones")
+        known = Counter((document.digest, tuple(document.labels)) for document in classifier.documents())
+        for change in changes:
+            if change.key not in known:
+                raise _unknown(f"{path}, line {change.line}", file, change, {digest for digest, _ in known})
+        labels = set(classifier.counts.live_labels)
+        changes = [change._replace(gets=tuple(_near(name, labels) for name in change.gets)) for change in changes]
+        changes = [change for change in changes if change.has != change.gets]
+        with uninterrupted():
+            n_docs = classifier.relabel_each((change.digest, change.has, change.gets) for change in changes)
+    tally: Counter[str] = Counter()
+    for change in changes:
+        tally[f"{', '.join(change.has)} → {', '.join(change.gets)}"] += known[change.key]
+    for words, n in sorted(tally.items(), key=lambda item: (-item[1], item[0])):
+        print(f"{n:,}\t{plain(words)}")
+    new = sorted({name for change in changes for name in change.gets} - labels)
+    if new:
+        say(f"new: no other document had the label {', '.join(map(plain, new))}")
+    say(f"relabelled {counted(n_docs, 'document')} of {file}; 'bunrui undo {file}' takes that back")
+
+
+def _near(name: str, labels: set[str]) -> str:
+    """The label that was meant, where spaces around it are all that is different."""
+    return name.strip() if name not in labels and name.strip() in labels else name
+
+
+def _unknown(place: str, file: str, change: _Change, digests: set[str]) -> Exception:
+    if change.digest in digests:
+        has = ", ".join(change.has)
+        return UnlearnError(f"{place}: this document has another label than {has!r} now: audit {file} again")
+    return UnlearnError(f"{place}: no document of {file} has the digest {change.digest}: audit {file} again")
+
+
+def _changes(path: str) -> list[_Change]:
+    """The rows that were edited."""
+    rows = _rows(path)
+    _check_copies(path, rows)
+    return [row for row in rows if row.has != row.gets]
+
+
+def _check_copies(path: str, rows: list[_Change]) -> None:
+    """Refuse rows that say different things of the same documents."""
+    first: dict[tuple[str, tuple[str, ...]], _Change] = {}
+    for row in rows:
+        other = first.setdefault(row.key, row)
+        if other.gets != row.gets:
+            raise DataError(
+                f"{path}, lines {other.line} and {row.line}: these are the same text with the same label: change both, "
+                "or neither"
+            )
+    for row in first.values():
+        other = first.get((row.digest, tuple(sorted(row.gets))), row)
+        if other is not row and other.has != other.gets:
+            raise DataError(
+                f"{path}, lines {row.line} and {other.line}: these are copies of one text, which would get each "
+                "other's labels: change only one of them"
+            )
+
+
+def _rows(path: str) -> list[_Change]:
+    found = []
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            start = file.readline()
+            file.seek(0)
+            # Spreadsheets of some countries write semicolons.
+            rows = csv.DictReader(file, delimiter=";" if start.count(";") > start.count(",") else ",", strict=True)
+            missing = [name for name in _NEEDED if name not in (rows.fieldnames or ())]
+            if missing:
+                raise DataError(f"{path}: there is no column {missing[0]!r}: give a file that 'bunrui audit' wrote")
+            for row in rows:
+                line, (digest, label, given) = rows.line_num, (row[name] for name in _NEEDED)
+                if not digest or label is None or given is None or not _is_digest(digest):
+                    raise DataError(f"{path}, line {line}: this is no row of 'bunrui audit': edit nothing but label")
+                if not label:
+                    raise DataError(f"{path}, line {line}: the label is empty: give one, or the one that it had")
+                found.append(_Change(line, digest, _read(given), _read(label)))
+    except UnicodeDecodeError as error:
+        raise EncodingError(f"{path} is not valid UTF-8 (byte {error.start}): save it as UTF-8") from error
+    except csv.Error as error:
+        raise DataError(f"{path} cannot be read as CSV: {error}") from error
+    return found
+
+
+def _is_digest(text: str) -> bool:
+    return len(text) == _DIGITS and set(text) <= set("0123456789abcdef")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from bunrui.cli.console import counted, interrupts, say, to_json, uninterrupted
-from bunrui.cli.options import Classifier
+from bunrui.cli.documents import require
+from bunrui.cli.options import Classifier, flag
+from bunrui.errors import OptionError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.store import StoredClassifier
 
-__all__ = ["Doubts", "calibrate", "calibrate_file", "described", "say_uncalibrated", "say_unsure"]
+__all__ = ["Doubts", "calibrate", "calibrate_file", "describe_calibration", "say_uncalibrated", "say_unsure"]
 
 _FEW = 100
 
 
 def calibrate(
+    *,
     file: Classifier,
-    json: Annotated[bool, typer.Option("--json", help="What was measured, as JSON.")] = False,
+    json: bool = flag("--json", "What was measured, as JSON."),
 ) -> None:
     """Make the probabilities of a classifier come true as often as they say.
 
@@ -63,10 +64,9 @@ def calibrate(
 
 def calibrate_file(classifier: StoredClassifier) -> Calibration:
     """Calibrate a classifier, and say so."""
-    from bunrui.cli.kept import need
     from bunrui.selection import calibration_for
 
-    need(classifier, "text", "calibrate the file that the documents were learned into, with their texts")
+    require(classifier, "text", "calibrate the file that the documents were learned into, with their texts")
     if classifier.needs_documents:
         say(f"training {classifier.model} five times, each time without a fifth of the documents")
     found = calibration_for(classifier)
@@ -88,11 +88,11 @@ def calibrate_file(classifier: StoredClassifier) -> Calibration:
     return found
 
 
-def described(known: dict[str, Any]) -> list[str]:
+def describe_calibration(known: dict[str, Any]) -> list[str]:
     """Lines about the calibration of a file, of what its `info` says.
 
     >>> known = {"n_docs": 1000, "ece_before": 0.05, "ece_after": 0.01, "model": "binary"}
-    >>> print(*described(known | {"applies": True, "changed_since": 1}), sep="\\n")
+    >>> print(*describe_calibration(known | {"applies": True, "changed_since": 1}), sep="\\n")
     on 1,000 documents, each left out: ECE 0.0500 before, 0.0100 after
     stale: 1 document learned or unlearned since
     """
@@ -118,8 +118,6 @@ class Doubts:
     """
 
     def __init__(self, classifier: AnyClassifier, share: float) -> None:
-        from bunrui.errors import OptionError
-
         path = getattr(classifier, "path", "FILE")
         if classifier.calibration is None:
             raise OptionError(f"--unsure needs probabilities that can be believed: 'bunrui calibrate {path}' first")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
@@ -21,39 +22,51 @@ __all__ = ["COMMANDS", "root"]
 class _Home(NamedTuple):
     module: str
     panel: str
+    summary: str
 
 
 COMMANDS = {
-    "learn": _Home("learn", "Learn"),
-    "unlearn": _Home("learn", "Learn"),
-    "undo": _Home("lifecycle", "Learn"),
-    "relabel": _Home("lifecycle", "Learn"),
-    "forget": _Home("lifecycle", "Learn"),
-    "label": _Home("lifecycle", "Learn"),
-    "count": _Home("count", "Learn"),
-    "merge": _Home("manage", "Learn"),
-    "tune": _Home("tune", "Learn"),
-    "predict": _Home("predict", "Ask"),
-    "explain": _Home("explain", "Ask"),
-    "words": _Home("explain", "Ask"),
-    "evaluate": _Home("evaluate", "Ask"),
-    "compare": _Home("compare", "Ask"),
-    "audit": _Home("audit", "Ask"),
-    "filter": _Home("filter", "Ask"),
-    "serve": _Home("serve", "Ask"),
-    "info": _Home("manage", "Look after"),
-    "set": _Home("manage", "Look after"),
-    "calibrate": _Home("calibrate", "Look after"),
-    "log": _Home("log", "Look after"),
-    "check": _Home("log", "Look after"),
-    "compact": _Home("manage", "Look after"),
-    "copy": _Home("manage", "Look after"),
-    "slim": _Home("manage", "Look after"),
-    "export": _Home("manage", "Look after"),
-    "demo": _Home("demo", "Look around"),
-    "datasets": _Home("datasets", "Look around"),
+    "learn": _Home("learn", "Learn", "Learn documents with their labels."),
+    "unlearn": _Home("learn", "Learn", "Take documents back."),
+    "undo": _Home("lifecycle", "Learn", "Take back the last change: a learn, an unlearn, a merge, a relabel, a set …"),
+    "relabel": _Home("lifecycle", "Learn", "Give documents that were learned another label."),
+    "forget": _Home("lifecycle", "Learn", "Unlearn all documents of a time or a source."),
+    "label": _Home(
+        "lifecycle", "Learn", "Rename a label, drop it with its documents, or move its documents to another."
+    ),
+    "count": _Home("count", "Learn", "Count one piece of a corpus, to be merged with others."),
+    "merge": _Home("files", "Learn", "Add what other classifiers have learned."),
+    "tune": _Home("tune", "Learn", "Find the settings that suit your documents, and make a classifier with them."),
+    "predict": _Home("predict", "Ask", "Predict the labels of documents."),
+    "explain": _Home(
+        "explain", "Ask", "Explain a prediction: what each word, or column of a table, adds to the score of a label."
+    ),
+    "words": _Home("explain", "Ask", "Show the words that speak for a label."),
+    "evaluate": _Home("evaluate", "Ask", "Measure how well documents whose labels are known are predicted."),
+    "compare": _Home("compare", "Ask", "Hold all models against each other on your documents."),
+    "audit": _Home("audit", "Ask", "Find labels that are perhaps wrong."),
+    "filter": _Home("filter", "Ask", "Select the documents of a large collection that look like those of a small one."),
+    "serve": _Home("serve", "Ask", "Answer for a classifier over HTTP, with a page to try it."),
+    "info": _Home("info", "Look after", "Show what a classifier has learned, how it reads it, and what it keeps."),
+    "set": _Home("info", "Look after", "Change how a classifier reads its counts."),
+    "calibrate": _Home(
+        "calibrate", "Look after", "Make the probabilities of a classifier come true as often as they say."
+    ),
+    "log": _Home(
+        "log", "Look after", "Show everything that was done to a classifier, or the documents that it has learned."
+    ),
+    "check": _Home("log", "Look after", "Check that a file is what it says."),
+    "compact": _Home("files", "Look after", "Make a file as small as it can be, and wipe out what was unlearned."),
+    "copy": _Home("files", "Look after", "Write a copy of a classifier, also while it learns."),
+    "slim": _Home("files", "Look after", "Write a small copy that keeps nothing but counts, to serve and to share."),
+    "export": _Home("files", "Look after", "Write the counts as a table."),
+    "demo": _Home("demo", "Look around", "Show what bunrui does, on 400 short sentences of news in four languages."),
+    "datasets": _Home(
+        "datasets", "Look around", "Get public corpora from their official addresses: mail, news, reviews, tables."
+    ),
 }
-"""The commands in the order of the help: module and panel.  The function has the name of the command."""
+"""The commands in the order of the help: module, panel and summary.  The function has the name of the command, and its
+docstring begins with the summary: `bunrui --help` lists the commands without importing any."""
 
 
 class _Commands(TyperGroup):
@@ -63,12 +76,20 @@ class _Commands(TyperGroup):
         super().__init__(**attributes)
         names: Any = dict.fromkeys(COMMANDS)
         self.commands = names  # for "Did you mean"
+        self._is_listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return _command(cmd_name) if cmd_name in COMMANDS else None
+        if cmd_name not in COMMANDS:
+            return None
+        return _summary(cmd_name) if self._is_listing else _command(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self._is_listing = True
+        super().format_help(ctx, formatter)
+        self._is_listing = False
 
 
 def root() -> Any:
@@ -121,30 +142,47 @@ def _command(name: str) -> Any:
     return _spare(typer.main.get_command(app))
 
 
+def _summary(name: str) -> Any:
+    """A command as the list of commands shows it."""
+    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    app.command(name, help=COMMANDS[name].summary, rich_help_panel=COMMANDS[name].panel)(lambda: None)
+    return typer.main.get_command(app)
+
+
 def _flat(function: Callable[..., None]) -> Callable[..., None]:
     """The function as typer reads it: in place of each group of options (a dataclass), the options themselves."""
     signature = inspect.signature(function, eval_str=True)
-    groups: dict[str, Any] = {
-        p.name: p.annotation for p in signature.parameters.values() if dataclasses.is_dataclass(p.annotation)
-    }
+    groups: dict[str, Any] = {}
     parameters = []
     for parameter in signature.parameters.values():
-        if parameter.name not in groups:
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        hints = get_type_hints(parameter.annotation, include_extras=True)
-        for field in dataclasses.fields(parameter.annotation):
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(field.name, kind, default=field.default, annotation=hints[field.name]))
+        if dataclasses.is_dataclass(parameter.annotation):
+            group: Any = parameter.annotation
+            groups[parameter.name] = group
+            hints = get_type_hints(group)
+            parameters += [_parameter(field.name, hints[field.name], field, group.panel) for field in fields(group)]
+        else:
+            parameters.append(_parameter(parameter.name, parameter.annotation, parameter.default))
 
     def command(**values: Any) -> None:
         for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         function(**values)
 
     command.__doc__, command.__name__ = function.__doc__, function.__name__
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return command
+
+
+def _parameter(name: str, annotation: Any, declared: Any, panel: str | None = None) -> inspect.Parameter:
+    """A parameter as typer reads it; `declared` by `option`, `flag` or `argument`, or a plain default."""
+    default = declared
+    if isinstance(declared, Field):
+        info = declared.metadata["parameter"]
+        if panel is not None:
+            info.rich_help_panel = panel
+        annotation = Annotated[annotation, info]
+        default = inspect.Parameter.empty if declared.default is MISSING else declared.default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 # --- parameters without pydantic
@@ -163,6 +201,8 @@ def _spare(command: Any) -> Any:
             theirs = getattr(param, "get_runtime_param", None)
             if theirs is not None and not isinstance(theirs, _Plain):
                 param.get_runtime_param = _Plain(param, theirs)
+            if param.type_descriptor.annotation is bool:
+                param.metavar = ""  # a flag: the help would show <bool> as if it took a value
         return params
 
     command.get_params = get_params

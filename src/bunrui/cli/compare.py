@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bunrui.cli.console import counted, interrupts, say, show, to_json
-from bunrui.cli.flattery import Learned, say_duplicates
-from bunrui.cli.live import live
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
-from bunrui.cli.pages import check_folder, check_page, write_page
-from bunrui.cli.parts import PANEL, Parts
-from bunrui.cli.tables import reads_tables
+from bunrui.cli.collection import LearnedBefore, collect, say_duplicates
+from bunrui.cli.console import counted, interrupts, live, say, show, to_json
+from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts, argument, flag, option, reads_tables
+from bunrui.cli.output import check_folder, check_page, write_page
+from bunrui.errors import OptionError
 
 if TYPE_CHECKING:
-    from bunrui.cli.crossing import Collection
+    from bunrui.cli.collection import Collection
     from bunrui.selection import Comparison
     from bunrui.selection.compare import Progress, Row
 
@@ -30,48 +28,22 @@ def _names(given: str | None) -> str | None:
 
 
 def compare(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA", help="Documents with labels, or a classifier that keeps texts.", show_default=False
-        ),
-    ],
+    *,
+    data: list[str] = argument("DATA", "Documents with labels, or a classifier that keeps texts.", required=True),
     documents: LabelledDocuments,
     parts: Parts,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", metavar="FILE", show_default=False, help="Documents with labels that DATA predict."),
-    ] = None,
-    loo: Annotated[
-        bool,
-        typer.Option(
-            "--loo",
-            rich_help_panel=PANEL,
-            help="Predict each document by all the others; for models that are not trained.",
-        ),
-    ] = False,
-    models: Annotated[
-        str | None,
-        typer.Option("--models", metavar="NAMES", callback=_names, show_default=False, help="These alone; else all."),
-    ] = None,
-    analyzers: Annotated[
-        str | None,
-        typer.Option(
-            "--analyzers",
-            metavar="NAMES",
-            callback=_names,
-            show_default=False,
-            help="universal, words, ja, zh, ko; words:2 has pairs of words, too. By default those that suit the text.",
-        ),
-    ] = None,
-    baselines: Annotated[
-        bool, typer.Option("--baselines", help="Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF.")
-    ] = False,
-    html: Annotated[
-        str | None,
-        typer.Option("--html", metavar="PATH", show_default=False, help="Write a page with a diagram, too."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="All figures, as JSON.")] = False,
+    test: str | None = option("--test", "FILE", "Documents with labels that DATA predict."),
+    loo: bool = flag("--loo", "Predict each document by all the others; for models that are not trained.", panel=PANEL),
+    models: str | None = option("--models", "NAMES", "These alone; else all.", callback=_names),
+    analyzers: str | None = option(
+        "--analyzers",
+        "NAMES",
+        "universal, words, ja, zh, ko; words:2 has pairs of words, too. By default those that suit the text.",
+        callback=_names,
+    ),
+    baselines: bool = flag("--baselines", "Add scikit-learn's LinearSVC and LogisticRegression on TF-IDF."),
+    html: str | None = option("--html", "PATH", "Write a page with a diagram, too."),
+    json: bool = flag("--json", "All figures, as JSON."),
 ) -> None:
     """Hold all models against each other on your documents.
 
@@ -94,11 +66,10 @@ def compare(
       bunrui compare train.csv --models binary-complement,nbsvm --analyzers universal,words:2
       bunrui compare threads.jsonl --id thread --folds 5 --by id
     """
-    from bunrui.cli.crossing import collect
     from bunrui.selection.compare import check_models
 
     if sum((test is not None, parts.folds is not None, loo)) > 1:
-        raise UsageError("give one of --test, --folds and --loo, not several.")
+        raise OptionError("give one of --test, --folds and --loo, not several.")
     parts.check()
     check_page(html)
     chosen = check_models(_listed(models), loo=loo, baselines=baselines)
@@ -113,7 +84,7 @@ def compare(
         if tested is None:
             say_duplicates(found.texts)
         else:
-            learned = Learned.of(found.texts)
+            learned = LearnedBefore.of(found.texts)
             learned.add(tested.texts)
             learned.say(data[0])
     for reason in result.skipped:
@@ -201,4 +172,4 @@ def _named(row: Row) -> str:
 def check_text(found: Collection, name: str) -> None:
     """Refuse tables."""
     if reads_tables(found.classifier):
-        raise UsageError(f"{name} is a classifier of tables, which have a model of their own: give texts.")
+        raise OptionError(f"{name} is a classifier of tables, which have a model of their own: give texts.")

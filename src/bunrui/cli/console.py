@@ -11,10 +11,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bunrui.phrases import counted, visible
 from bunrui.phrases import one_line as plain
@@ -23,22 +24,32 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bunrui.documents import Reader
+    from bunrui.engines.tasks import Done
+    from bunrui.errors import DataError
 
 __all__ = [
     "Bar",
+    "Watch",
     "counted",
     "interrupts",
+    "live",
     "plain",
     "say",
     "say_reading",
     "show",
+    "size",
     "stdout_console",
     "to_json",
     "uninterrupted",
+    "watch_blocks",
 ]
 
 _UNSAFE = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
 _PLAIN_WIDTH = 120
+
+
 _ENDLESS = 1_000_000
 
 
@@ -48,7 +59,7 @@ def say(message: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         raise
-    except OSError:  # a full disk, say: that is told at the end
+    except OSError:  # a full disk, say: that is describe at the end
         pass
     if not (message.isascii() and message.replace("\n", "").isprintable()):
         message = visible(message)
@@ -98,9 +109,9 @@ def say_reading(reader: Reader) -> None:
             "one, put a line with the names above it"
         )
     if reader.n_skipped:
-        from bunrui.cli.wording import in_options
+        from bunrui.cli.errors import describe
 
-        reasons = "".join(f"\n  {in_options(reason)}" for reason in reader.skipped[:3])
+        reasons = "".join(f"\n  {describe(error)}" for error in reader.bad_rows[:3])
         more = "\n  …" if reader.n_skipped > 3 else ""
         say(f"skipped {counted(reader.n_skipped, 'bad row')}:{reasons}{more}")
 
@@ -191,3 +202,82 @@ def _progress(total: int | None) -> tuple[Any, Any]:
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
     progress.start()
     return progress, progress.add_task("", total=total, documents=0)
+
+
+_BESIDE = 8  # lines that are no rows: heads, what is going on, the prompt
+
+
+@contextmanager
+def live() -> Iterator[Callable[[Callable[[int], Any]], None] | None]:
+    """A function that shows a table in place of the one before; None where nobody looks.
+
+    It is given a function that makes the table of so many rows, as many as fit on the screen.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True, highlight=False)
+    with Live(console=console, transient=True, auto_refresh=False) as shown:
+
+        def update(make: Callable[[int], Any]) -> None:
+            shown.update(make(max(console.height - _BESIDE, 3)), refresh=True)
+
+        yield update
+
+
+def size(n_bytes: int) -> str:
+    """Bytes as people read them.
+
+    >>> size(812), size(5_400_000)
+    ('812 bytes', '5.4 MB')
+    """
+    if n_bytes < 1000:
+        return f"{n_bytes} bytes"
+    return f"{n_bytes / 1e3:.1f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.1f} MB"
+
+
+# --- the work of a cluster
+
+
+class _FarReading:
+    """What a bar and the messages about bad rows, encodings and headers want to know of a reader."""
+
+    def __init__(self, bytes_total: int | None) -> None:
+        self.bytes_total = bytes_total
+        self.bytes_read = self.n_skipped = 0
+        self.bad_rows: list[DataError] = []
+        self.doubtful_headers: list[str] = []
+        self.encodings: Counter[str] = Counter()
+
+    def add(self, done: Done) -> None:
+        self.bytes_read += done.n_bytes
+        self.n_skipped += done.n_skipped
+        self.bad_rows += done.bad_rows
+        self.doubtful_headers += done.doubtful_headers
+        self.encodings.update(done.encodings)
+
+
+class Watch:
+    """Shows how many blocks are done."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.progress = _FarReading(reader.bytes_total)
+        self.bar = Bar(cast("Reader", self.progress))
+
+    def __call__(self, done: Done) -> None:
+        self.progress.add(done)
+        self.bar.add(done.n_docs)
+
+    def say_reading(self) -> None:
+        say_reading(cast("Reader", self.progress))
+
+
+@contextmanager
+def watch_blocks(reader: Reader) -> Iterator[Watch]:
+    """A bar for blocks that a cluster reads."""
+    watch = Watch(reader)
+    with watch.bar:
+        yield watch

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, uninterrupted
-from bunrui.cli.memory import Memory
-from bunrui.cli.options import LabelledDocuments, LearnedAnalysis, UsageError
-from bunrui.cli.pages import check_folder
-from bunrui.engines.stream import texts_of
+from bunrui.cli.options import LabelledDocuments, LearnedAnalysis, Memory, argument, option
+from bunrui.cli.output import check_folder
+from bunrui.engines.stream import ahead, texts_of
+from bunrui.errors import DataError, OptionError, StoreError
 
 if TYPE_CHECKING:
     from bunrui.classifier import TextClassifier
@@ -24,26 +22,17 @@ __all__ = ["count"]
 
 
 def count(
-    shards: Annotated[
-        list[str],
-        typer.Argument(metavar="SHARD", help="Files, folders, mailboxes; 's3://bucket/a.parquet'.", show_default=False),
-    ],
+    *,
+    shards: list[str] = argument("SHARD", "Files, folders, mailboxes; 's3://bucket/a.parquet'.", required=True),
     documents: LabelledDocuments,
     analysis: LearnedAnalysis,
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="PART", show_default=False, help="The part, a classifier; it is made."),
-    ],
-    shard_id: Annotated[
-        str | None,
-        typer.Option(
-            "--shard-id",
-            metavar="ID",
-            show_default=False,
-            help="What the SHARDs are called together; by default each has a digest of its bytes and how they are "
-            "read, which takes a reading of its own.",
-        ),
-    ] = None,
+    output: str = option("--output", "PART", "The part, a classifier; it is made.", "-o", required=True),
+    shard_id: str | None = option(
+        "--shard-id",
+        "ID",
+        "What the SHARDs are called together; by default each has a digest of its bytes and how they are "
+        "read, which takes one more pass.",
+    ),
     memory: Memory = None,
 ) -> None:
     """Count one piece of a corpus, to be merged with others.
@@ -85,12 +74,12 @@ def count(
 
 def _check_usage(shards: list[str], output: str, shard_id: str | None) -> None:
     if not output:
-        raise UsageError("--output is empty: give the part a name.")
+        raise OptionError("--output is empty: give the part a name.")
     check_folder(output)
     if shard_id is not None and not shard_id.strip():
-        raise UsageError("--shard-id is empty: give the shard a name.")
+        raise OptionError("--shard-id is empty: give the shard a name.")
     if "-" in shards and shard_id is None:
-        raise UsageError("the standard input has no name that tells it from others: give --shard-id.")
+        raise OptionError("the standard input has no name that tells it from others: give --shard-id.")
 
 
 def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
@@ -113,7 +102,6 @@ def _new(analysis: LearnedAnalysis) -> TextClassifier:
 def _refuse_others(output: str, note: dict[str, Any], new: TextClassifier) -> None:
     """Refuse a file that is not the part that would be made."""
     from bunrui import store
-    from bunrui.errors import StoreError
 
     with closing(store.open(output, read_only=True)) as part:
         notes = [entry.note for entry in part.history() if not entry.undone]
@@ -125,9 +113,6 @@ def _refuse_others(output: str, note: dict[str, Any], new: TextClassifier) -> No
 
 
 def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
-    from bunrui.engines.stream import ahead
-    from bunrui.errors import DataError
-
     with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
         for batch in batches:
             learn(texts_of(batch), batch["label"])

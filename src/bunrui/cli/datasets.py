@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, show, stdout_console, to_json
-from bunrui.cli.manage import size
-from bunrui.cli.options import UsageError
+from bunrui.cli.console import Bar, counted, interrupts, plain, say, show, size, stdout_console, to_json
+from bunrui.cli.options import argument, flag, option
+from bunrui.errors import DataError, OptionError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bunrui.datasets import Corpus
 
 __all__ = ["datasets"]
 
 _ACTIONS = ("list", "fetch", "path")
+
+
 _GROUP = "uci-"  # tables of which there are too many for a line each
+
+
 _MOST_SPLITS = 3  # that have a line each
+
+
 _NARROW, _WIDE = 60, 110  # terminals: below the one there is room for names and titles, from the other on for all
 
 
@@ -31,26 +34,15 @@ def _names() -> list[str]:
 
 
 def datasets(
-    action: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="ACTION", help="list, fetch or path.", autocompletion=lambda: [*_ACTIONS], show_default=False
-        ),
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="The corpus.", autocompletion=_names, show_default=False),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="PATH",
-            show_default=False,
-            help="With fetch: a copy that you have. The publisher's file, or a folder with it or what it unpacks to.",
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="With list: one JSON object a line.")] = False,
+    *,
+    action: str | None = argument("ACTION", "list, fetch or path.", autocompletion=lambda: [*_ACTIONS]),
+    name: str | None = argument("NAME", "The corpus.", autocompletion=_names),
+    source: str | None = option(
+        "--from",
+        "PATH",
+        "With fetch: a copy that you have. The publisher's file, or a folder with it or what it unpacks to.",
+    ),
+    json: bool = flag("--json", "With list: one JSON object a line."),
 ) -> None:
     """Get public corpora from their official addresses: mail, news, reviews, tables.
 
@@ -72,28 +64,25 @@ def datasets(
       bunrui learn imdb.bunrui $(bunrui datasets path imdb)/train.parquet
       bunrui datasets fetch sms --from ~/Downloads/smsspamcollection.zip
     """
+    from bunrui.datasets import path
+
     if action is None:
-        raise UsageError(
+        raise OptionError(
             "say what to do: 'datasets list' shows the corpora, 'datasets fetch NAME' gets one, such as "
             "'bunrui datasets fetch imdb', and 'datasets path NAME' says where it is."
         )
     if action not in _ACTIONS or (name is None) != (action == "list"):
-        raise UsageError("write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'.")
+        raise OptionError("write 'datasets list', 'datasets fetch NAME' or 'datasets path NAME'.")
     if source is not None and action != "fetch":
-        raise UsageError("--from goes with 'datasets fetch NAME'.")
+        raise OptionError("--from goes with 'datasets fetch NAME'.")
     if json and action != "list":
-        raise UsageError("--json goes with 'datasets list'.")
+        raise OptionError("--json goes with 'datasets list'.")
     if action == "list":
         _list(json)
     elif action == "fetch":
         _fetch(name or "", source)
     else:
-        from bunrui.datasets import path
-
         print(path(name or ""))
-
-
-# --- list
 
 
 def _list(json: bool) -> None:
@@ -113,7 +102,6 @@ def _list(json: bool) -> None:
 def _folder(corpus: Corpus) -> str | None:
     """Where it is, if it is here."""
     from bunrui.datasets import path
-    from bunrui.errors import DataError
 
     try:
         return str(path(corpus.name))
@@ -196,9 +184,6 @@ def _documents(corpus: Corpus) -> str:
     if len(corpus.splits) > _MOST_SPLITS:
         return f"{corpus.splits[0]} … {corpus.splits[-1]}\n{sum(corpus.rows.values()):,}"
     return "\n".join(f"{split} {corpus.rows[split]:,}" if split in corpus.rows else split for split in corpus.splits)
-
-
-# --- fetch
 
 
 class _Transfer(Bar):

@@ -8,13 +8,13 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from bunrui.cli.console import interrupts, say, stdout_console
-from bunrui.cli.options import UsageError
+from bunrui.cli.options import flag
 from bunrui.cli.serve import check_packages
+from bunrui.data import read
+from bunrui.errors import OptionError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,19 +26,21 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 _FOLDS = 5
+
+
 _WIDTH = 100
+
+
 _HOST = "127.0.0.1"
+
 
 Rows = list[dict[str, str]]
 
 
 def demo(
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Open a page in the browser, on the same sentences, until Ctrl-C.")
-    ] = False,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="With --serve: print the address of the page, and open nothing.")
-    ] = False,
+    *,
+    serve: bool = flag("--serve", "Open a page in the browser, on the same sentences, until Ctrl-C."),
+    no_browser: bool = flag("--no-browser", "With --serve: print the address of the page, and open nothing."),
 ) -> None:
     """Show what bunrui does, on 400 short sentences of news in four languages.
 
@@ -52,10 +54,8 @@ def demo(
       bunrui demo | less
       bunrui demo --serve
     """
-    from bunrui.data import read
-
     if no_browser and not serve:
-        raise UsageError("--no-browser is for --serve: give both, or none.")
+        raise OptionError("--no-browser is for --serve: give both, or none.")
     if serve:
         _serve(read("demo"), open_browser=not no_browser)
         return

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from bunrui.cli import crossing
-from bunrui.cli.batches import labels_in, place, placed
+from bunrui.cli.collection import MOST_PROBABILITIES, LearnedBefore, evaluate_alone
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, show, to_json
-from bunrui.cli.flattery import Learned
-from bunrui.cli.labelsets import LabelSets
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError, file_argument
-from bunrui.cli.pages import check_page, page_of_test, page_of_themselves, write_page
-from bunrui.cli.parts import PANEL, Parts
-from bunrui.cli.tables import reads_tables
-from bunrui.engines.stream import texts_of
+from bunrui.cli.documents import labels_in, placed
+from bunrui.cli.options import (
+    PANEL,
+    Analysis,
+    LabelledDocuments,
+    LabelSets,
+    Model,
+    Parts,
+    argument,
+    file_argument,
+    flag,
+    option,
+    reads_tables,
+)
+from bunrui.cli.output import check_page, page_of_test, page_of_themselves, write_page
+from bunrui.engines.stream import ahead, texts_of
+from bunrui.errors import DataError, OptionError
 from bunrui.phrases import some
 
 if TYPE_CHECKING:
@@ -36,45 +44,30 @@ _MOST_CHARACTERS = 100_000_000  # of documents that are kept for a page
 class _Analysis(Analysis):
     """How text becomes features; --html is the page here, as in `compare` and `explain`."""
 
-    html: Annotated[
-        bool, typer.Option("--from-html", rich_help_panel="Analyzer", help="Take the text out of HTML first.")
-    ] = False
+    html: bool = flag("--from-html", "Take the text out of HTML first.", panel="Analyzer")
 
 
 def evaluate(
-    file: Annotated[
-        str, file_argument("FILE", "The classifier; with --loo or --folds, DATA, or a classifier that keeps texts.")
-    ],
+    *,
+    file: str = file_argument(
+        "FILE", "The classifier; with --loo or --folds, DATA, or a classifier that keeps texts.", required=True
+    ),
     documents: LabelledDocuments,
     model: Model,
     analysis: _Analysis,
     several: LabelSets,
     parts: Parts,
-    data: Annotated[
-        list[str] | None, typer.Argument(metavar="DATA", help="Documents with labels that were not learned.")
-    ] = None,
-    loo: Annotated[
-        bool, typer.Option("--loo", rich_help_panel=PANEL, help="Predict each document by all the others.")
-    ] = False,
-    positive: Annotated[
-        str | None,
-        typer.Option(
-            "--positive",
-            metavar="LABEL",
-            show_default=False,
-            help="The label that is looked for, such as spam: adds 1-ROCA% and recall at few false positives.",
-        ),
-    ] = None,
-    page: Annotated[
-        str | None,
-        typer.Option(
-            "--html",
-            metavar="PATH",
-            show_default=False,
-            help="Write a page with diagrams and mistakes, too. It holds texts of documents.",
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="All metrics, as JSON.")] = False,
+    data: list[str] | None = argument("DATA", "Documents with labels that were not learned."),
+    loo: bool = flag("--loo", "Predict each document by all the others.", panel=PANEL),
+    positive: str | None = option(
+        "--positive",
+        "LABEL",
+        "The label that is looked for, such as spam: adds 1-ROCA% and recall at few false positives.",
+    ),
+    page: str | None = option(
+        "--html", "PATH", "Write a page with diagrams and mistakes, too. It holds texts of documents."
+    ),
+    json: bool = flag("--json", "All metrics, as JSON."),
 ) -> None:
     """Measure how well documents whose labels are known are predicted.
 
@@ -85,8 +78,9 @@ def evaluate(
 
     With --loo or --folds no test documents are needed: the documents predict
     each other, exactly as if each had been left out of learning. Copies of a
-    document flatter that: it is said how many there are. So do test documents
-    that were learned, which FILE knows if it keeps texts or digests.
+    document make the result look better than it is: their number is shown.
+    So do test documents that were learned: FILE finds them if it keeps texts
+    or digests.
 
     With --labels, documents may have any number of labels: micro, macro and
     example F1, the Hamming loss, and the share of documents whose labels are
@@ -103,35 +97,36 @@ def evaluate(
       bunrui evaluate train.parquet --folds 5 --by source --json | jq .macro.f1
       bunrui evaluate topics.bunrui test.csv --separator ';' --labels --threshold best
     """
+    from bunrui import store
+    from bunrui.evaluation import Evaluation
+
     several.check()
     if several.labels and positive is not None:
-        raise UsageError("--positive goes with one label for each document: leave --labels out.")
+        raise OptionError("--positive goes with one label for each document: leave --labels out.")
     if several.labels and page is not None:
-        raise UsageError("--html goes with one label for each document: leave --labels out.")
+        raise OptionError("--html goes with one label for each document: leave --labels out.")
     parts.check()
     check_page(page)
     if loo or parts.folds is not None:
         if loo and parts.folds is not None:
-            raise UsageError("--loo or --folds, not both.")
+            raise OptionError("--loo or --folds, not both.")
         if several.labels:
-            raise UsageError("--labels goes with a classifier and DATA.")
+            raise OptionError("--labels goes with a classifier and DATA.")
         data = [file, *(data or [])]
         with interrupts("interrupted"):
-            alone = crossing.evaluate_alone(data, documents, model, analysis, parts)
+            alone = evaluate_alone(data, documents, model, analysis, parts)
             evaluation = _report(alone.evaluation, positive, json=json)
             if page is not None:
                 write_page(page, page_of_themselves(data, alone._replace(evaluation=evaluation), parts))
         return
     if not data:
-        raise UsageError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
+        raise OptionError("there is nothing to evaluate on: give DATA, or --loo or --folds.")
     if analysis.given():
-        raise UsageError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
-    from bunrui import store
-    from bunrui.evaluation import Evaluation
+        raise OptionError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
 
     with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened))
-        classifier, learned = model.of(opened), Learned.into(opened.path)
+        classifier, learned = model.of(opened), LearnedBefore.into(opened.path)
         if several.labels:
             found: Any = _of_sets(classifier, reader, several, learned)
             learned.say(file)
@@ -147,16 +142,14 @@ def evaluate(
 
 def _report(found: Any, positive: str | None, *, json: bool) -> Any:
     """Show what was measured, and return it."""
-    import dataclasses
-
     from bunrui.evaluation import Evaluation, Metrics, MultilabelMetrics
+    from bunrui.views import evaluation as views
 
     if isinstance(found, Evaluation) and positive is not None:
         found = dataclasses.replace(found, positive=positive)
     if json:
         print(to_json(found.to_dict()))
         return found
-    from bunrui.views import evaluation as views
 
     if isinstance(found, MultilabelMetrics):
         show(views.multilabel_tables(found))
@@ -180,16 +173,16 @@ class _Wrong:
             is_right = answer == true if isinstance(true, str) else answer in true
             if not is_right and self._n_characters < _MOST_CHARACTERS:
                 document = texts[row] if isinstance(texts, list) else texts[row].as_py()
-                self.documents[self._n_docs + row] = document, place(batch, row).removesuffix(": ")
+                source, line = batch["source"][row].as_py(), batch["line"][row].as_py()
+                self.documents[self._n_docs + row] = document, source if line is None else f"{source}, line {line}"
                 self._n_characters += len(document)
         self._n_docs += batch.num_rows
 
 
-def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, learned: Learned) -> Any:
+def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, learned: LearnedBefore) -> Any:
     """An Evaluation; of too many documents, Metrics, which have no rankings and no page."""
     import numpy as np
 
-    from bunrui.engines.stream import ahead
     from bunrui.evaluation import Evaluation, Tally
     from bunrui.models.linear import probabilities
 
@@ -204,7 +197,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
             n_kept += batch.num_rows * len(known)
             with placed(batch):
                 # Labels alone do not need the scores of all classes.
-                scores = classifier.scores(texts) if n_kept <= crossing.MOST_PROBABILITIES else None
+                scores = classifier.scores(texts) if n_kept <= MOST_PROBABILITIES else None
                 predicted = classifier.predict(texts) if scores is None else names[scores.argmax(axis=1)]
             tally.add(batch["label"], predicted)
             learned.add(texts)
@@ -218,7 +211,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
                 kept.append(classifier.probabilities_of(scores, texts) if calibrated else scores)
     _check_read(reader, bar)
     _say_unknown(labels, known)
-    if n_kept > crossing.MOST_PROBABILITIES:
+    if n_kept > MOST_PROBABILITIES:
         say(
             f"{counted(bar.n_docs, 'document')} and {counted(len(known), 'label')} are too many to measure the "
             "probabilities: there is nothing for --positive, and no page for --html"
@@ -231,8 +224,9 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
     return Evaluation(true=true, predictions=predictions, probabilities=shares, classes=known, scores=ranked)
 
 
-def _of_sets(classifier: AnyClassifier, reader: Reader, several: LabelSets, learned: Learned) -> MultilabelMetrics:
-    from bunrui.engines.stream import ahead
+def _of_sets(
+    classifier: AnyClassifier, reader: Reader, several: LabelSets, learned: LearnedBefore
+) -> MultilabelMetrics:
     from bunrui.evaluation import measure_labels
 
     known = classifier.classes_.tolist()
@@ -253,8 +247,6 @@ def _of_sets(classifier: AnyClassifier, reader: Reader, several: LabelSets, lear
 
 
 def _check_read(reader: Reader, bar: Bar) -> None:
-    from bunrui.errors import DataError
-
     say_reading(reader)
     if not bar.n_docs:
         raise DataError("there are no documents to be read: nothing was evaluated")

@@ -8,13 +8,12 @@ import re
 import shlex
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from bunrui.cli.console import interrupts, plain, say, show, to_json
-from bunrui.cli.options import Classifier, Model, UsageError, check_text
-from bunrui.cli.pages import check_page, write_page
+from bunrui.cli.options import Classifier, Model, argument, check_text, flag, option
+from bunrui.cli.output import check_page, write_page
+from bunrui.errors import DataError, EncodingError, OptionError
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
@@ -24,35 +23,26 @@ if TYPE_CHECKING:
 __all__ = ["explain", "words"]
 
 _FEW_WORDS = 8
+
+
 _MANY_WORDS = 20
+
+
 _MOST_LABELS = 50  # of which a few words are shown: each takes a look at all counts
+
+
 _FEW_LABELS = 6  # columns of counts in a table
 
 
 def explain(
+    *,
     file: Classifier,
     model: Model,
-    text: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TEXT", help="The text, or a row of a table in JSON; the standard input if there is none."
-        ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option("--label", metavar="LABEL", show_default=False, help="Explain this label, not the predicted one."),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            "--against", metavar="LABEL", show_default=False, help="Hold it against this one, not the next best."
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
-    html: Annotated[
-        str | None,
-        typer.Option("--html", metavar="PATH", show_default=False, help="Write a page in colours in place of stdout."),
-    ] = None,
+    text: str | None = argument("TEXT", "The text, or a row of a table in JSON; the standard input if there is none."),
+    label: str | None = option("--label", "LABEL", "Explain this label, not the predicted one."),
+    against: str | None = option("--against", "LABEL", "Hold it against this one, not the next best."),
+    json: bool = flag("--json", "Everything, as JSON."),
+    html: str | None = option("--html", "PATH", "Write a page in colours in place of stdout."),
 ) -> None:
     """Explain a prediction: what each word, or column of a table, adds to the score of a label.
 
@@ -69,7 +59,7 @@ def explain(
     from bunrui import store
 
     if json and html is not None:
-        raise UsageError("--json writes to stdout, --html to a file: give one of them.")
+        raise OptionError("--json writes to stdout, --html to a file: give one of them.")
     check_page(html)
     if text is None:
         text = _standard_input()
@@ -93,13 +83,11 @@ _HEADER = re.compile(rb"[A-Za-z][\w-]*:[ \t]")
 
 
 def _standard_input() -> str:
-    from bunrui.errors import EncodingError
-
     if sys.stdin.isatty():
-        raise UsageError("there is nothing to explain: give TEXT, or text on the standard input.")
+        raise OptionError("there is nothing to explain: give TEXT, or text on the standard input.")
     data = sys.stdin.buffer.read()
     if not data:
-        raise UsageError("the standard input is empty: give TEXT, or text on the standard input.")
+        raise OptionError("the standard input is empty: give TEXT, or text on the standard input.")
     if _HEADER.match(data):  # what may be a mail is read as `predict` reads it; to import that takes time
         from bunrui.documents import read
         from bunrui.documents.mail import is_mail
@@ -113,25 +101,15 @@ def _standard_input() -> str:
 
 
 def words(
+    *,
     file: Classifier,
     model: Model,
-    label: Annotated[str | None, typer.Argument(metavar="LABEL", help="The label; all if there is none.")] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option("--positive", metavar="LABEL", show_default=False, help="Log-odds of words: for this label,"),
-    ] = None,
-    negative: Annotated[
-        str | None,
-        typer.Option("--negative", metavar="LABEL", show_default=False, help="… against this one."),
-    ] = None,
-    word: Annotated[
-        str | None, typer.Option("--word", metavar="WORD", show_default=False, help="This word alone.")
-    ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option("--top", metavar="N", min=1, show_default=False, help="How many words (20; 8 of each label)."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="As JSON: a list of words with weights and counts.")] = False,
+    label: str | None = argument("LABEL", "The label; all if there is none."),
+    positive: str | None = option("--positive", "LABEL", "Log-odds of words: for this label,"),
+    negative: str | None = option("--negative", "LABEL", "… against this one."),
+    word: str | None = option("--word", "WORD", "This word alone."),
+    top: int | None = option("--top", "N", "How many words (20; 8 of each label).", min=1),
+    json: bool = flag("--json", "As JSON: a list of words with weights and counts."),
 ) -> None:
     """Show the words that speak for a label.
 
@@ -150,9 +128,9 @@ def words(
     from bunrui import store
 
     if label is not None and (positive is not None or negative is not None):
-        raise UsageError("give LABEL, or --positive and --negative, not both.")
+        raise OptionError("give LABEL, or --positive and --negative, not both.")
     if negative is not None and positive is None:
-        raise UsageError("--negative goes with --positive.")
+        raise OptionError("--negative goes with --positive.")
     if word is not None:
         check_text(word, "--word", "convert it with iconv first")
     with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
@@ -162,8 +140,6 @@ def words(
             return
         found = classifier.words(label, positive=positive, negative=negative, word=word, top=top or _MANY_WORDS)
         if word is not None and not found:
-            from bunrui.errors import DataError
-
             raise DataError(f"the word {word!r} was never learned: 'bunrui words {file}' shows some that were")
         if json:
             print(to_json([_as_dict(item) for item in found]))

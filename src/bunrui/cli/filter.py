@@ -1,25 +1,35 @@
-"""`bunrui filter`."""
+"""`bunrui filter`: select rows, and write them as JSON lines or Parquet."""
 
 from __future__ import annotations
 
+import datetime
+import json
+import math
 import os
 import re
+import sys
+import tempfile
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bunrui.cli.console import Bar, counted, interrupts, say, say_reading
-from bunrui.cli.options import Analysis, Documents, UsageError
+from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, to_json
+from bunrui.cli.options import Analysis, Documents, flag, option
+from bunrui.cli.output import check_not_read, finished, format_of, open_table
+from bunrui.errors import DataError, OptionError
 
 if TYPE_CHECKING:
-    from bunrui.selection.filter import Selection
+    import pyarrow as pa
 
-__all__ = ["filter"]
+    from bunrui.selection.filter import Rows, Selection
+
+__all__ = ["check_output", "filter", "open_rows"]
 
 
-def _selecting(*names: str, help: str, **settings: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel="Select by one of", show_default=False, **settings)
+_SELECT = "Select by one of"
 
 
 def _number_or_share(given: str | None) -> str | None:
@@ -30,66 +40,36 @@ def _number_or_share(given: str | None) -> str | None:
 
 
 def filter(
-    target: Annotated[
-        list[str],
-        typer.Option(
-            "--target", metavar="PATH", show_default=False, help="Documents of the kind to look for. Can be repeated."
-        ),
-    ],
-    raw: Annotated[
-        list[str],
-        typer.Option(
-            "--raw",
-            metavar="PATH",
-            show_default=False,
-            help="Documents to select from: files, 'shards/*.parquet', 's3://bucket/*.jsonl.zst'. Can be repeated.",
-        ),
-    ],
-    threshold: Annotated[
-        float | None,
-        _selecting("--threshold", metavar="X", help="Those with a ratio above X; 0 is neutral."),
-    ] = None,
-    top: Annotated[
-        str | None,
-        _selecting(
-            "--top", metavar="N|P%", callback=_number_or_share, help="The N with the largest ratios, or P percent."
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        _selecting("--sample", metavar="N", min=1, help="N at random, likelier the larger exp(ratio) is."),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            show_default=False,
-            help="Write there in place of stdout: .parquet .jsonl",
-        ),
-    ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Add a column log_ratio.")] = False,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, show_default=False, help="Of --sample (0).")] = 0,
-    fit_on: Annotated[
-        int | None,
-        typer.Option(
-            "--fit-on",
-            metavar="N",
-            min=1,
-            show_default=False,
-            help="Estimate how likely words are in raw from its first N documents, as many of each file, not from all.",
-        ),
-    ] = None,
-    hash_bits: Annotated[
-        int | None,
-        typer.Option(
-            "--hash-bits",
-            metavar="B",
-            show_default=False,
-            help="Count in 2**B buckets (20), or with 0 every word by itself: slower, in memory that grows with raw.",
-        ),
-    ] = None,
+    target: list[str] = option(
+        "--target", "PATH", "Documents of the kind to look for. Can be repeated.", required=True
+    ),
+    raw: list[str] = option(
+        "--raw",
+        "PATH",
+        "Documents to select from: files, 'shards/*.parquet', 's3://bucket/*.jsonl.zst'. Can be repeated.",
+        required=True,
+    ),
+    threshold: float | None = option("--threshold", "X", "Those with a ratio above X; 0 is neutral.", panel=_SELECT),
+    top: str | None = option(
+        "--top", "N|P%", "The N with the largest ratios, or P percent.", panel=_SELECT, callback=_number_or_share
+    ),
+    sample: int | None = option(
+        "--sample", "N", "N at random, likelier the larger exp(ratio) is.", panel=_SELECT, min=1
+    ),
+    output: str | None = option("--output", "PATH", "Write there in place of stdout: .parquet .jsonl", "-o"),
+    scores: bool = flag("--scores", "Add a column log_ratio."),
+    seed: int = option("--seed", "N", "Of --sample (0).", min=0, default=0),
+    fit_on: int | None = option(
+        "--fit-on",
+        "N",
+        "Estimate how likely words are in raw from its first N documents, as many of each file, not from all.",
+        min=1,
+    ),
+    hash_bits: int | None = option(
+        "--hash-bits",
+        "B",
+        "Count in 2**B buckets (20), or with 0 every word by itself: slower, in memory that grows with raw.",
+    ),
     *,
     documents: Documents,
     analysis: Analysis,
@@ -109,17 +89,15 @@ def filter(
       bunrui filter --target good.csv --raw crawl.jsonl --top 1000 --scores | jq .log_ratio
     """
     from bunrui.analysis import AnalyzerSpec
-    from bunrui.cli.filtered import check_output, open_rows
-    from bunrui.cli.output import check_not_read
     from bunrui.selection.filter import select
     from bunrui.selection.ratio import HASH_BITS
 
     if sum(way is not None for way in (threshold, top, sample)) != 1:
-        raise UsageError("say what to select by one of --threshold, --top and --sample.")
+        raise OptionError("say what to select by one of --threshold, --top and --sample.")
     if top is not None and top.endswith("%") and fit_on is not None:
-        raise UsageError("--top P% needs all of raw to be counted: leave --fit-on out, or give --top a number.")
+        raise OptionError("--top P% needs all of raw to be counted: leave --fit-on out, or give --top a number.")
     if "-" in raw:
-        raise UsageError("--raw is read twice, and the standard input can be read once: write it to a file first.")
+        raise OptionError("--raw is read twice, and the standard input can be read once: write it to a file first.")
     if output is not None:
         check_output(output)
         check_not_read(output, [*target, *raw])
@@ -152,3 +130,183 @@ def _report(selection: Selection, output: str | None, seconds: float) -> None:
         say(f"{found.n_buckets:,} buckets: {found.share:.1%} of about {found.n_features:,} features share one")
     for reader in (selection.targets, selection.originals):
         say_reading(reader)  # type: ignore[arg-type]
+
+
+Write = Callable[["Rows"], None]
+
+
+SCORE = "log_ratio"
+
+
+_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+# Bytes that are gathered before they are written as one group of rows.
+_GROUP = 64 << 20
+
+
+_BLOCK = 16 << 20
+
+
+def check_output(path: str) -> None:
+    """Refuse a name that does not tell the format."""
+    format_of(path, _SUFFIXES)
+
+
+@contextmanager
+def open_rows(path: str | None, selection: Selection, *, scores: bool) -> Iterator[Write]:
+    """A function that writes rows to stdout or the path, with their ratios where `scores`."""
+    if path is None:
+        is_seen = sys.stdout.isatty()
+
+        def show(rows: Rows) -> None:
+            for line in lines_of(rows, scores):
+                print(to_json(json.loads(line)) if is_seen else line)
+
+        yield show
+        return
+    schema = None
+    if format_of(path, _SUFFIXES) == "parquet":
+        schema = selection.originals.schema()
+        if schema is None:
+            with _lines_to_parquet(path, scores) as write:
+                yield write
+            return
+        _refuse_column(scores and SCORE in schema.names)
+        with _tables(path, schema, scores) as write:
+            yield write
+        return
+    with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as file:
+        yield lambda rows: file.writelines([f"{line}\n" for line in lines_of(rows, scores)])
+
+
+def _refuse_column(is_there: bool) -> None:
+    if is_there:
+        raise DataError(f"raw has a column {SCORE!r} already: rename it, or leave --scores out")
+
+
+def lines_of(rows: Rows, scores: bool) -> Iterator[str]:
+    """Rows as JSON objects, those that were JSON lines as they are.
+
+    >>> import numpy as np, pyarrow as pa
+    >>> from bunrui.selection.filter import Rows
+    >>> list(lines_of(Rows(pa.array(['{"a": 1e2}']), np.array([0.5])), True))
+    ['{"a": 1e2, "log_ratio": 0.5}']
+    >>> list(lines_of(Rows(pa.array([{"a": float("nan"), "b": datetime.date(2026, 1, 2)}]), np.array([0.5])), False))
+    ['{"a": null, "b": "2026-01-02"}']
+    """
+    found = rows.rows.to_pylist()
+    if found and isinstance(found[0], dict):
+        _refuse_column(scores and SCORE in found[0])
+        lines = (json.dumps(_plain(row), ensure_ascii=False) for row in found)
+    else:
+        lines = iter(found)
+    if not scores:
+        yield from lines
+        return
+    for line, score in zip(lines, rows.log_ratio.tolist(), strict=True):
+        _refuse_column(f'"{SCORE}"' in line and SCORE in json.loads(line))
+        yield f'{line.removesuffix("}").rstrip()}, "{SCORE}": {score!r}}}'
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON knows it."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, (datetime.date, datetime.time)):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, bytes):
+        raise DataError("raw has a column of bytes, which JSON lines do not hold: write .parquet")
+    return value if value is None or isinstance(value, (str, int, bool)) else str(value)
+
+
+@contextmanager
+def _tables(path: str, schema: pa.Schema, scores: bool) -> Iterator[Write]:
+    """Of columns that have types."""
+    import pyarrow as pa
+
+    gathered: list[pa.Table] = []
+    with open_table(path) as write:
+
+        def flush() -> None:
+            write(pa.concat_tables(gathered))
+            gathered.clear()
+
+        def take(rows: Rows) -> None:
+            table = _with_columns(pa.RecordBatch.from_struct_array(rows.rows), schema)
+            gathered.append(table.append_column(SCORE, pa.array(rows.log_ratio)) if scores else table)
+            if sum(part.nbytes for part in gathered) >= _GROUP:
+                flush()
+
+        empty = schema.append(pa.field(SCORE, pa.float64())) if scores else schema
+        gathered.append(empty.empty_table())
+        yield take
+        flush()
+
+
+def _with_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
+    """The columns of a schema, null where the rows come from a file without."""
+    import pyarrow as pa
+
+    there = batch.schema.names
+    columns = [
+        batch.column(field.name).cast(field.type) if field.name in there else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+@contextmanager
+def _lines_to_parquet(path: str, scores: bool) -> Iterator[Write]:
+    """Of lines, whose types are known when all are there: until then they are in a temporary file."""
+    with open_table(path) as write, tempfile.TemporaryFile(dir=os.path.dirname(path) or ".") as file:
+        yield lambda rows: file.writelines([f"{line}\n".encode() for line in lines_of(rows, scores)])
+        try:
+            schema = _schema(file)
+            write(schema.empty_table())
+            for block in _blocks(file):
+                write(_parsed(block, schema))
+        except ValueError as error:  # of Arrow
+            raise DataError(f"the selected rows do not fit into columns: {error}. Write .jsonl") from error
+
+
+def _blocks(file: Any) -> Iterator[bytes]:
+    file.seek(0)
+    while lines := file.readlines(_BLOCK):
+        yield b"".join(lines)
+
+
+def _parsed(block: bytes, schema: pa.Schema | None = None) -> pa.Table:
+
+    import pyarrow as pa
+
+    options = pa.json.ParseOptions(explicit_schema=schema)
+    return pa.json.read_json(pa.BufferReader(block), pa.json.ReadOptions(False, len(block) + 1), options)
+
+
+def _schema(file: Any) -> pa.Schema:
+    """The columns of all lines together."""
+    import pyarrow as pa
+
+    schemas = [_parsed(block).schema for block in _blocks(file)]
+    if not schemas:
+        return pa.schema([("text", pa.string())])
+    schemas = [pa.schema([field.with_type(_as_written(field.type)) for field in schema]) for schema in schemas]
+    return pa.unify_schemas(schemas, promote_options="permissive")
+
+
+def _as_written(kind: pa.DataType) -> pa.DataType:
+    """Strings that look like dates to Arrow are strings."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        return pa.list_(_as_written(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_as_written(field.type)) for field in kind])
+    return kind

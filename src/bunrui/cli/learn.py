@@ -3,69 +3,67 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from bunrui.cli.batches import empty_in, labels_in, place, placed
-from bunrui.cli.cluster import Engine, learn_on_ray
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, uninterrupted
-from bunrui.cli.hashing import described
-from bunrui.cli.making import new, old, options_of_new, refuse_contradictions
-from bunrui.cli.memory import Memory
+from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, uninterrupted, watch_blocks
+from bunrui.cli.documents import empty_in, find_chosen, labels_in, placed, point_to_log, require, say_alike, set_place
+from bunrui.cli.info import describe_hashing
 from bunrui.cli.options import (
     Chosen,
     Classifier,
+    Engine,
+    Keep,
     LabelledDocuments,
     LearnedAnalysis,
+    Memory,
     Model,
-    UsageError,
+    Tables,
+    argument,
     file_argument,
+    flag,
+    known_columns,
+    option,
+    reads_tables,
+    warn_of_columns,
+    written,
 )
-from bunrui.cli.spelling import say_alike
-from bunrui.cli.tables import Tables, known_columns, reads_tables, warn_of_columns
-from bunrui.engines.stream import texts_of
+from bunrui.engines.stream import ahead, texts_of
+from bunrui.errors import DataError, DuplicateError, OptionError, UnlearnError
 from bunrui.phrases import some
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bunrui.classifier import AnyClassifier, TextClassifier
     from bunrui.documents import Reader
     from bunrui.store import StoredClassifier
 
-__all__ = ["learn", "unlearn"]
+__all__ = ["create_classifier", "learn", "open_classifier", "options_of_new", "refuse_contradictions", "unlearn"]
 
-Keep = Literal["text", "digests", "nothing"]
 
 _DATA = "Files, folders, mailboxes, or - for the standard input."
 
 
 def learn(
-    file: Annotated[str, file_argument("FILE", "The classifier; made if it is not there.")],
-    data: Annotated[list[str], typer.Argument(metavar="DATA", help=_DATA)],
+    *,
+    file: str = file_argument("FILE", "The classifier; made if it is not there.", required=True),
+    data: list[str] = argument("DATA", _DATA, required=True),
     documents: LabelledDocuments,
     model: Model,
     analysis: LearnedAnalysis,
     tables: Tables,
     engine: Engine,
-    keep: Annotated[
-        Keep | None,
-        typer.Option(
-            "--keep",
-            metavar="WHAT",
-            show_default=False,
-            help="What the file keeps of each document, beside the counts: text (the default), digests or nothing.",
-        ),
-    ] = None,
-    unique: Annotated[
-        bool, typer.Option("--unique", help="Refuse a text that was learned before, or comes twice.")
-    ] = False,
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Calibrate FILE afterwards, as 'bunrui calibrate' does.")
-    ] = False,
+    keep: Keep | None = option(
+        "--keep",
+        "WHAT",
+        "What the file keeps of each document, beside the counts: text (the default), digests or nothing.",
+    ),
+    unique: bool = flag("--unique", "Refuse a text that was learned before, or comes twice."),
+    calibrate: bool = flag("--calibrate", "Calibrate FILE afterwards, as 'bunrui calibrate' does."),
     memory: Memory = None,
 ) -> None:
     """Learn documents with their labels.
@@ -82,11 +80,11 @@ def learn(
     must see; FILE keeps nothing of the documents, and is the same to the last
     bit. Without a cluster, 'bunrui count' makes parts that merge.
 
-    With --memory, what was learned before is not read, and what is new need
-    not fit: FILE is the same to the last bit. To predict, all of it is in
-    memory; 'bunrui slim --min-df 2 --memory 2GB' makes a copy that is small.
+    With --memory, DATA may be larger than the memory, and FILE is the same to
+    the last bit. To predict, all of FILE has to fit into memory; 'bunrui slim
+    --min-df 2 --memory 2GB' makes a small copy.
 
-    With --columns, DATA are tables, and FILE reads tables ever after: each
+    With --columns, DATA are tables, and FILE reads only tables from then on: each
     column has a likelihood of its own. Numbers are normal (gaussian) or cut
     into bins (binned); strings are categories where they repeat, else text;
     2026-01-31 is a date. A column with numbers and strings has strings.
@@ -106,6 +104,8 @@ def learn(
       bunrui learn web.bunrui 'web/*.parquet' --memory 2GB --keep nothing
       bunrui learn web.bunrui 's3://bucket/*.parquet' --engine ray --address 10.0.0.1:6379
     """
+    from bunrui.store.settings import hashing_of
+
     if engine.is_ray:
         engine.refuse(columns=tables.columns, unique=unique, calibrate=calibrate, memory=memory)
         keep = engine.keep(keep, is_new=not os.path.lexists(file))
@@ -113,7 +113,7 @@ def learn(
     analyzer = analysis.given() | tables.given()
     if memory is not None:
         if tables.columns or calibrate:
-            raise UsageError(
+            raise OptionError(
                 f"--{'columns' if tables.columns else 'calibrate'} needs all in memory: leave --memory out."
             )
         reader = documents.read(data, labelled=True, sparing=True)
@@ -122,17 +122,17 @@ def learn(
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         classifier, columns = None, []
         if os.path.lexists(file):
-            classifier = stack.enter_context(old(file, model, analyzer, keep))
+            classifier = stack.enter_context(open_classifier(file, model, analyzer, keep))
         is_table = tables.columns if classifier is None else reads_tables(classifier)
         reader = documents.read(data, labelled=True, columns=is_table)
         if calibrate and (keep or "text" if classifier is None else classifier.keep) != "text":
-            raise UsageError("--calibrate leaves each document out in turn: it needs a FILE that keeps texts.")
+            raise OptionError("--calibrate leaves each document out in turn: it needs a FILE that keeps texts.")
         if classifier is None:
-            classifier = stack.enter_context(new(file, model, analyzer, keep))
+            classifier = stack.enter_context(create_classifier(file, model, analyzer, keep))
         elif is_table:
             columns = known_columns(classifier)
         if engine.is_ray:
-            say_done = learn_on_ray(engine.address, file, classifier, reader)
+            say_done = _learn_on_ray(engine.address, file, classifier, reader)
             with uninterrupted():
                 stack.close()
             say_done()
@@ -141,7 +141,6 @@ def learn(
         done = _pour(reader, partial(classifier.learning, unique=unique), _names, tables.check_kinds)
         with uninterrupted():
             stack.close()  # a new file gets its name
-    from bunrui.store.settings import hashing_of
 
     warn_of_columns(columns, reader)
     _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
@@ -153,7 +152,7 @@ def learn(
 def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any] | None) -> None:
     say(f"learned {done} into {file} in {done.time}")
     if hashing:
-        say(described(hashing))
+        say(describe_hashing(hashing))
     if reader.names_labels:
         say(f"labels after the names of mailboxes or folders: {done.labels}; --as gives another")
     if done.n_empty:
@@ -182,7 +181,7 @@ def _learn_bounded(
         if not is_new:
             target = stack.enter_context(closing(open_bounded(file, memory)))
             if reads_tables(target.classifier):
-                raise UsageError(f"{file} reads tables, and needs them all in memory: leave --memory out.")
+                raise OptionError(f"{file} reads tables, and needs them all in memory: leave --memory out.")
             refuse_contradictions(target.classifier, file, target.keep, model, analyzer, keep)
         else:
             options = options_of_new(model, analyzer)
@@ -190,7 +189,7 @@ def _learn_bounded(
         done = _pour(reader, partial(target.learning, unique=unique), _names)
         with uninterrupted():
             stack.close()
-    # How many buckets an old file has in use, nobody has looked.
+    # Nobody has counted how many buckets of an old file are in use.
     _say_learned(file, reader, done, hashing_of(target.classifier, target.n_features) if is_new else None)
     say_alike(target.learned.live_labels)
 
@@ -204,10 +203,11 @@ def _calibrate(file: str) -> None:
 
 
 def unlearn(
+    *,
     file: Classifier,
     documents: LabelledDocuments,
     chosen: Chosen,
-    data: Annotated[list[str] | None, typer.Argument(metavar="DATA", help=_DATA)] = None,
+    data: list[str] | None = argument("DATA", _DATA),
 ) -> None:
     """Take documents back.
 
@@ -240,16 +240,13 @@ def unlearn(
 
 def _unlearn_named(classifier: StoredClassifier, chosen: Chosen) -> int:
     """Take back the documents with some ids or digests; how many there were."""
-    from bunrui.cli.kept import named, need, unknown
-    from bunrui.errors import UnlearnError
-
-    need(classifier, "text", "give them as DATA, with their labels")
-    documents, before = named(classifier, chosen), classifier.counts.n_docs
+    require(classifier, "text", "give them as DATA, with their labels")
+    documents, before = find_chosen(classifier, chosen), classifier.counts.n_docs
     try:
         with uninterrupted():
             classifier.unlearn(**documents)
     except UnlearnError as error:
-        raise unknown(classifier, error) from error
+        raise point_to_log(classifier, error) from error
     return before - classifier.counts.n_docs
 
 
@@ -276,9 +273,6 @@ def _pour(
     check: Callable[[Reader], None] = lambda reader: None,
 ) -> _Done:
     """All documents of a reader, with their names, into one change of a classifier, unless `check` refuses them."""
-    from bunrui.engines.stream import ahead
-    from bunrui.errors import DataError, DuplicateError, UnlearnError
-
     labels: set[str] = set()
     n_empty = 0
     with Bar(reader) as bar, ExitStack() as stack:
@@ -288,7 +282,8 @@ def _pour(
                 with placed(batch):
                     step.add(texts_of(batch), batch["label"], **named(batch))
             except (DuplicateError, UnlearnError) as error:
-                raise type(error)(f"{place(batch, error.row)}{error}") from error
+                set_place(error, batch)
+                raise
             labels |= labels_in(batch)
             n_empty += empty_in(batch)
             bar.add(batch.num_rows)
@@ -308,3 +303,88 @@ def _names(batch: pa.RecordBatch) -> dict[str, Any]:
         "ids": None if ids.null_count == len(ids) else ids,
         "sources": batch["source"].dictionary_decode(),
     }
+
+
+@contextmanager
+def open_classifier(file: str, model: Model, analyzer: dict[str, Any], keep: str | None) -> Iterator[StoredClassifier]:
+    """The classifier in a file, if the options do not contradict it."""
+    from bunrui import store
+
+    with closing(store.open(file)) as classifier:
+        refuse_contradictions(classifier, file, classifier.keep, model, analyzer, keep)
+        yield classifier
+
+
+def create_classifier(
+    file: str, model: Model, analyzer: dict[str, Any], keep: str | None
+) -> AbstractContextManager[StoredClassifier]:
+    """A new classifier, which is not there if something goes wrong."""
+    from bunrui import store
+
+    return store.creating(file, keep=keep or "text", **options_of_new(model, analyzer))
+
+
+def options_of_new(model: Model, analyzer: dict[str, Any]) -> dict[str, Any]:
+    """The options of a new classifier."""
+    from bunrui.analysis import AnalyzerSpec
+
+    spec = AnalyzerSpec(**analyzer)
+    return ({"model": "columns"} if spec.name == "columns" else {}) | model.given() | {"analyzer": spec}
+
+
+def refuse_contradictions(
+    classifier: AnyClassifier, file: str, keeps: str, model: Model, analyzer: dict[str, Any], keep: str | None
+) -> None:
+    from bunrui.analysis import AnalyzerSpec
+
+    for name, wanted in model.given().items():
+        has = getattr(classifier, name)
+        if has is None and name == "alpha":
+            has = classifier.effective_alpha if wanted is not None else None  # what the default comes to
+        if wanted != has:
+            option = f"--{name.replace('_', '-')} {written(name, wanted)}"
+            if isinstance(wanted, bool):
+                option = f"--{'' if wanted else 'no-'}{name.replace('_', '-')}"
+            raise OptionError(
+                f"{file} has another {name} ({written(name, has)}): change it with 'bunrui set {file} {option}', "
+                "or learn into another file"
+            )
+    if analyzer:
+        spec = classifier.analyzer
+        assert isinstance(spec, AnalyzerSpec)  # a file has nothing else
+        is_other = analyzer.get("name", spec.name) != spec.name
+        if is_other or AnalyzerSpec(**(asdict(spec) | analyzer)) != spec:
+            raise OptionError(
+                f"{file} was made with another analyzer ({spec.describe()}): leave the options of the analyzer out, "
+                "or learn into another file"
+            )
+    if keep not in (None, keeps):
+        raise OptionError(f"{file} keeps {keeps}, not {keep}: leave --keep out, or learn into another file")
+
+
+# --- on a cluster
+
+
+def _learn_on_ray(address: str | None, file: str, classifier: StoredClassifier, reader: Reader) -> Callable[[], None]:
+    """Learn the documents of a reader into a file; what is to be said when it has its name."""
+    from bunrui.engines.ray import count
+    from bunrui.engines.tasks import blank
+
+    if classifier.keep != "nothing":
+        raise OptionError(
+            f"{file} keeps {classifier.keep} of its documents, and on a cluster they stay where they are: learn into a "
+            "new file, or without --engine ray"
+        )
+    new: TextClassifier = blank(classifier)
+    with watch_blocks(reader) as watch:
+        done = count(new, reader, address=address, tell=watch)
+        with uninterrupted():
+            classifier.merge_all([new], kind="learn", **done.note())
+    documents, labels = counted(done.n_docs, "document"), counted(len(new.counts.live_labels), "label")
+    workers, time = counted(done.n_workers, "worker"), watch.bar.speed()
+
+    def say_done() -> None:
+        say(f"learned {documents} of {labels} into {file} in {time}, with {workers}")
+        watch.say_reading()
+
+    return say_done

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from bunrui.cli.console import counted, interrupts, plain, say, say_reading, uninterrupted
-from bunrui.cli.options import Chosen, Classifier, Documents, UsageError, written
-from bunrui.cli.spelling import say_new
-from bunrui.cli.tables import reads_tables
+from bunrui.cli.documents import find_chosen, point_to_log, require, say_new
+from bunrui.cli.options import Chosen, Classifier, Documents, argument, option, reads_tables, written
+from bunrui.engines.stream import texts_of
+from bunrui.errors import DataError, OptionError, UnlearnError
 from bunrui.phrases import excerpt
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from bunrui.documents import Reader
     from bunrui.store import StoredClassifier
 
@@ -68,21 +66,15 @@ def _settings_again(classifier: StoredClassifier) -> str:
 
 
 def relabel(
+    *,
     file: Classifier,
     documents: Documents,
     chosen: Chosen,
-    to: Annotated[
-        list[str],
-        typer.Option("--to", metavar="LABEL", show_default=False, help="The new label. Repeat it for several."),
-    ],
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DATA", help="Files with the texts, or - for the standard input. Labels are not read."),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option("--label", metavar="COLUMN", show_default=False, help="Of a table, the column that is not read."),
-    ] = None,
+    to: list[str] = option("--to", "LABEL", "The new label. Repeat it for several.", required=True),
+    data: list[str] | None = argument(
+        "DATA", "Files with the texts, or - for the standard input. Labels are not read."
+    ),
+    label: str | None = option("--label", "COLUMN", "Ignore this column of the table."),
 ) -> None:
     """Give documents that were learned another label.
 
@@ -100,30 +92,28 @@ def relabel(
       echo "win a lunch" | bunrui relabel mail.bunrui --to ham -
     """
     from bunrui import store
-    from bunrui.cli.kept import named, need, unknown
-    from bunrui.errors import UnlearnError
 
     chosen.check(data)
     if not all(to):
-        raise UsageError("--to is empty: give the label a name.")
+        raise OptionError("--to is empty: give the label a name.")
     with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
-        need(classifier, "digests", "unlearn them with their old labels, and learn them with the new ones")
+        require(classifier, "digests", "unlearn them with their old labels, and learn them with the new ones")
         reader, texts = None, _Texts()
         if data:
             is_table = reads_tables(classifier)
             if label is not None and not is_table:
-                raise UsageError(f"--label is for tables, and {file} reads text, and no labels: leave it out.")
+                raise OptionError(f"--label is for tables, and {file} reads text, and no labels: leave it out.")
             reader = documents.read(data, labelled=False, columns=is_table, without=label)
             texts.read(reader)
         else:
-            need(classifier, "text", "give the texts as DATA")
-        which = {"texts": texts.texts} if data else named(classifier, chosen)
+            require(classifier, "text", "give the texts as DATA")
+        which = {"texts": texts.texts} if data else find_chosen(classifier, chosen)
         known = classifier.counts.live_labels
         try:
             with uninterrupted():
                 n_docs = classifier.relabel(to, **which)
         except UnlearnError as error:
-            raise (texts.unknown(classifier) if data else unknown(classifier, error)) from error
+            raise (texts.unknown(classifier) if data else point_to_log(classifier, error)) from error
         if n_docs:
             say(f"relabelled {counted(n_docs, 'document')}: {_now(classifier)}")
             say_new(to, known)
@@ -142,9 +132,6 @@ class _Texts:
 
     def read(self, reader: Reader) -> None:
         """All documents of a reader."""
-        from bunrui.engines.stream import texts_of
-        from bunrui.errors import DataError
-
         for batch in reader:
             part = texts_of(batch)
             self.texts += part if isinstance(part, list) else part.to_pylist()
@@ -156,7 +143,6 @@ class _Texts:
     def unknown(self, classifier: StoredClassifier) -> Exception:
         """The error of the first text that the classifier has not learned."""
         from bunrui.digests import document_digests
-        from bunrui.errors import UnlearnError
 
         known = {document.digest for document in classifier.documents()}
         digests = (digest.tobytes().hex() for digest in document_digests(self.texts))
@@ -167,20 +153,14 @@ class _Texts:
 
 
 def forget(
+    *,
     file: Classifier,
-    before: Annotated[
-        str | None,
-        typer.Option(
-            "--before",
-            metavar="DATE",
-            show_default=False,
-            help="Learned before: 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00+09:00. Without a zone, local time.",
-        ),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option("--source", metavar="PATH", show_default=False, help="Learned from this file, as it was given."),
-    ] = None,
+    before: str | None = option(
+        "--before",
+        "DATE",
+        "Learned before: 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00+09:00. Without a zone, local time.",
+    ),
+    source: str | None = option("--source", "PATH", "Learned from this file, as it was given."),
 ) -> None:
     """Unlearn all documents of a time or a source.
 
@@ -196,13 +176,12 @@ def forget(
       bunrui forget mail.bunrui --source customer-17.csv
     """
     from bunrui import store
-    from bunrui.cli.kept import need
 
     if before is None and source is None:
-        raise UsageError("say which documents: give --before, --source, or both.")
+        raise OptionError("say which documents: give --before, --source, or both.")
     moment = None if before is None else _moment(before)
     with closing(store.open(file)) as classifier:
-        need(classifier, "text", f"take them back by their texts, with 'bunrui unlearn {file} DATA'")
+        require(classifier, "text", f"take them back by their texts, with 'bunrui unlearn {file} DATA'")
         with uninterrupted():
             n_docs = classifier.forget(before=moment, source=source)
         if n_docs:
@@ -212,26 +191,25 @@ def forget(
 
 
 def _moment(given: str) -> datetime:
-    from datetime import datetime
-
     try:
         return datetime.fromisoformat(given).astimezone()  # one without a zone is local
     except (ValueError, OverflowError):
-        raise UsageError(f"--before takes a date, such as 2026-01-31 or 2026-01-31T18:00, not {given!r}.") from None
+        raise OptionError(f"--before takes a date, such as 2026-01-31 or 2026-01-31T18:00, not {given!r}.") from None
+
+
+_PAST = {
+    "rename": "renamed '{name}' to '{to}'",
+    "drop": "dropped '{name}'",
+    "move": "moved '{name}' to '{to}'",
+}
 
 
 def label(
-    action: Annotated[
-        str,
-        typer.Argument(
-            metavar="ACTION", help="rename, drop or move.", autocompletion=lambda: [*_PAST], show_default=False
-        ),
-    ],
+    *,
+    action: str = argument("ACTION", "rename, drop or move.", autocompletion=lambda: [*_PAST], required=True),
     file: Classifier,
-    name: Annotated[str, typer.Argument(metavar="LABEL", help="The label.", show_default=False)],
-    to: Annotated[
-        str | None, typer.Argument(metavar="TO", help="The new name, or the label to move to.", show_default=False)
-    ] = None,
+    name: str = argument("LABEL", "The label.", required=True),
+    to: str | None = argument("TO", "The new name, or the label to move to."),
 ) -> None:
     """Rename a label, drop it with its documents, or move its documents to another.
 
@@ -250,9 +228,9 @@ def label(
     from bunrui import store
 
     if action not in _PAST or (to is None) != (action == "drop"):
-        raise UsageError("write 'label rename FILE LABEL TO', 'label drop FILE LABEL' or 'label move FILE LABEL TO'.")
+        raise OptionError("write 'label rename FILE LABEL TO', 'label drop FILE LABEL' or 'label move FILE LABEL TO'.")
     if to == "":
-        raise UsageError("the new name is empty: give the label one.")
+        raise OptionError("the new name is empty: give the label one.")
     with closing(store.open(file)) as classifier:
         with uninterrupted():
             if action == "rename":
@@ -263,13 +241,6 @@ def label(
                 n_docs = classifier.drop_label(name)
         change = _PAST[action].format(name=plain(name), to=plain(to or ""))
         say(f"{change} ({counted(n_docs, 'document')}): {_now(classifier)}")
-
-
-_PAST = {
-    "rename": "renamed '{name}' to '{to}'",
-    "drop": "dropped '{name}'",
-    "move": "moved '{name}' to '{to}'",
-}
 
 
 def _now(classifier: StoredClassifier) -> str:

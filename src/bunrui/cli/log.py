@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import datetime
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bunrui.cli.console import plain, say, show, stdout_console, to_json
-from bunrui.cli.options import Classifier, UsageError, written
+from bunrui.cli.options import Classifier, flag, option, written
+from bunrui.errors import DamagedError, DataError, OptionError
 from bunrui.phrases import excerpt, readable, some
 
 if TYPE_CHECKING:
@@ -22,28 +24,28 @@ if TYPE_CHECKING:
 __all__ = ["check", "log"]
 
 _EXCERPT = 80
+
+
 _MOST_ROWS = 300  # of a table, which has to be in memory; more are lines
+
+
 _DIGITS = 12  # of a digest in a table
+
+
 _NARROW, _WIDE = 60, 100  # terminals: below the one there is no table, from the other on there is room for times
+
 
 _MOST_NAMES = 8  # of a list in a note
 
 
 def log(
+    *,
     file: Classifier,
-    documents: Annotated[bool, typer.Option("--documents", help="All documents, not the changes.")] = False,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=1, show_default=False, help="Only the last N changes.")
-    ] = None,
-    before: Annotated[
-        int | None,
-        typer.Option("--before", metavar="NUMBER", min=1, show_default=False, help="Only changes before this number."),
-    ] = None,
-    after: Annotated[
-        int | None,
-        typer.Option("--after", metavar="NUMBER", min=0, show_default=False, help="Only changes after this number."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    documents: bool = flag("--documents", "All documents, not the changes."),
+    limit: int | None = option("--limit", "N", "Only the last N changes.", min=1),
+    before: int | None = option("--before", "NUMBER", "Only changes before this number.", min=1),
+    after: int | None = option("--after", "NUMBER", "Only changes after this number.", min=0),
+    json: bool = flag("--json", "One JSON object a line."),
 ) -> None:
     """Show everything that was done to a classifier, or the documents that it has learned.
 
@@ -68,7 +70,7 @@ def log(
 
     is_page = (limit, before, after) != (None, None, None)
     if documents and is_page:
-        raise UsageError("--limit, --before and --after choose changes: leave --documents out.")
+        raise OptionError("--limit, --before and --after choose changes: leave --documents out.")
     with closing(store.open(file, read_only=True)) as classifier:
         if documents:
             # Closed before the file, should nobody read to the end.
@@ -101,12 +103,9 @@ def _list(
     return n
 
 
-# --- changes
-
-
 def _note(entry: Entry) -> str:
     """
-    >>> from bunrui.store import Entry
+    >>> from bunrui.store.transaction import Entry
     >>> _note(Entry(1, "relabel", "", 2, {"labels": ["a", "b"], "before": None, "to": "c"}, None))
     'labels a, b; to c'
     >>> _note(Entry(2, "set", "", 0, {"alpha": None, "min_df": 2, "before": {"alpha": 0.5, "min_df": 1}}, None))
@@ -125,7 +124,6 @@ def _note(entry: Entry) -> str:
 
 def _calibration_note(known: Any) -> str:
     from bunrui.calibration import Calibration
-    from bunrui.errors import DataError
 
     try:
         found = Calibration.from_dict(known)
@@ -161,15 +159,10 @@ def _change_table(entries: list[Entry], width: int) -> Table:
 
 def _local(time: str) -> str:
     """A time of the file in the zone of the reader, to the minute; what is no time stays as it is."""
-    from datetime import datetime
-
     try:
         return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M}"
     except (ValueError, OverflowError):
         return time
-
-
-# --- documents
 
 
 def _excerpt(document: Document) -> str:
@@ -210,14 +203,13 @@ def _document_table(documents: list[Document], width: int) -> Table:
     return Table(heads, [list(map(plain, row)) for row in zip(*columns.values(), strict=True)])
 
 
-# --- check
-
 _MARKS = {"right": ("✓", "green"), "unknown": ("?", "yellow"), "wrong": ("✗", "bold red")}
 
 
 def check(
+    *,
     file: Classifier,
-    json: Annotated[bool, typer.Option("--json", help="As JSON: right, wrong and unknown.")] = False,
+    json: bool = flag("--json", "As JSON: right, wrong and unknown."),
 ) -> None:
     """Check that a file is what it says.
 
@@ -233,7 +225,6 @@ def check(
       bunrui check mail.bunrui --json | jq .wrong
     """
     from bunrui import store
-    from bunrui.errors import DamagedError
 
     try:
         with closing(store.open(file, read_only=True)) as classifier:

@@ -6,31 +6,48 @@ None, or an empty list, is an option that was not given.
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import MISSING, dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from bunrui.cli.console import counted, say
-from bunrui.cli.stdin import Stdin
+from bunrui.cli.console import counted, plain, say
+from bunrui.cli.documents import Stdin
+from bunrui.errors import EncodingError, OptionError
+from bunrui.phrases import some
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
+    from bunrui.cli.collection import Collection
     from bunrui.documents import Reader
+    from bunrui.store import StoredClassifier
 
 __all__ = [
+    "PANEL",
     "Analysis",
     "Chosen",
     "Classifier",
     "Documents",
+    "Engine",
+    "Keep",
+    "LabelSets",
     "LabelledDocuments",
     "LearnedAnalysis",
+    "Memory",
     "Model",
-    "UsageError",
+    "Parts",
+    "Tables",
+    "argument",
     "check_text",
     "file_argument",
+    "flag",
+    "known_columns",
+    "option",
+    "reads_tables",
+    "warn_of_columns",
     "written",
 ]
 
@@ -48,94 +65,115 @@ ModelName = Literal[
     "aode",
     "columns",
 ]
+
+
 AnalyzerName = Literal["universal", "words", "ja", "zh", "ko"]
+
+
 Format = Literal[
     "csv", "tsv", "tab", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder"
 ]
 
+
 # Blocks of the standard input: a pipe is answered piece by piece.
 _STDIN_BLOCK = 1 << 20
+
+
 _FILE_BLOCK = 16 << 20
+
+
 _SMALL_BLOCK = 8 << 20  # counted in 200 MB less, and as quickly
 
 
-class UsageError(typer.BadParameter):
-    """Options that do not go together."""
-
-    def format_message(self) -> str:
-        return self.message
-
-
-def _named(value: Any, param: typer.CallbackParam) -> Any:
+def _check_named(value: Any, param: typer.CallbackParam) -> Any:
     if value == "" or (isinstance(value, (list, tuple)) and "" in value):
-        raise UsageError(f"{param.metavar} is empty: give the name of a classifier.")
+        raise OptionError(f"{param.metavar} is empty: give the name of a classifier.")
     return value
 
 
-def file_argument(metavar: str, help: str) -> Any:
+# How parameters of commands are declared: `commands.py` reads them out of functions, and out of dataclasses, which are
+# groups of options.
+
+
+def _declared(info: Any, default: Any, required: bool) -> Any:
+    return field(default=MISSING if required else default, metadata={"parameter": info})
+
+
+def argument(metavar: str, help: str, *, required: bool = False, **settings: Any) -> Any:
+    """An argument."""
+    return _declared(typer.Argument(metavar=metavar, help=help, show_default=False, **settings), None, required)
+
+
+def file_argument(metavar: str, help: str, *, required: bool = False) -> Any:
     """The name of a classifier, or several."""
-    return typer.Argument(metavar=metavar, help=help, callback=_named, show_default=False)
+    return argument(metavar, help, required=required, callback=_check_named)
 
 
-Classifier = Annotated[str, file_argument("FILE", "The classifier.")]
+def option(
+    name: str,
+    metavar: str,
+    help: str,
+    *others: str,
+    default: Any = None,
+    required: bool = False,
+    panel: str | None = None,
+    **settings: Any,
+) -> Any:
+    """An option with a value; `others` are names that it has, too."""
+    settings.setdefault("show_default", False)
+    info = typer.Option(name, *others, metavar=metavar, help=help, rich_help_panel=panel, **settings)
+    return _declared(info, default, required)
+
+
+def flag(*names_and_help: str, help: str = "", default: bool | None = False, panel: str | None = None) -> Any:
+    """An option without a value; its help comes last."""
+    *names, told = (*names_and_help, help) if help else names_and_help
+    info = typer.Option(*names, help=told, rich_help_panel=panel, show_default=False)
+    return _declared(info, default, False)
+
+
+Classifier = Annotated[
+    str, typer.Argument(metavar="FILE", help="The classifier.", callback=_check_named, show_default=False)
+]
 
 
 def check_text(text: str, name: str, otherwise: str) -> None:
     """Refuse an argument with bytes that are not UTF-8: Python makes halves of characters of them."""
-    from bunrui.errors import EncodingError
-
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise EncodingError(f"{name} is not valid UTF-8 (character {error.start + 1}): {otherwise}") from None
 
 
-# --- documents
-
-_READING = "Reading documents"
-
-
-def _reading(*names: str, help: str, **settings: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel=_READING, show_default=False, **settings)
-
-
 @dataclass(frozen=True)
 class Documents:
     """How documents are read."""
 
-    text: Annotated[
-        list[str] | None,
-        _reading(
-            "--text", metavar="COLUMN", help="The column with the text (text). Several are joined by line breaks."
-        ),
-    ] = None
-    id: Annotated[str | None, _reading("--id", metavar="COLUMN", help="The column with an id.")] = None
-    format: Annotated[
-        Format | None,
-        _reading(
-            "--format",
-            metavar="FORMAT",
-            help="csv, tsv, tab, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the "
-            "suffix tells, also before .gz .bz2 .xz .zst; of the standard input, the first bytes.",
-        ),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        _reading(
-            "--encoding",
-            metavar="NAME",
-            help="Of text (utf-8); cp932, euc-jp, gb18030, cp949 …; auto: found out for each file.",
-        ),
-    ] = None
-    skip_bad: Annotated[
-        bool, _reading("--skip-bad", help="Leave out rows that cannot be read, and say how many. Else the first stops.")
-    ] = False
-    include: Annotated[
-        list[str] | None, _reading("--include", metavar="PATTERN", help="Of a folder, read only such files: '*.txt'.")
-    ] = None
-    exclude: Annotated[
-        list[str] | None, _reading("--exclude", metavar="PATTERN", help="Of a folder, leave out such files.")
-    ] = None
+    panel: ClassVar = "Reading documents"
+
+    text: list[str] | None = option(
+        "--text", "COLUMN", "The column with the text (text). Several are joined by line breaks."
+    )
+    id: str | None = option("--id", "COLUMN", "The column with an id.")
+    format: Format | None = option(
+        "--format",
+        "FORMAT",
+        "csv, tsv, tab, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the "
+        "suffix tells, also before .gz .bz2 .xz .zst; for the standard input, the first bytes do.",
+    )
+    encoding: str | None = option(
+        "--encoding",
+        "NAME",
+        "The encoding of the text (utf-8), such as cp932, euc-jp, gb18030 or cp949; auto finds out for each file.",
+    )
+    skip_bad: bool = flag(
+        "--skip-bad",
+        "Leave out rows that cannot be read, and say how many. Without it, the first one stops the command.",
+    )
+    include: list[str] | None = option(
+        "--include", "PATTERN", "Read only files of a folder that match, such as '*.txt'."
+    )
+    exclude: list[str] | None = option("--exclude", "PATTERN", "Leave out files of a folder that match.")
 
     def read(
         self,
@@ -157,17 +195,17 @@ class Documents:
         options: dict[str, Any] = {name: value for name, value in dataclasses.asdict(self).items() if value}
         if columns:
             if self.text:
-                raise UsageError("FILE reads tables with all columns: leave --text out.")
+                raise OptionError("FILE reads tables with all columns: leave --text out.")
             options["columns"] = True
             if not labelled:
                 # Where nobody looks for labels, a column called label may be one of the table.
                 options["label"] = without or ""
         label = options.pop("as_", None)
         if getattr(self, "as_", None) == "":
-            raise UsageError("--as is empty: give the label a name.")
+            raise OptionError("--as is empty: give the label a name.")
         check_text(label or "", "--as", "give the label another name")
         if getattr(self, "separator", None) == "":
-            raise UsageError("--separator is empty: give a character such as ';'.")
+            raise OptionError("--separator is empty: give a character such as ';'.")
         sources: list[Any] = list(data)
         if sources.count("-") == 1:
             sources[sources.index("-")] = stdin or Stdin()
@@ -181,17 +219,12 @@ class Documents:
 
 @dataclass(frozen=True)
 class _Labels:
-    label: Annotated[
-        str | None,
-        _reading("--label", metavar="COLUMN", help="The column with the label (label), or a list of labels."),
-    ] = None
-    as_: Annotated[
-        str | None, _reading("--as", metavar="LABEL", help="All documents have this label, whatever they hold.")
-    ] = None
-    separator: Annotated[
-        str | None,
-        _reading("--separator", metavar="TEXT", help="Between the labels of a document that has several: ';'."),
-    ] = None
+    panel: ClassVar = Documents.panel
+    label: str | None = option("--label", "COLUMN", "The column with the label (label), or a list of labels.")
+    as_: str | None = option("--as", "LABEL", "Give all documents this label.")
+    separator: str | None = option(
+        "--separator", "TEXT", "What stands between the labels of a document that has several, such as ';'."
+    )
 
 
 @dataclass(frozen=True)
@@ -199,40 +232,26 @@ class LabelledDocuments(Documents, _Labels):
     """How documents with labels are read."""
 
 
-# --- documents of the log
-
-
-def _choosing(*names: str, help: str, **settings: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel="In place of DATA", show_default=False, **settings)
-
-
 @dataclass(frozen=True)
 class Chosen:
     """Which of the documents that a file has learned."""
 
-    by_id: Annotated[
-        list[str] | None,
-        _choosing("--by-id", metavar="ID", help="The document that was learned with this id. Can be repeated."),
-    ] = None
-    by_digest: Annotated[
-        list[str] | None,
-        _choosing(
-            "--by-digest",
-            metavar="DIGEST",
-            help="The document with this digest, or its first digits ('bunrui log --documents'). Can be repeated.",
-        ),
-    ] = None
+    panel: ClassVar = "In place of DATA"
+
+    by_id: list[str] | None = option("--by-id", "ID", "The document that was learned with this id. Can be repeated.")
+    by_digest: list[str] | None = option(
+        "--by-digest",
+        "DIGEST",
+        "The document with this digest, or its first digits ('bunrui log --documents'). Can be repeated.",
+    )
 
     def check(self, data: list[str] | None) -> None:
-        """Refuse none and several."""
+        """Refuse a call that names documents in no way, or in several ways."""
         n_given = bool(data) + bool(self.by_id) + bool(self.by_digest)
         if n_given == 0:
-            raise UsageError("say which documents: give DATA, --by-id or --by-digest.")
+            raise OptionError("say which documents: give DATA, --by-id or --by-digest.")
         if n_given > 1:
-            raise UsageError("say which documents by one of DATA, --by-id and --by-digest, not by several.")
-
-
-# --- the model
+            raise OptionError("say which documents by one of DATA, --by-id and --by-digest, not by several.")
 
 
 def _alpha(given: str | None) -> str | None:
@@ -268,79 +287,51 @@ def _is_positive(text: str) -> bool:
         return False
 
 
-def _modelling(*names: str, help: str, **settings: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel="Model", show_default=False, **settings)
-
-
 @dataclass(frozen=True)
 class Model:
     """How counts are read."""
 
-    model: Annotated[
-        ModelName | None,
-        _modelling(
-            "--model",
-            metavar="NAME",
-            help="binary-complement (the default), complement, wcnb, multinomial, binary, mixed or bernoulli; "
-            "twcnb, nbsvm, arow and aode are trained from the texts that FILE keeps; columns and aode are for tables.",
-        ),
-    ] = None
-    smoothing: Annotated[
-        Literal["eap", "map", "mle"] | None,
-        _modelling("--smoothing", metavar="NAME", help="The estimator: eap (the default), map or mle."),
-    ] = None
-    alpha: Annotated[
-        str | None,
-        _modelling(
-            "--alpha", metavar="NUMBER", callback=_alpha, help="How much is smoothed; 'default' for the model's."
-        ),
-    ] = None
-    prior: Annotated[
-        str | None,
-        _modelling(
-            "--prior",
-            metavar="NAME",
-            callback=_prior,
-            help="Of the classes: empirical (the default), uniform, smoothed, or smoothed:λ, which is "
-            "(n + λ) / (N + λK).",
-        ),
-    ] = None
-    unseen: Annotated[
-        Literal["ignore", "smooth"] | None,
-        _modelling("--unseen", metavar="NAME", help="Words that were never learned: ignore (the default) or smooth."),
-    ] = None
-    min_df: Annotated[
-        int | None, _modelling("--min-df", metavar="N", min=1, help="Leave out words of fewer documents.")
-    ] = None
-    max_features: Annotated[
-        str | None,
-        _modelling(
-            "--max-features",
-            metavar="N",
-            callback=_max_features,
-            help="Read only the N words that say most: by mutual information; chi2:N by χ²; 'all' for all.",
-        ),
-    ] = None
+    panel: ClassVar = "Model"
 
-    class_norm: Annotated[
-        bool | None,
-        _modelling(
-            "--class-norm/--no-class-norm",
-            help="Bring the counts of all classes to one size first, for multinomial, binary and mixed; --alpha is "
-            "then of shares, 1e-7 by default.",
-        ),
-    ] = None
-    against_rest: Annotated[
-        bool | None,
-        _modelling(
-            "--against-rest/--no-against-rest",
-            help="Score a class against all that is not of it, for multinomial, binary, mixed and bernoulli.",
-        ),
-    ] = None
-    m: Annotated[
-        float | None,
-        _modelling("--m", metavar="NUMBER", help="For aode: a value that so many documents have can be a parent (1)."),
-    ] = None
+    model: ModelName | None = option(
+        "--model",
+        "NAME",
+        "binary-complement (the default), complement, wcnb, multinomial, binary, mixed or bernoulli; "
+        "twcnb, nbsvm, arow and aode are trained from the texts that FILE keeps; columns and aode are for tables.",
+    )
+    smoothing: Literal["eap", "map", "mle"] | None = option(
+        "--smoothing", "NAME", "The estimator: eap (the default), map or mle."
+    )
+    alpha: str | None = option("--alpha", "NUMBER", "How much is smoothed; 'default' for the model's.", callback=_alpha)
+    prior: str | None = option(
+        "--prior",
+        "NAME",
+        "The prior of the classes: empirical (the default), uniform, smoothed, or smoothed:λ, (n + λ) / (N + λK).",
+        callback=_prior,
+    )
+    unseen: Literal["ignore", "smooth"] | None = option(
+        "--unseen", "NAME", "Words that were never learned: ignore (the default) or smooth."
+    )
+    min_df: int | None = option("--min-df", "N", "Leave out words that occur in fewer documents.", min=1)
+    max_features: str | None = option(
+        "--max-features",
+        "N",
+        "Read only the N words that say most: by mutual information; chi2:N by χ²; 'all' for all.",
+        callback=_max_features,
+    )
+
+    class_norm: bool | None = flag(
+        "--class-norm/--no-class-norm",
+        "Bring the counts of all classes to one size first, for multinomial, binary and mixed; --alpha "
+        "then smooths shares, 1e-7 by default.",
+        default=None,
+    )
+    against_rest: bool | None = flag(
+        "--against-rest/--no-against-rest",
+        "Score a class against all other classes together, for multinomial, binary, mixed and bernoulli.",
+        default=None,
+    )
+    m: float | None = option("--m", "NUMBER", "For aode: how many documents a value needs to be a parent (1).")
 
     def given(self) -> dict[str, Any]:
         """What was given, as options of `TextClassifier`.
@@ -389,33 +380,23 @@ def written(name: str, value: Any) -> str:
     return ":".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
 
 
-# --- the analyzer
-
-
-def _analysing(*names: str, help: str, **settings: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel="Analyzer", show_default=False, **settings)
-
-
 @dataclass(frozen=True)
 class Analysis:
     """How text becomes features."""
 
-    analyzer: Annotated[
-        AnalyzerName | None,
-        _analysing(
-            "--analyzer",
-            metavar="NAME",
-            help=r"universal (the default: any script, no dictionary), words (\w+), or the dictionaries ja, zh, ko.",
-        ),
-    ] = None
-    words: Annotated[int | None, _analysing("--words", metavar="N", min=1, help="The longest n-gram of words.")] = None
-    stop_words: Annotated[
-        str | None, _analysing("--stop-words", metavar="PATH", help="A file with words to leave out, one a line.")
-    ] = None
-    html: Annotated[bool, _analysing("--from-html", "--html", help="Take the text out of HTML first.")] = False
-    urls: Annotated[bool, _analysing("--urls", help="All URLs are one word.")] = False
-    mentions: Annotated[bool, _analysing("--mentions", help="All @mentions are one word.")] = False
-    numbers: Annotated[bool, _analysing("--numbers", help="All numbers are one word.")] = False
+    panel: ClassVar = "Analyzer"
+
+    analyzer: AnalyzerName | None = option(
+        "--analyzer",
+        "NAME",
+        r"universal (the default: any script, no dictionary), words (\w+), or the dictionaries ja, zh, ko.",
+    )
+    words: int | None = option("--words", "N", "The longest n-gram of words.", min=1)
+    stop_words: str | None = option("--stop-words", "PATH", "A file with words to leave out, one a line.")
+    html: bool = flag("--from-html", "--html", help="Take the text out of HTML first.")
+    urls: bool = flag("--urls", "All URLs are one word.")
+    mentions: bool = flag("--mentions", "All @mentions are one word.")
+    numbers: bool = flag("--numbers", "All numbers are one word.")
 
     def given(self) -> dict[str, Any]:
         """What was given, as fields of `AnalyzerSpec`.
@@ -435,13 +416,248 @@ class Analysis:
 class LearnedAnalysis(Analysis):
     """The same for what is learned."""
 
-    hash_bits: Annotated[
-        int | None,
-        _analysing(
-            "--hash-bits",
-            metavar="BITS",
-            min=8,
-            max=28,
-            help="Hash words to 2**BITS buckets, 22 say: there are never more, and words in the same bucket are one.",
-        ),
-    ] = None
+    hash_bits: int | None = option(
+        "--hash-bits",
+        "BITS",
+        "Hash words to 2**BITS buckets, such as 22: memory stays bounded, and words in one bucket count as one.",
+        min=8,
+        max=28,
+    )
+
+
+def _threshold(given: str | None) -> str | None:
+    if given not in (None, "best"):
+        try:
+            float(given)
+        except ValueError:
+            raise typer.BadParameter(f"{given!r} is neither a number nor 'best'.") from None
+    return given
+
+
+@dataclass(frozen=True)
+class LabelSets:
+    """Whether documents may have any number of labels."""
+
+    panel: ClassVar = "Several labels"
+
+    labels: bool = flag("--labels", "Any number of labels for each document: all whose log-odds are high enough.")
+    threshold: str | None = option(
+        "--threshold",
+        "NUMBER",
+        "The log-odds above which a label is given (0); 'best': for each label what would have been best for "
+        "the documents that FILE keeps, each left out in turn.",
+        callback=_threshold,
+    )
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        if self.threshold is not None and not self.labels:
+            raise OptionError("--threshold goes with --labels.")
+
+    def thresholds(self, classifier: AnyClassifier) -> float | dict[str, float]:
+        """One for all labels, or one for each."""
+        if self.threshold != "best":
+            return float(self.threshold or 0)
+        if getattr(classifier, "keep", "text") != "text":
+            raise OptionError("--threshold best needs a FILE that keeps texts: give a number.")
+        from bunrui.evaluation.loo import best_thresholds
+
+        return best_thresholds(classifier)
+
+
+PANEL = "Documents that predict each other"
+
+
+_FEWEST = 2
+
+
+_KINDS = {None: "stratified", "label": "stratified", "source": "grouped", "id": "grouped", "order": "time"}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """How documents are cut into parts."""
+
+    panel: ClassVar = PANEL
+
+    folds: int | None = option("--folds", "K", "Predict each of K parts by all the others.", min=_FEWEST)
+    by: Literal["label", "source", "id", "order"] | None = option(
+        "--by",
+        "WHAT",
+        "How parts are made: label (the default: each has the same share of every label), source or id "
+        "(documents of one file, or one id, stay together), order (each part by those before it).",
+    )
+
+    def check(self) -> None:
+        """Refuse what does not go together."""
+        if self.by is not None and self.folds is None:
+            raise OptionError("--by says how --folds are made: give --folds K, too.")
+
+    def of(self, found: Collection) -> Any:
+        """The parts of some documents, as `bunrui.evaluation.folds` makes them; None where nobody asks for any."""
+        if self.folds is None:
+            return None
+        from bunrui.evaluation import folds
+
+        groups = {"source": found.sources, "id": found.ids}.get(self.by or "")
+        if groups is not None and any(group is None for group in groups):
+            wanted = "--id COLUMN" if self.by == "id" else "files"
+            raise OptionError(f"a document has no {self.by}: give {wanted}, or leave --by out.")
+        if groups is not None and len(set(groups)) == 1:
+            if self.by == "source":
+                raise OptionError("all documents come from one file: give several files, or --id COLUMN --by id.")
+            raise OptionError("all documents have the same id: give another --id COLUMN, or leave --by out.")
+        n_docs = len(found.labels)
+        if self.by == "order" and n_docs <= self.folds:
+            fewer = f", or --folds {n_docs - 1}" if n_docs > _FEWEST else ""
+            raise OptionError(
+                f"{counted(n_docs, 'document')} cannot be cut into {self.folds + 1} parts, of which all but the first "
+                f"are predicted by those before: give more documents{fewer}."
+            )
+        return folds(len(found.labels), found.labels, self.folds, kind=_KINDS[self.by], groups=groups)
+
+
+def _memory(given: str | None) -> int | None:
+    """
+    >>> _memory("2GB")
+    2000000000
+    """
+    if given is None:
+        return None
+    from bunrui.store.bounded import bytes_of  # 44 ms, which a prediction need not wait for
+
+    try:
+        return bytes_of(given)
+    except OptionError as error:
+        raise typer.BadParameter(f"{error}.") from None
+
+
+Memory = Annotated[
+    int | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Take no more memory than this, such as 2GB: counts that outgrow it wait on the disk.",
+        parser=_memory,
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Whether a new classifier is one of tables."""
+
+    panel: ClassVar = "Tables"
+
+    columns: bool = flag(
+        "--columns",
+        "DATA are tables: all columns but --label and --id are read, numbers, categories, texts and dates "
+        "each in its way. In CSV and TSV, an empty cell, ?, NA, N/A, null, None, NaN or nan is no value.",
+    )
+    kind: list[str] | None = option(
+        "--kind",
+        "COLUMN=KIND",
+        "Take a column for text, categorical, numeric, gaussian, binned, date or skip. Can be repeated.",
+    )
+
+    def check(self, documents: Documents, analysis: Analysis) -> None:
+        """Refuse what does not go together."""
+        if self.kind and not self.columns:
+            raise OptionError("--kind goes with --columns.")
+        if self.columns and analysis.given():
+            options = ", ".join(f"--{name.replace('_', '-')}" for name, value in vars(analysis).items() if value)
+            raise OptionError(f"--columns reads tables, and {options} is for text: leave one of the two out.")
+        if self.columns and documents.text:
+            raise OptionError("--columns reads all columns, and --text is for text: leave one of the two out.")
+
+    def given(self) -> dict[str, Any]:
+        """What was given, as fields of `AnalyzerSpec`.
+
+        >>> Tables(columns=True, kind=["age=binned"]).given()
+        {'name': 'columns', 'kinds': {'age': 'binned'}}
+        """
+        if not self.columns:
+            return {}
+        kinds: dict[str, str] = {}
+        for given in self.kind or ():
+            column, is_there, kind = given.rpartition("=")
+            if not is_there or not column:
+                raise OptionError(f"--kind takes a column and its kind, such as age=binned, not {given!r}.")
+            if kinds.get(column, kind) != kind:
+                raise OptionError(f"--kind names the column {column!r} twice: give it one kind.")
+            kinds[column] = kind
+        return {"name": "columns"} | ({"kinds": kinds} if kinds else {})
+
+    def check_kinds(self, reader: Reader) -> None:
+        """Refuse kinds of columns that no row has, after all rows were read."""
+        for column in self.given().get("kinds", {}):
+            if column not in reader.columns:
+                only = some(map(repr, reader.columns))
+                raise OptionError(f"--kind names the column {column!r}, and there are only {only}: nothing was learned")
+
+
+def reads_tables(classifier: AnyClassifier) -> bool:
+    """Whether a classifier is one of tables."""
+    return bool(getattr(classifier.analyzer, "name", classifier.analyzer) == "columns")
+
+
+def known_columns(classifier: StoredClassifier) -> list[str]:
+    """The columns of the first row that a file keeps."""
+    if classifier.keep != "text":
+        return []
+    return next((list(json.loads(document.text)) for document in classifier.documents()), [])
+
+
+def warn_of_columns(known: list[str], reader: Reader) -> None:
+    """Say if rows lack a column that others had before: perhaps its name is misspelt."""
+    gone = [name for name in known if name not in reader.columns]
+    if not gone:
+        return
+    new = [name for name in reader.columns if name not in known]
+    more = f" and have {some(map(_quote, new), 5)}, which was not there" if new else ""
+    say(f"warning: these rows lack {some(map(_quote, gone), 5)}{more}; 'bunrui undo' takes them back")
+
+
+def _quote(name: str) -> str:
+    return f"'{plain(name)}'"
+
+
+# --- the engine
+
+Keep = Literal["text", "digests", "nothing"]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where the work is done."""
+
+    panel: ClassVar = "Engine"
+
+    engine: Literal["threads", "ray"] | None = option(
+        "--engine", "NAME", "threads of this machine (the default), or ray: those of a cluster."
+    )
+    address: str | None = option(
+        "--address",
+        "ADDRESS",
+        "The address of the Ray cluster; by default one on this machine, which is started if there is none.",
+    )
+
+    @property
+    def is_ray(self) -> bool:
+        """Whether a cluster is asked for."""
+        if self.address is not None and self.engine != "ray":
+            raise OptionError("--address goes with --engine ray.")
+        return self.engine == "ray"
+
+    def refuse(self, **given: Any) -> None:
+        """Refuse options that a cluster does not know, by name."""
+        for name, value in given.items():
+            if value:
+                raise OptionError(f"--engine ray goes without --{name.replace('_', '-')}.")
+
+    def keep(self, keep: Keep | None, *, is_new: bool) -> Keep | None:
+        """What a file is to keep that learns on a cluster."""
+        if keep not in (None, "nothing"):
+            raise OptionError("--engine ray goes with --keep nothing: on a cluster documents stay where they are.")
+        return "nothing" if is_new else keep

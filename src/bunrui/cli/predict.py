@@ -5,20 +5,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-
-from bunrui.cli.batches import placed
 from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure
-from bunrui.cli.cluster import Engine, predict_on_ray
-from bunrui.cli.console import Bar, counted, interrupts, say, say_reading
-from bunrui.cli.labelsets import LabelSets
-from bunrui.cli.options import Classifier, Documents, Model, UsageError, check_text
-from bunrui.cli.stdin import Stdin
-from bunrui.cli.tables import reads_tables
+from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, watch_blocks
+from bunrui.cli.documents import Stdin, placed
+from bunrui.cli.options import (
+    Classifier,
+    Documents,
+    Engine,
+    LabelSets,
+    Model,
+    argument,
+    check_text,
+    flag,
+    option,
+    reads_tables,
+)
+from bunrui.cli.output import check_not_read, open_writer
 from bunrui.engines.ranking import at_once, rank
-from bunrui.engines.stream import texts_of
+from bunrui.engines.stream import ahead, texts_of
+from bunrui.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,67 +41,34 @@ __all__ = ["predict"]
 
 
 def predict(
+    *,
     file: Classifier,
     documents: Documents,
     model: Model,
     several: LabelSets,
     engine: Engine,
-    data: Annotated[
-        list[str] | None, typer.Argument(metavar="DATA", help="Files to read; the standard input if there are none.")
-    ] = None,
-    line: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--line",
-            metavar="TEXT",
-            show_default=False,
-            help="Predict this text; of a table, a row: '{\"age\": 39, …}'.",
-        ),
-    ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            "--top", metavar="K", min=1, show_default=False, help="The K best labels with their probabilities."
-        ),
-    ] = None,
-    log_odds: Annotated[
-        str | None,
-        typer.Option(
-            "--log-odds",
-            metavar="LABEL",
-            show_default=False,
-            help="Add log P(LABEL | text) / P(other | text): above 0 speaks for LABEL.",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            "--against", metavar="LABEL", show_default=False, help="The other label, where there are more than two."
-        ),
-    ] = None,
-    unsure: Annotated[
-        float | None,
-        typer.Option(
-            "--unsure",
-            metavar="SHARE",
-            min=0,
-            max=1,
-            show_default=False,
-            help="Leave out what is not sure enough for at most this share of the answers to be wrong: their label is "
-            "a question mark. FILE must be calibrated.",
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            show_default=False,
-            help="Write there in place of stdout: .parquet .csv .tsv .jsonl .arrow; a folder with --engine ray.",
-        ),
-    ] = None,
+    data: list[str] | None = argument("DATA", "Files to read; the standard input if there are none."),
+    line: list[str] | None = option("--line", "TEXT", "Predict this text; of a table, a row: '{\"age\": 39, …}'."),
+    top: int | None = option("--top", "K", "The K best labels with their probabilities.", min=1),
+    log_odds: str | None = option(
+        "--log-odds", "LABEL", "Add log P(LABEL | text) / P(other | text): above 0 speaks for LABEL."
+    ),
+    against: str | None = option("--against", "LABEL", "The other label, where there are more than two."),
+    unsure: float | None = option(
+        "--unsure",
+        "SHARE",
+        "Leave out what is not sure enough for at most this share of the answers to be wrong: their label is "
+        "a question mark. FILE must be calibrated.",
+        min=0,
+        max=1,
+    ),
+    json: bool = flag("--json", "One JSON object a line."),
+    output: str | None = option(
+        "--output",
+        "PATH",
+        "Write there in place of stdout: .parquet .csv .tsv .jsonl .arrow; a folder with --engine ray.",
+        "-o",
+    ),
 ) -> None:
     """Predict the labels of documents.
 
@@ -123,23 +98,22 @@ def predict(
       tail -n 1000 chat.txt | bunrui predict mail.bunrui
     """
     from bunrui import store
-    from bunrui.cli.output import check_not_read, open_writer
 
     _check_usage(data, line, log_odds, against, json, output)
     check_not_read(output, data or ())
     several.check()
     if several.labels and (top is not None or log_odds is not None):
-        raise UsageError("--labels goes without --top and --log-odds.")
+        raise OptionError("--labels goes without --top and --log-odds.")
     if several.labels and unsure is not None:
-        raise UsageError("--labels goes without --unsure.")
+        raise OptionError("--labels goes without --unsure.")
     if engine.is_ray:
         engine.refuse(line=line, labels=several.labels, json=json, unsure=unsure is not None)
         if not data or output is None:
-            raise UsageError("--engine ray needs DATA, and --output with the name of a folder.")
+            raise OptionError("--engine ray needs DATA, and --output with the name of a folder.")
         asked = {"top": top, "log_odds": log_odds, "against": against, "several": several}
         with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
             reader = documents.read(data, labelled=False, columns=reads_tables(opened))
-            predict_on_ray(engine.address, model.of(opened), reader, output, asked)
+            _predict_on_ray(engine.address, model.of(opened), reader, output, asked)
         return
     data = data or ["-"]
     stdin = Stdin()
@@ -169,8 +143,6 @@ def predict(
 
 
 def _predict_all(question: Question, reader: Reader, writer: Writer, *, quiet: bool) -> Bar:
-    from bunrui.errors import DataError
-
     with Bar(reader, quiet=quiet) as bar:
         for batch, answer in answers(question, reader):
             writer.write(batch, answer)
@@ -190,15 +162,15 @@ def _check_usage(
     output: str | None,
 ) -> None:
     if line and data:
-        raise UsageError("give DATA or --line, not both.")
+        raise OptionError("give DATA or --line, not both.")
     if not data and not line and sys.stdin.isatty():
-        raise UsageError("there is nothing to predict: give DATA, --line TEXT, or text on the standard input.")
+        raise OptionError("there is nothing to predict: give DATA, --line TEXT, or text on the standard input.")
     for text in line or ():
         check_text(text, "--line", "give a file, and its --encoding")
     if against is not None and log_odds is None:
-        raise UsageError("--against goes with --log-odds.")
+        raise OptionError("--against goes with --log-odds.")
     if json and output is not None:
-        raise UsageError("--json writes to stdout: for a file, give --output the suffix .jsonl.")
+        raise OptionError("--json writes to stdout: for a file, give --output the suffix .jsonl.")
 
 
 class Answer(NamedTuple):
@@ -224,20 +196,18 @@ class Question:
         several: LabelSets,
         unsure: float | None = None,
     ) -> None:
+        from bunrui.classifier import opponent, thresholds_of
+
         self._classifier = classifier
         self.doubts = None if unsure is None else Doubts(classifier, unsure)
         self.classes: list[str] = classifier.classes_.tolist()
         self._top = top
         self._pair: tuple[int, int] | None = None
         if log_odds is not None:
-            from bunrui.classifier import opponent
-
             other = opponent(self.classes, log_odds, against)
             self._pair = self.classes.index(log_odds), self.classes.index(other)
         self._thresholds: npt.NDArray[np.float64] | None = None
         if several.labels:
-            from bunrui.classifier import thresholds_of
-
             self._thresholds = thresholds_of(self.classes, several.thresholds(classifier))
 
     def answer(self, texts: Any) -> Answer:
@@ -262,8 +232,6 @@ class Question:
 
 def answers(question: Question, found: Iterable[pa.RecordBatch]) -> Iterator[tuple[pa.RecordBatch, Answer]]:
     """What is predicted of batches of documents, in parts of a size that can be scored at once."""
-    from bunrui.engines.stream import ahead
-
     most = at_once(len(question.classes))
     with closing(ahead(found)) as batches:  # type: ignore[type-var]
         for batch in batches:
@@ -272,3 +240,39 @@ def answers(question: Question, found: Iterable[pa.RecordBatch]) -> Iterator[tup
                 with placed(part):
                     answer = question.answer(texts_of(part))
                 yield part, answer
+
+
+# --- on a cluster
+
+
+class _Files:
+    """Writes what is asked of documents into a Parquet file; made and used on the workers."""
+
+    def __init__(self, classifier: AnyClassifier, question: dict[str, Any]) -> None:
+        self._question = Question(classifier, **question)
+
+    def __call__(self, batches: Iterable[pa.RecordBatch], path: str) -> int:
+        n_docs = 0
+        with open_writer(path, self._question.classes, json=False) as writer:
+            for batch, answer in answers(self._question, batches):
+                writer.write(batch, answer)
+                n_docs += len(answer.best)
+        return n_docs
+
+
+def _predict_on_ray(
+    address: str | None, classifier: AnyClassifier, reader: Reader, output: str, question: dict[str, Any]
+) -> None:
+    """Predict the documents of a reader into a folder of Parquet files; `question` are the arguments of `Question`."""
+    from bunrui.documents.sources import without_secret
+    from bunrui.engines.pieces import split
+    from bunrui.engines.ray import predict_blocks
+
+    Question(classifier, **question)  # what is wrong with it is said here, not by a worker
+    with watch_blocks(reader) as watch:
+        blocks = split(reader)
+        n_docs = predict_blocks(
+            classifier, blocks, output, partial(_Files, question=question), address=address, tell=watch
+        )
+    say(f"predicted {counted(n_docs, 'document')} into {without_secret(output)} in {watch.bar.speed()}")
+    watch.say_reading()

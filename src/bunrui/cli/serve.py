@@ -6,13 +6,13 @@ import os
 import secrets
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
-import typer
-
 from bunrui.cli.console import say
-from bunrui.cli.options import Classifier, UsageError
+from bunrui.cli.options import Classifier, flag, option
+from bunrui.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:
     from bunrui.service import Limits
@@ -20,25 +20,38 @@ if TYPE_CHECKING:
 __all__ = ["check_packages", "serve"]
 
 _PACKAGES = ("fastapi", "uvicorn")
+
+
 _VARIABLE = "BUNRUI_TOKEN"
+
+
 _AUTO = "auto"
+
+
 _MB = 1 << 20
-
-
-def _limiting(*names: str, help: str, **settings: Any) -> Any:
-    return typer.Option(*names, help=help, rich_help_panel="Limits", min=1, **settings)
 
 
 @dataclass(frozen=True)
 class Most:
     """How much at once."""
 
-    max_body: Annotated[int, _limiting("--max-body", metavar="MB", help="Of a request.")] = 64
-    max_documents: Annotated[int, _limiting("--max-documents", metavar="N", help="In a request.")] = 100_000
-    max_characters: Annotated[int, _limiting("--max-characters", metavar="N", help="Of a document.")] = 10_000_000
-    max_requests: Annotated[
-        int, _limiting("--max-requests", metavar="N", help="At work at a time; more are told to come again.")
-    ] = 256
+    panel: ClassVar = "Limits"
+
+    max_body: int = option("--max-body", "MB", "The largest request.", min=1, show_default=True, default=64)
+    max_documents: int = option(
+        "--max-documents", "N", "The most documents in a request.", min=1, show_default=True, default=100_000
+    )
+    max_characters: int = option(
+        "--max-characters", "N", "The longest document.", min=1, show_default=True, default=10_000_000
+    )
+    max_requests: int = option(
+        "--max-requests",
+        "N",
+        "The most requests at a time; others are told to come again.",
+        min=1,
+        show_default=True,
+        default=256,
+    )
 
     def limits(self) -> Limits:
         """As the service takes them."""
@@ -48,41 +61,24 @@ class Most:
 
 
 def serve(
+    *,
     file: Classifier,
     limits: Most,
-    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0 for any that is free.")
-    ] = 8765,
-    token: Annotated[
-        str | None,
-        typer.Option(
-            "--token",
-            metavar="TOKEN",
-            show_default=False,
-            help="Let who sends this token learn and unlearn; 'auto' makes one. Others see the command line: give a "
-            "token of your own as BUNRUI_TOKEN.",
-        ),
-    ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Never write, whatever BUNRUI_TOKEN says.")] = False,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--name",
-            metavar="NAME",
-            show_default=False,
-            help="Another name that the service is reached by, such as example.org. Can be repeated.",
-        ),
-    ] = None,
-    cors: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--cors",
-            metavar="ORIGIN",
-            show_default=False,
-            help="Let pages of another site ask, such as https://example.org. Can be repeated.",
-        ),
-    ] = None,
+    host: str = option("--host", "ADDRESS", "The address to listen on.", default="127.0.0.1"),
+    port: int = option("--port", "N", "The port; 0 for any that is free.", min=0, max=65535, default=8765),
+    token: str | None = option(
+        "--token",
+        "TOKEN",
+        "Let who sends this token learn and unlearn; 'auto' makes one. Others see the command line: give a "
+        "token of your own as BUNRUI_TOKEN.",
+    ),
+    read_only: bool = flag("--read-only", "Never write, whatever BUNRUI_TOKEN says."),
+    name: list[str] | None = option(
+        "--name", "NAME", "Another name that the service is reached by, such as example.org. Can be repeated."
+    ),
+    cors: list[str] | None = option(
+        "--cors", "ORIGIN", "Let pages of another site ask, such as https://example.org. Can be repeated."
+    ),
 ) -> None:
     """Answer for a classifier over HTTP, with a page to try it.
 
@@ -100,8 +96,9 @@ def serve(
       BUNRUI_TOKEN=… bunrui serve mail.bunrui --port 8000
       bunrui serve mail.bunrui --host 0.0.0.0 --name mail.example.org
     """
-    check_packages()
     from bunrui import store
+
+    check_packages()
     from bunrui.service import Settings, host_names, link
     from bunrui.service.server import listen, run
 
@@ -117,33 +114,29 @@ def serve(
 
 def check_packages() -> None:
     """Refuse to go on without the packages that the service needs."""
-    from importlib.util import find_spec
-
-    from bunrui.errors import BunruiError
-
     for package in _PACKAGES:
         if find_spec(package) is None:
-            raise BunruiError(f"the service needs {package}, which is not installed: pip install 'bunrui[serve]'")
+            raise MissingExtraError("serve", package, "the service needs")
 
 
 def _secret(token: str | None, read_only: bool) -> str | None:
     """The token that writing needs, None for a service that only reads."""
     if read_only:
         if token is not None:
-            raise UsageError("--token lets write, --read-only does not: give one of them.")
+            raise OptionError("--token allows changes, and --read-only forbids them: give one of the two.")
         return None
     if token == _AUTO:
         return secrets.token_urlsafe(24)
     secret = os.environ.get(_VARIABLE) or None if token is None else token
     if secret is not None and not (secret.isascii() and secret.isprintable() and secret and " " not in secret):
-        raise UsageError("a token consists of letters, digits and signs of ASCII, without spaces.")
+        raise OptionError("a token consists of letters, digits and signs of ASCII, without spaces.")
     return secret
 
 
 def _origin(given: str) -> str:
     parts = urlsplit(given)
     if parts.scheme not in ("http", "https") or not parts.netloc or given != f"{parts.scheme}://{parts.netloc}":
-        raise UsageError(
+        raise OptionError(
             f"{given!r} is no origin: give the scheme, the host and the port, such as https://example.org."
         )
     return given

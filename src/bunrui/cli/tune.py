@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from bunrui.cli.collection import collect, say_duplicates
 from bunrui.cli.compare import check_folder, check_text
-from bunrui.cli.console import counted, interrupts, say, to_json, uninterrupted
-from bunrui.cli.flattery import say_duplicates
-from bunrui.cli.live import live
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
-from bunrui.cli.parts import Parts
+from bunrui.cli.console import counted, interrupts, live, say, to_json, uninterrupted
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, argument, flag, option
+from bunrui.errors import OptionError, StoreError
 
 if TYPE_CHECKING:
-    from bunrui.cli.crossing import Collection
+    from bunrui.cli.collection import Collection
     from bunrui.selection import Tuning
     from bunrui.selection.search import Search
     from bunrui.selection.settings import Settings
@@ -33,41 +32,30 @@ def _seconds(given: float | None) -> float | None:
 
 
 def tune(
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DATA", help="Documents with labels, or a classifier that keeps texts.", show_default=False
-        ),
-    ],
+    *,
+    data: list[str] = argument("DATA", "Documents with labels, or a classifier that keeps texts.", required=True),
     documents: LabelledDocuments,
     parts: Parts,
-    out: Annotated[str, typer.Option("--out", metavar="FILE", show_default=False, help="The classifier that is made.")],
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            "--budget",
-            metavar="SECONDS",
-            callback=_seconds,
-            show_default=False,
-            help="Take the best so far after so many; the defaults are measured in any case.",
-        ),
-    ] = None,
-    fast: Annotated[
-        bool, typer.Option("--fast", help="Leave out nbsvm and arow, which are trained: seconds in place of minutes.")
-    ] = False,
-    metric: Annotated[
-        Literal["accuracy", "macro_f1", "log_loss"],
-        typer.Option("--metric", metavar="NAME", help="accuracy, macro_f1 or log_loss."),
-    ] = "accuracy",
-    json: Annotated[bool, typer.Option("--json", help="What was tried and chosen, as JSON.")] = False,
+    out: str = option("--out", "FILE", "The classifier that is made.", required=True),
+    budget: float | None = option(
+        "--budget",
+        "SECONDS",
+        "Take the best so far after so many; the defaults are measured in any case.",
+        callback=_seconds,
+    ),
+    fast: bool = flag("--fast", "Leave out nbsvm and arow, which are trained: seconds in place of minutes."),
+    metric: Literal["accuracy", "macro_f1", "log_loss"] = option(
+        "--metric", "NAME", "accuracy, macro_f1 or log_loss.", default="accuracy"
+    ),
+    json: bool = flag("--json", "What was tried and chosen, as JSON."),
 ) -> None:
     """Find the settings that suit your documents, and make a classifier with them.
 
     Analyzer, model, smoothing, priors and the choice of words are searched
     from coarse to fine. Documents are counted once for each analyzer; every
     setting is measured on all of them, each predicted by a model that never
-    saw it, so no test documents are needed. Copies and threads flatter that:
-    --folds with --by keeps together what belongs together.
+    saw it, so no test documents are needed. Copies and threads make the
+    result look better than it is: --folds with --by keeps them together.
 
     The best is taken, unless a simpler setting is within one standard error
     of it. FILE has then learned all of DATA, keeps the texts, and its log
@@ -80,8 +68,6 @@ def tune(
       bunrui tune mail.bunrui --out better.bunrui --budget 60
       bunrui tune threads.jsonl --id thread --out best.bunrui --folds 5 --by id
     """
-    from bunrui.cli.crossing import collect
-
     parts.check()
     _check_new(out)
     with interrupts(f"interrupted; {out} was not made"):
@@ -99,10 +85,8 @@ def tune(
 
 
 def _check_new(out: str) -> None:
-    from bunrui.errors import StoreError
-
     if not out:
-        raise UsageError("--out is empty: give the classifier a name.")
+        raise OptionError("--out is empty: give the classifier a name.")
     if os.path.lexists(out):
         raise StoreError(f"{out} is there already, and is not overwritten: give another name, or delete it")
     check_folder(out)

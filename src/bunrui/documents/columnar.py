@@ -163,7 +163,7 @@ def _slow(columns: dict[str, pa.Array], n_rows: int, reading: Reading, done: int
         except UnicodeDecodeError as error:
             shown = error.object[error.start : error.start + 4].hex(" ")
             what = f"the bytes {shown} are not valid utf-8: decode the text before it is written"
-            reading.fail(EncodingError(f"{reading.where(line)}: {what}"))
+            reading.fail(EncodingError(what, **reading.place(line)))
         except (ValueError, OverflowError) as error:  # a date beyond the calendar
             reading.refuse(f"a cell cannot be read: {error}", line)
         else:

@@ -25,7 +25,7 @@ from bunrui.documents.lines import Block, cut_blocks, find_last_line, join_chunk
 from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_columns, trim
 from bunrui.documents.validation import STRING, Reading, Rows, listing
-from bunrui.errors import DataError
+from bunrui.errors import DataError, Option
 
 __all__ = ["Record", "read_delimited", "split_records"]
 
@@ -75,7 +75,7 @@ def read_delimited(
         if batch is not None and batch.num_rows:
             yield batch
     if table is None:
-        raise DataError(f"{reading.source.name} has empty lines only: a header and rows were expected")
+        raise DataError("there are empty lines only: a header and rows were expected", file=reading.source.name)
 
 
 def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table | None, Block]:
@@ -85,7 +85,7 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
         return None, block
     if first.problem:
         line = block.line + block.data.count(b"\n", 0, first.start)
-        raise DataError(f"{reading.where(line)}: {first.problem}")
+        raise DataError(first.problem, **reading.place(line))
     names, end = [name.decode("utf-8", "replace") for name in first.fields], first.end
     is_row = False
     if not reading.options.header:
@@ -116,16 +116,16 @@ def _is_row(names: list[bytes], below: Iterator[Record]) -> bool:
     return any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows)
 
 
-def _hint(names: list[str], delimiter: bytes, is_row: bool) -> str:
+def _hint(names: list[str], delimiter: bytes, is_row: bool) -> tuple[str | Option, ...]:
     if len(names) == 1 and "\t" in names[0]:
-        return ". The header has tabs: is it format='tsv'?"
+        return ". The header has tabs: is it ", Option("format", "tsv"), "?"
     if len(names) == 1 and delimiter != b"," and "," in names[0]:
-        return ". The header has commas: is it format='csv'?"
+        return ". The header has commas: is it ", Option("format", "csv"), "?"
     if len(names) == 1 and ";" in names[0]:
-        return ". The header has semicolons: write the file with commas"
+        return (". The header has semicolons: write the file with commas",)
     if is_row:
-        return ". The first line looks like a row: put a line with the names of the columns above it"
-    return ""
+        return (". The first line looks like a row: put a line with the names of the columns above it",)
+    return ()
 
 
 class _Table:

@@ -15,11 +15,12 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from bunrui.errors import EncodingError
+from bunrui.errors import EncodingError, Option
 
 __all__ = ["AUTO", "FIRST", "MARK", "detect", "encoding_error", "guess_all", "is_utf8", "transcoder"]
 
@@ -117,28 +118,32 @@ def _detect_wide(data: bytes) -> str:
     return "utf-16-le" if odd > even else "utf-16-be"
 
 
-def encoding_error(where: str, data: bytes, start: int, encoding: str, *, several: bool = False) -> EncodingError:
+def encoding_error(data: bytes, start: int, encoding: str, *, several: bool = False, **place: Any) -> EncodingError:
     """An error about the bytes at `start`, with a way out; among `several` files, others may have another encoding.
 
+    `place` has the fields `file`, `line` and `unit` of the error.
+
     >>> data = "今日は良い天気です。\\n".encode("cp932")
-    >>> print(encoding_error("a.txt, line 1", data, 0, "utf-8"))
+    >>> print(encoding_error(data, 0, "utf-8", file="a.txt", line=1))
     a.txt, line 1: the bytes 8d a1 93 fa are not valid utf-8. Try encoding='cp932', which reads them as \
 '今日は良い天気です。'
     """
     shown = data[start : start + 4].split(b"\n")[0].hex(" ") or data[start : start + 1].hex()
-    say = f"{where}: the bytes {shown} are not valid {encoding}."
+    say = f"the bytes {shown} are not valid {encoding}. "
     begin, near = _find_line(data, start)
     if codecs.lookup(encoding).name == "utf-8" and _good_to_broken(data[max(0, start - _NEAR) : start + _NEAR]) > 4:
-        return EncodingError(f"{say} The text around them is: repair these bytes, or leave the row out")
+        return EncodingError(f"{say}The text around them is", hint="repair these bytes, or leave the row out", **place)
     found = [name for name in guess_all(near) if codecs.lookup(name).name != codecs.lookup(encoding).name]
     if not found:
-        return EncodingError(f"{say} No usual encoding fits: name it with encoding= if this is text")
+        hint = "name it with ", Option("encoding", ...), " if this is text"
+        return EncodingError(f"{say}No usual encoding fits", hint=hint, **place)
     best, *others = found
     before = len(codecs.getincrementaldecoder(best)("replace").decode(data[begin:start]))
     sample = _decode(best, near)[max(0, before - 5) :].lstrip("\ufeff").split("\n")[0][:20].strip()
     also = f", or {', '.join(others)}" if others else ""
-    each = f". Where files have different encodings: encoding={AUTO!r}" if several else ""
-    return EncodingError(f"{say} Try encoding={best!r}, which reads them as {sample!r}{also}{each}")
+    each = (". Where files have different encodings: ", Option("encoding", AUTO)) if several else ()
+    proposed = Option("encoding", best)
+    return EncodingError((f"{say}Try ", proposed, f", which reads them as {sample!r}{also}", *each), **place)
 
 
 def _find_line(data: bytes, start: int) -> tuple[int, bytes]:

@@ -13,7 +13,7 @@ from bunrui.documents.encodings import AUTO, encoding_error, transcoder
 from bunrui.documents.mail import add_mail
 from bunrui.documents.sources import COMPRESSIONS, Source, Stream
 from bunrui.documents.validation import Options, Reading, Rows, decode_name
-from bunrui.errors import DataError
+from bunrui.errors import DataError, Option
 
 __all__ = ["folder_files", "read_folder"]
 
@@ -59,8 +59,10 @@ def read_folder(reading: Reading) -> Iterator[pa.RecordBatch]:
         if rows.is_full and (batch := rows.batch()):
             yield batch
     if not found:
-        chosen = " that include= and exclude= leave" if reading.options.include or reading.options.exclude else ""
-        raise DataError(f"{root} has no files{chosen}: a folder for each class was expected, with a file for each text")
+        is_chosen = reading.options.include or reading.options.exclude
+        chosen = (" that ", Option("include"), " and ", Option("exclude"), " leave") if is_chosen else ()
+        expected = ": a folder for each class was expected, with a file for each text"
+        raise DataError((f"{root} has no files", *chosen, expected))
     if batch := rows.batch():
         yield batch
 
@@ -69,13 +71,14 @@ def _class_error(root: str, path: str, options: Options) -> DataError:
     """An error about a file that is in no folder of a class: it is out of place, or the folder is one of a class."""
     if any(os.path.dirname(other) for other in folder_files(root, options)):
         return DataError(
-            f"{os.path.join(root, path)} stands in no folder of a class: "
-            f"move it into one, or leave it out with exclude={path!r}"
+            f"{os.path.join(root, path)} stands in no folder of a class",
+            hint=("move it into one, or leave it out with ", Option("exclude", path)),
         )
     label, above = os.path.basename(os.path.abspath(root)), os.path.normpath(os.path.join(root, os.pardir))
+    above = f", or read the folder above, {above!r}, if the folders in it are the labels"
     return DataError(
-        f"{root} has files and no folders of classes: give all of them one label as {{{label!r}: {root!r}}}, "
-        f"or read the folder above, {above!r}, if the folders in it are the labels"
+        f"{root} has files and no folders of classes",
+        hint=("give all of them one label with ", Option("as", {label: root}), above),
     )
 
 
@@ -95,8 +98,8 @@ def _add(rows: Rows, reading: Reading, path: str, label: str | None) -> None:
         text = _decode(data, encoding)
     except UnicodeDecodeError as error:
         line = 1 + bytes(error.object[: error.start]).count(b"\n")
-        where = reading.where(line, name)
-        reading.fail(encoding_error(where, data, error.start, encoding, several=reading.several))
+        place = reading.place(line, name)
+        reading.fail(encoding_error(data, error.start, encoding, several=reading.several, **place))
     else:
         rows.add([text], label, decode_name(path.replace(os.sep, "/")), source=name)
 

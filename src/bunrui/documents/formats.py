@@ -15,7 +15,7 @@ from bunrui.documents.encodings import AUTO, detect
 from bunrui.documents.mail import is_mail, is_maildir
 from bunrui.documents.sources import COMPRESSIONS, Source, find_files, is_address
 from bunrui.documents.validation import Reading
-from bunrui.errors import DataError, LabelError, OptionError
+from bunrui.errors import DataError, LabelError, Option, OptionError, Step
 
 __all__ = ["FORMATS", "find_format", "find_sources", "guess_format"]
 
@@ -41,7 +41,7 @@ def find_sources(sources: Any, format: str | None) -> list[Source]:
         One of `FORMATS`; None to go by the suffix.
     """
     if format is not None and format not in FORMATS:
-        raise OptionError(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
+        raise OptionError(option="format", value=format, choices=FORMATS)
     found = list(_find(sources, format, None))
     if not found:
         raise DataError("there is nothing to read: give at least one file")
@@ -81,7 +81,7 @@ def _expand(path: str) -> list[str]:
         return [path]
     found = sorted(glob.glob(path))
     if not found:
-        raise DataError(f"no file matches {path!r}: check the pattern")
+        raise DataError(f"no file matches {path!r}", hint=(Step("check-pattern"),))
     return found
 
 
@@ -95,7 +95,7 @@ def _describe_path(path: str, format: str | None, label: str | None) -> Source:
             raise DataError(f"{path} is no Maildir: it has no folders cur and new")
         return Source(path, path, None, format or ("maildir" if is_maildir(path) else "folder"), label=label)
     if not os.path.exists(path):
-        raise DataError(f"there is no file {path!r}: check the path")
+        raise DataError(f"there is no file {path!r}", hint=(Step("check-path"),))
     known, compression = find_format(path, path, format)
     size = os.path.getsize(path) if os.path.isfile(path) else None
     return Source(path, path, None, known, compression, label, size)
@@ -112,7 +112,8 @@ def find_format(name: str, path: str, format: str | None) -> tuple[str, str]:
     if format is None and suffixes[-1] in _SPREADSHEETS:
         raise DataError(f"the spreadsheet {name!r} cannot be read: save it as CSV (UTF-8) first")
     if format is None:
-        raise DataError(f"the name {name!r} does not tell the format: give format=, one of {', '.join(FORMATS[:-2])}")
+        hint = "give ", Option("format", ...), f", one of {', '.join(FORMATS[:-2])}"
+        raise DataError(f"the name {name!r} does not tell the format", option="format", hint=hint)
     return format, compression
 
 

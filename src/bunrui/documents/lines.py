@@ -22,7 +22,7 @@ from bunrui.documents.encodings import MARK, encoding_error, is_utf8, transcoder
 from bunrui.documents.sources import MAX_RECORD, Stream
 from bunrui.documents.tabular import row_text
 from bunrui.documents.validation import LABELS, STRING, TOKENS, Object, Reading, RowError, Rows, Written, tidy
-from bunrui.errors import DataError, EncodingError
+from bunrui.errors import DataError, EncodingError, Option
 
 __all__ = [
     "Block",
@@ -83,8 +83,9 @@ def cut_blocks(
         if not data:
             if len(carry) > MAX_RECORD:
                 raise DataError(
-                    f"{reading.where(line)}: the row that begins here is longer than {MAX_RECORD >> 20} MB and has no "
-                    "end: is a quote not closed, or is this another format?"
+                    f"the row that begins here is longer than {MAX_RECORD >> 20} MB and has no end",
+                    hint="is a quote not closed, or is this another format?",
+                    **reading.place(line),
                 )
             continue
         yield _check_block(data, line, reading, raw)
@@ -114,8 +115,8 @@ def _check_block(data: bytes, line: int, reading: Reading, raw: bool) -> Block:
         try:
             data.decode()
         except UnicodeDecodeError as error:
-            where = reading.where(line + data.count(b"\n", 0, error.start))
-            raise encoding_error(where, data, error.start, "utf-8", several=reading.several) from None
+            place = reading.place(line + data.count(b"\n", 0, error.start))
+            raise encoding_error(data, error.start, "utf-8", several=reading.several, **place) from None
     return Block(data, line, valid)
 
 
@@ -123,8 +124,8 @@ def row_error(reading: Reading, line: int | None, data: bytes, start: int) -> En
     """An error about bytes of a row that are not valid UTF-8."""
     encoding = reading.options.encoding
     if transcoder(encoding, "strict") is None:
-        return encoding_error(reading.where(line), data, start, "utf-8", several=reading.several)
-    return EncodingError(f"{reading.where(line)}: some bytes are not valid {encoding}")  # what they were is gone
+        return encoding_error(data, start, "utf-8", several=reading.several, **reading.place(line))
+    return EncodingError(f"some bytes are not valid {encoding}", **reading.place(line))  # what they were is gone
 
 
 class _Utf8:
@@ -153,10 +154,10 @@ class _Utf8:
             reading, encoding = self._reading, self._reading.options.encoding
             line = self._line + error.object[: error.start].decode(encoding, "replace").count("\n")
             found = bytes(error.object), error.start, encoding
-            raise encoding_error(reading.where(line), *found, several=reading.several) from None
+            raise encoding_error(*found, several=reading.several, **reading.place(line)) from None
         except UnicodeError as error:  # no byte order mark, say
             name = self._reading.options.encoding
-            raise EncodingError(f"{self._reading.where(self._line)}: this is not {name}: {error}") from error
+            raise EncodingError(f"this is not {name}: {error}", **self._reading.place(self._line)) from error
         self._line += text.count("\n")
         return text.encode("utf-8", "surrogatepass")
 
@@ -204,8 +205,8 @@ def read_lines(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     _refuse_ids(reading)
     if reading.wants_label:
         raise DataError(
-            f"{reading.source.name} has lines without labels: begin each with __label__ and its label, "
-            "give one label for the file as {label: file}, or read it with labelled=False"
+            f"{reading.source.name} has lines without labels",
+            hint=("begin each with __label__ and its label, or give all of them one with ", Option("as", ...)),
         )
     yield from _batches(cut_blocks(stream, reading), reading, _quick_lines, _slow_lines)
 
@@ -270,7 +271,7 @@ def _decode_lines(block: Block, reading: Reading) -> Iterator[tuple[int, str]]:
 
 def _refuse_ids(reading: Reading) -> None:
     if reading.options.id:
-        raise DataError(f"{reading.source.name} has lines, and lines have no ids: read it without id=")
+        raise DataError((f"{reading.source.name} has lines, and lines have no ids: read it without ", Option("id")))
 
 
 # --- JSON lines
@@ -380,7 +381,7 @@ def _slow_json(block: Block, reading: Reading) -> pa.RecordBatch | None:
             texts, label, id = reading.pick(row)
             texts = [_write_row(row, reading)] if reading.options.columns else texts
         except RowError as bad:
-            reading.refuse(str(bad), line)
+            reading.refuse(bad.problem, line)
         except UnicodeDecodeError as error:
             reading.fail(row_error(reading, line, data, error.start))
         else:

@@ -27,7 +27,7 @@ from bunrui.documents.encodings import AUTO, detect
 from bunrui.documents.lines import cut_blocks
 from bunrui.documents.sources import Source, Stream
 from bunrui.documents.validation import Reading, RowError, Rows
-from bunrui.errors import DataError
+from bunrui.errors import DataError, Option
 
 __all__ = [
     "Mail",
@@ -128,7 +128,7 @@ def add_mail(
     try:
         mail = parse_mail(data, reading.options.encoding)
     except RowError as bad:
-        reading.refuse(str(bad), line, source)
+        reading.refuse(bad.problem, line, source)
     else:
         rows.add([mail.text], label, mail.id, line=line, source=source)
 
@@ -137,7 +137,8 @@ def _find_label(reading: Reading, *, parent: bool) -> str | None:
     if not reading.wants_label:
         return None
     if reading.source.path is None:
-        raise DataError(f"{reading.source.name} has mail without labels: give one as {{label: source}}")
+        hint = "give all of it one with ", Option("as", ...)
+        raise DataError(f"{reading.source.name} has mail without labels", hint=hint)
     path = Path(reading.source.path).resolve()
     return path.parent.name if parent else path.name.split(".")[0]
 

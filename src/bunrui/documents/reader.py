@@ -21,7 +21,7 @@ from bunrui.documents.mail import maildir_files, read_eml, read_maildir, read_mb
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import check_format
 from bunrui.documents.validation import Options, Reading, split_labels
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, Option, OptionError
 
 __all__ = ["Reader", "Tracked", "read"]
 
@@ -111,19 +111,21 @@ def read(
     """
     names = _names(text)
     if columns and names != ("text",):
-        raise OptionError("a table is read with all of its columns: leave text= out")
+        raise OptionError(("a table is read with all of its columns: leave ", Option("text"), " out"))
     if not names:
-        raise OptionError("text= names no column: give at least one")
+        raise OptionError((Option("text"), " names no column: give at least one"))
     if separator is not None and not separator.strip():
-        raise OptionError("the separator of labels should be a character such as ';', not a space or nothing")
+        raise OptionError(option="separator", value=separator, expected="a character such as ';'")
     if batch_bytes < 1:
-        raise OptionError(f"batch_bytes is {batch_bytes}: give at least 1")
+        raise OptionError(option="batch_bytes", value=batch_bytes, expected="at least 1")
     try:
         # Not of text: idna and punycode, which are for names of hosts, know no bytes that cannot be decoded.
         b"a\xff".decode("utf-8" if encoding == AUTO else encoding, "replace")
     except (LookupError, ValueError) as error:
         known = "utf-8, cp932, euc-jp, gb18030, big5, cp949, cp1252 or auto"
-        raise OptionError(f"there is no text encoding {encoding!r}: try {known}") from error
+        raise OptionError(
+            f"there is no text encoding {encoding!r}", option="encoding", value=encoding, hint=f"try {known}"
+        ) from error
     found = find_sources(sources, format)
     if columns:
         for source in found:
@@ -162,6 +164,11 @@ class Tracked:
     @property
     def skipped(self) -> list[str]:
         """Messages about the first 20 of them."""
+        return list(map(str, self._progress.skipped))
+
+    @property
+    def bad_rows(self) -> list[DataError]:
+        """The same as errors, for those who write sentences of their own."""
         return list(self._progress.skipped)
 
     @property

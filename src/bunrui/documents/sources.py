@@ -115,7 +115,7 @@ class Progress:
 
     bytes_read: int = 0
     n_skipped: int = 0
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[DataError] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
     encodings: Counter[str] = field(default_factory=Counter)  # files that were found not to be UTF-8
     doubtful_headers: list[str] = field(default_factory=list)  # files whose names of columns look like a row

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bunrui.documents.validation import STRING, Object, Reading, RowError, Rows, Written, tidy
-from bunrui.errors import DataError
+from bunrui.errors import DataError, Option
 
 __all__ = [
     "LARGEST",
@@ -60,7 +60,7 @@ def check_format(name: str, format: str) -> None:
         raise DataError(f"{name} ({format}) has no columns: a table is {', '.join(TABLES[:-1])} or {TABLES[-1]}")
 
 
-def take_columns(reading: Reading, names: list[str], hint: str = "") -> None:
+def take_columns(reading: Reading, names: list[str], hint: tuple[str | Option, ...] = ()) -> None:
     """Check the columns of a file.  Where tables are read, all of them but the label and the id are its text."""
     if reading.options.columns:
         _take_cells(reading, names)
@@ -103,7 +103,7 @@ def add_row(rows: Rows, values: Mapping[str, Any], line: int, read: Callable[[An
         try:
             texts = [row_text(dict(cells))]
         except RowError as bad:
-            reading.refuse(str(bad), line)
+            reading.refuse(bad.problem, line)
             return
     rows.add(texts, label, id, line=line)
 

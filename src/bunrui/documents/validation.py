@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from bunrui.documents.encodings import AUTO, detect
 from bunrui.documents.sources import Progress, Source
-from bunrui.errors import DataError
+from bunrui.errors import DataError, Option, Sentence
 from bunrui.labels import LONGEST_LABEL, unfit
 from bunrui.phrases import excerpt, some
 
@@ -50,7 +50,11 @@ _MESSAGES = 20  # about skipped rows, that are kept
 
 
 class RowError(Exception):
-    """A bad row; the caller, who knows the file and the line, makes a DataError of it."""
+    """A bad row; the caller, who knows the file and the line, makes a DataError of the problem."""
+
+    def __init__(self, problem: Sentence) -> None:
+        super().__init__(problem)
+        self.problem = problem
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,8 @@ class Reading:
 
     >>> reading = Reading(Source("a.csv", "a.csv"), Options(skip_bad=True), Progress())
     >>> reading.refuse("the label is empty", line=7)
-    >>> reading.progress.skipped
-    ['a.csv, line 7: the label is empty']
+    >>> print(*reading.progress.skipped)
+    a.csv, line 7: the label is empty
     """
 
     source: Source
@@ -112,10 +116,9 @@ class Reading:
         label = row[options.label] if self.wants_label else None
         return [row[name] for name in options.text], label, row[options.id] if options.id else None
 
-    def where(self, line: int | None = None, source: str | None = None) -> str:
-        """The place of a row, as messages begin with it."""
-        name = source or self.source.name
-        return name if line is None else f"{name}, {self.unit} {line}"
+    def place(self, line: int | None = None, source: str | None = None) -> dict[str, Any]:
+        """The place of a row, as fields of an error."""
+        return {"file": source or self.source.name, "line": line, "unit": self.unit}
 
     def encoding_of(self, data: bytes) -> str:
         """The encoding of a file that is read now; `auto` is found out from its bytes, a megabyte of them or all."""
@@ -126,9 +129,9 @@ class Reading:
             self.progress.encodings[found] += 1
         return found
 
-    def refuse(self, what: str, line: int | None = None, source: str | None = None) -> None:
+    def refuse(self, problem: Sentence, line: int | None = None, source: str | None = None) -> None:
         """Raise about a bad row, or count it."""
-        self.fail(DataError(f"{self.where(line, source)}: {what}"))
+        self.fail(DataError(problem, **self.place(line, source)))
 
     def fail(self, error: DataError) -> None:
         """Raise an error about one row, or count it."""
@@ -136,28 +139,29 @@ class Reading:
             raise error
         self.progress.n_skipped += 1
         if len(self.progress.skipped) < _MESSAGES:
-            self.progress.skipped.append(str(error))
+            self.progress.skipped.append(error)
 
-    def lacks(self, there: list[str]) -> str:
+    def lacks(self, there: list[str]) -> tuple[str | Option, ...]:
         """A sentence about all missing columns; nothing if none is missing."""
         known = set(there)
         missing = [name for name in self.columns if name not in known]
         if not missing:
-            return ""
+            return ()
         say = f"there is {' and '.join(f'no column {name!r}' for name in missing)}"
         only = f", only {listing(there)}" if there else ""
-        known_as = {self.options.id: "id=", self.options.label: "label="} | dict.fromkeys(self.options.text, "text=")
-        options = dict.fromkeys(known_as[name] for name in missing)
-        return f"{say}{only}: choose {'others' if missing[1:] else 'another'} with {' and '.join(options)}"
+        known_as = {self.options.id: "id", self.options.label: "label"} | dict.fromkeys(self.options.text, "text")
+        first, *others = dict.fromkeys(Option(known_as[name], ...) for name in missing)
+        more = [part for option in others for part in (" and ", option)]
+        return f"{say}{only}: choose {'others' if missing[1:] else 'another'} with ", first, *more
 
-    def check_columns(self, there: list[str], hint: str = "") -> None:
+    def check_columns(self, there: list[str], hint: tuple[str | Option, ...] = ()) -> None:
         """Refuse a file whose columns lack one that is wanted, or have it twice."""
         if lacks := self.lacks(there):
-            raise DataError(f"{self.source.name}: {lacks}{hint}")
+            raise DataError((*lacks, *hint), file=self.source.name)
         times = Counter(there)
         for column in self.columns:
             if times[column] > 1:
-                raise DataError(f"{self.source.name} has {times[column]} columns {column!r}: keep one")
+                raise DataError(f"there are {times[column]} columns {column!r}", file=self.source.name, hint="keep one")
 
 
 def listing(names: list[str]) -> str:
@@ -220,7 +224,7 @@ class Rows:
             label = _check_label(label, reading.longest_label) if reading.wants_label or label is not None else None
             id = _check_id(id) if reading.options.id or id is not None else None
         except RowError as bad:
-            reading.refuse(str(bad), line, source)
+            reading.refuse(bad.problem, line, source)
             return
         reading.kind = kind
         self._rows.append((text, label, id, line, source))
@@ -401,7 +405,7 @@ def _check_one_label(label: Any, longest: int | None) -> str:
 def _check_id(id: Any) -> str:
     name = _to_string(id)
     if not name:
-        raise RowError("the id is missing: give one, or read without id=")
+        raise RowError(("the id is missing: give one, or read without ", Option("id")))
     return _check_whole(name, "the id")
 
 

@@ -23,7 +23,7 @@ from bunrui.engines import tasks
 from bunrui.engines.partitions import add_part
 from bunrui.engines.pieces import Block, split
 from bunrui.engines.tasks import Answers, Done, Folder, Labels, blank
-from bunrui.errors import BunruiError, DataError, OptionError
+from bunrui.errors import BunruiError, DataError, MissingExtraError, Option, OptionError
 
 __all__ = ["Counted", "Done", "Tree", "connect", "count", "learn", "predict", "predict_blocks"]
 
@@ -57,7 +57,7 @@ def connect(address: str | None = None) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise OptionError("the engine 'ray' needs ray, which is not installed: pip install 'bunrui[ray]'") from error
+        raise MissingExtraError("ray", "ray", "the engine 'ray' needs") from error
     if ray.is_initialized():
         return ray
     shown = address or os.environ.get("RAY_ADDRESS", "")
@@ -66,8 +66,9 @@ def connect(address: str | None = None) -> Any:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
     except (OSError, ValueError) as error:
         raise OptionError(
-            f"there is no Ray cluster at {shown!r} ({_first_line(error)}): start one with 'ray start --head', or leave "
-            "the address out to use this machine alone"
+            f"there is no Ray cluster at {shown!r} ({_first_line(error)})",
+            option="address",
+            hint=("start one with 'ray start --head', or leave ", Option("address"), " out to use this machine alone"),
         ) from error
     return ray
 
@@ -116,8 +117,9 @@ def learn(classifier: Any, data: Any, *, address: str | None = None, **reading: 
     keep = getattr(classifier, "keep", "nothing")  # of one in a file
     if keep != "nothing":
         raise OptionError(
-            f"{classifier.path} keeps {keep} of every document, and on a cluster they stay where they are: learn into "
-            "a file with keep='nothing'"
+            f"{classifier.path} keeps {keep} of every document, and on a cluster they stay where they are",
+            option="keep",
+            hint=("learn into a file with ", Option("keep", "nothing")),
         )
     counted = _make_blank(classifier)
     count(counted, data if _is_dataset(data) else read(data, **reading), address=address)
@@ -231,7 +233,7 @@ def predict(
         shared = [connect(address).put((_to_memory(classifier), Labels))]
         return data.map_batches(tasks.predict_table, batch_format="pyarrow", fn_kwargs={"shared": shared})
     if output is None:
-        raise OptionError("predict needs output=, a folder for the labels of files")
+        raise OptionError(("predict needs ", Option("output", ...), ", a folder for the labels of files"))
     predict_blocks(classifier, split(read(data, labelled=False, **reading)), output, address=address)
     return None
 

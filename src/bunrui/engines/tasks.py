@@ -31,7 +31,7 @@ class Done(NamedTuple):
     n_docs: int
     n_bytes: int
     n_skipped: int
-    skipped: list[str]
+    bad_rows: list[DataError]
     encodings: dict[str, int]
     doubtful_headers: list[str]
 
@@ -78,11 +78,9 @@ def blank(classifier: Any) -> Any:
 
 
 def _strip(error: BunruiError) -> BunruiError:
-    """The error with its message and nothing else: more does not survive the way to another process."""
-    try:
-        return type(error)(str(error))
-    except TypeError:
-        return BunruiError(str(error))
+    """The error with its fields and nothing else: its cause may not survive the way to another process."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 # --- counting
@@ -92,7 +90,7 @@ def _strip(error: BunruiError) -> BunruiError:
 
 
 def _report(n_docs: int, block: Block, reader: Reader) -> Done:
-    return Done(n_docs, block.n_bytes, reader.n_skipped, reader.skipped, reader.encodings, reader.doubtful_headers)
+    return Done(n_docs, block.n_bytes, reader.n_skipped, reader.bad_rows, reader.encodings, reader.doubtful_headers)
 
 
 def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:

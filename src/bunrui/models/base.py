@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Counts
-from bunrui.errors import OptionError
+from bunrui.errors import Option, OptionError
 from bunrui.kernel.logs import log
 from bunrui.models.view import CountView, FeatureCounts, sum_cells, sum_features
 
@@ -127,22 +127,26 @@ def smoothing_of(estimator: str, alpha: float | Mapping[str, float] | None, defa
     """
     if estimator == "mle":
         if alpha is not None:
-            raise OptionError("smoothing='mle' takes no alpha: leave it out, or choose smoothing='eap'")
+            mle, eap = Option("smoothing", "mle"), Option("smoothing", "eap")
+            raise OptionError((mle, " takes no ", Option("alpha"), ": leave it out, or choose ", eap))
         return Smoothing(MLE_LAMBDA, vanishing=True)
     if estimator not in ("eap", "map"):
-        raise OptionError(f"there is no smoothing {estimator!r}: choose 'mle', 'eap' or 'map'")
+        raise OptionError(option="smoothing", value=estimator, choices=("eap", "map", "mle"))
     if alpha is None:
         alpha = 1.0001 if estimator == "map" else default
-    less, rule = 0.0, "alpha should be above 0 (for no smoothing use smoothing='mle')"
-    if estimator == "map":
-        less, rule = 1.0, "alpha of smoothing='map' should be above 1"
+    less = 1.0 if estimator == "map" else 0.0
     by_word = dict(alpha) if isinstance(alpha, Mapping) else {}
     value = default + less if isinstance(alpha, Mapping) else alpha
     for each in (value, *by_word.values()):
         if isinstance(each, bool) or not isinstance(each, (int, float, np.number)) or not less < float(each):
-            raise OptionError(f"{rule}, not {each!r}")
+            if estimator == "map":
+                mode = Option("alpha"), " of ", Option("smoothing", "map")
+                raise OptionError(mode, option="alpha", value=each, expected="above 1")
+            hint = "for no smoothing use ", Option("smoothing", "mle")
+            raise OptionError(option="alpha", value=each, expected="above 0", hint=hint)
         if not MLE_LAMBDA <= float(each) - less <= 1 / MLE_LAMBDA:
-            raise OptionError(f"alpha should be between {less + MLE_LAMBDA:g} and {1 / MLE_LAMBDA:g}, not {each!r}")
+            expected = f"between {less + MLE_LAMBDA:g} and {1 / MLE_LAMBDA:g}"
+            raise OptionError(option="alpha", value=each, expected=expected)
     return Smoothing(float(value) - less, {word: float(each) - less for word, each in by_word.items()})
 
 
@@ -169,11 +173,11 @@ def smoothing_on(
     try:
         values = np.asarray(alpha, np.float64)
     except (TypeError, ValueError) as error:
-        raise OptionError(f"alpha should be a number, or one for each column, not {alpha!r}") from error
+        raise OptionError(option="alpha", value=alpha, expected="a number, or one for each column") from error
     values = values - 1.0 if smoothing == "map" else values
     if not ((values > 0) if smoothing == "map" else (values >= 0)).all() or not np.isfinite(values).all():
         rule = "above 1 with smoothing='map'" if smoothing == "map" else "0 or more"
-        raise OptionError(f"alpha should be {rule}, not {alpha!r}")
+        raise OptionError(option="alpha", value=alpha, expected=rule)
     if warn and not force_alpha and (values < _LEAST).any():
         warnings.warn(
             f"alpha too small will result in numeric errors, setting alpha = {_LEAST:.1e}. Use `force_alpha=True` to "
@@ -232,18 +236,21 @@ def prior_shares(docs: npt.NDArray[Any], labels: Sequence[Any], prior: Any) -> F
     name, lam = prior if isinstance(prior, tuple) and len(prior) == 2 else (prior, 1.0)
     if name != "smoothed":
         raise OptionError(
-            f"there is no prior {prior!r}: choose 'empirical', 'uniform', 'smoothed' or ('smoothed', λ), "
-            "or give a mapping from label to probability"
+            f"there is no prior {prior!r}",
+            option="prior",
+            value=prior,
+            hint="choose 'empirical', 'uniform', 'smoothed' or ('smoothed', λ), or give a mapping from label to "
+            "probability",
         )
     if isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < float(lam) < np.inf:
-        raise OptionError(f"λ of prior=('smoothed', λ) should be above 0, not {lam!r}")
+        raise OptionError("λ of a smoothed prior", option="prior", value=lam, expected="above 0")
     return np.asarray((docs + float(lam)) / (docs.sum() + float(lam) * len(docs)), np.float64)
 
 
 def _given(label: Any, prior: Mapping[Any, float]) -> float:
     value = prior.get(label)
     if not isinstance(value, (int, float, np.number)) or not 0 < float(value) < np.inf:
-        raise OptionError(f"the prior of {label!r} should be above 0, not {value!r}")
+        raise OptionError(f"the prior of {label!r}", option="prior", value=value, expected="above 0")
     return float(value)
 
 
@@ -330,4 +337,4 @@ def normalised(view: CountView, scorer: Scorer) -> Scorer:
 def check_rows(m: Any) -> None:
     """Refuse an m that is no number of rows."""
     if isinstance(m, bool) or not isinstance(m, (int, float, np.number)) or not 0 < m < np.inf:
-        raise OptionError(f"m should be a number of rows, above 0, not {m!r}")
+        raise OptionError(option="m", value=m, expected="a number of rows, above 0")

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from bunrui.errors import OptionError
+from bunrui.errors import Option, OptionError
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
 from bunrui.models.base import Floats, Scorer, Smoothing
@@ -36,7 +36,7 @@ def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats, *, against_r
     """Presence and absence of every word."""
     if not smoothing.is_single:
         # log(λ[f] / (D[c] + λ[f])) has no part that is of the word alone: the scorer would not be sparse.
-        raise OptionError("the model 'bernoulli' takes one alpha for all words, not one for each")
+        raise OptionError(("the model 'bernoulli' takes one ", Option("alpha"), " for all words, not one for each"))
     if against_rest:
         return against(bernoulli(view, smoothing, log_odds(prior)), _rest(view, smoothing.value))
     lam = smoothing.value

@@ -141,7 +141,7 @@ class ColumnsModel(Fitted):
         try:
             row = self.rows([document])
         except TableError as error:
-            raise TableError(error.what) from None
+            raise TableError(error.problem) from None
         duel = hold(self.classes, self.form.scores(row)[0], label, against)
         parts = self.form.parts(row)
         adds, bias = duel.difference(parts)
@@ -271,7 +271,7 @@ class Shape(NamedTuple):
                         raise _missing(name, self.needed)
                 out.append({name: _value(name, row.get(name), form) for name, form in self.forms.items()})
             except TableError as error:
-                raise TableError(error.what, k) from None
+                raise TableError(error.problem, k) from None
         return out
 
 

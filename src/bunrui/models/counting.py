@@ -11,7 +11,7 @@ from bunrui.analysis import Analyzer
 from bunrui.analysis.analyzer import distinct, documents_of, n_docs_of
 from bunrui.counts import Label
 from bunrui.engines import threads
-from bunrui.errors import OptionError
+from bunrui.errors import Option, OptionError
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.memory import Memory
 from bunrui.models.base import Floats, Scorer, Smoothing, check_rows, log_prior, smoothing_of
@@ -103,7 +103,9 @@ class Counting(NamedTuple):
         for name, is_on in (("class_norm", class_norm), ("against_rest", against_rest)):
             if is_on and name not in self.options:
                 takers = ", ".join(model for model, it in MODELS.items() if name in it.options)
-                raise OptionError(f"{name} is an option of the models {takers}: choose one of them, or leave it out")
+                raise OptionError(
+                    (Option(name), f" is an option of the models {takers}"), hint="choose one of them, or leave it out"
+                )
 
     def check(self, options: Options) -> None:
         """Refuse options that the model does not take."""
@@ -237,7 +239,7 @@ def check_m(model: str, m: Any) -> None:
     """Refuse an m that is no number of rows, or that a model does not take."""
     check_rows(m)
     if model != "aode" and m != 1:
-        raise OptionError(f"m is for aode, and {model} has none: leave it out, or set it to 1")
+        raise OptionError((Option("m"), f" is for aode, and {model} has none: leave it out, or set it to 1"))
 
 
 def several_labels_error(model: str) -> OptionError:

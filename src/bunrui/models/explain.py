@@ -21,7 +21,7 @@ from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import distinct, documents_of
 from bunrui.counts import Label
-from bunrui.errors import DataError, LabelError
+from bunrui.errors import DataError, LabelError, Option
 from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.models.linear import Reader, probabilities
@@ -167,7 +167,8 @@ def hold(classes: Sequence[Label], scores: Floats, label: Label | None, against:
         if name is not None:
             check_label(classes, name)
     if against is not None and (label == against or list(classes) == [against]):
-        raise LabelError(f"{against!r} cannot be held against itself: name another label")
+        hint = "name another label with ", Option("against")
+        raise LabelError(f"{against!r} cannot be held against itself", option="against", hint=hint)
 
     # As the classes have them: who asks may have np.int64(1).
     label, against = (None if name is None else classes[classes.index(name)] for name in (label, against))

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bunrui.analysis import Analyzer
-from bunrui.errors import OptionError
+from bunrui.errors import Option, OptionError, Step
 from bunrui.memory import Memory
 from bunrui.models.counting import MODELS, check_m
 from bunrui.models.model import Kind, Options
@@ -89,8 +89,7 @@ def kind_of(model: str) -> Kind:
     try:
         return MODELS.get(model) or TRAINED[model]
     except (KeyError, TypeError):
-        known = ", ".join((*MODELS, *TRAINED))
-        raise OptionError(f"there is no model {model!r}: choose one of {known}") from None
+        raise OptionError(option="model", value=model, choices=(*MODELS, *TRAINED)) from None
 
 
 def _check_options(model: str, options: Mapping[str, Any]) -> None:
@@ -102,29 +101,30 @@ def _check_options(model: str, options: Mapping[str, Any]) -> None:
     bunrui.errors.OptionError: aode has no alpha: its smoothing is that of the article; leave it out
     """
     if model == "columns" and not _has_columns(options["analyzer"]):
-        raise OptionError("the model 'columns' reads tables, not text: make the classifier with analyzer='columns'")
+        raise OptionError("the model 'columns' reads tables, not text", option="model", hint=(Step("learn-table"),))
     if reads_table(model, options["analyzer"]):
         for name, usual in (("min_df", 1), ("max_features", None)):
             if options[name] != usual:
-                raise OptionError(f"{name} should be left out: the model {model!r} reads all columns")
+                raise OptionError((f"the model {model!r} reads all columns: leave ", Option(name), " out"))
     if model != "columns" and options["prior"] != "empirical":
-        raise OptionError(f"{model} has no class prior: leave prior out, or set it to 'empirical'")
+        raise OptionError((f"{model} has no class prior: leave ", Option("prior"), " out, or set it to 'empirical'"))
     if options["unseen"] != "ignore":
-        raise OptionError(f"{model} knows nothing of words that it never saw: use unseen='ignore'")
+        raise OptionError((f"{model} knows nothing of words that it never saw: use ", Option("unseen", "ignore")))
     for name in ("class_norm", "against_rest"):
         if options[name]:
-            raise OptionError(
-                f"{name} changes how counts are read, and {model} is trained from documents: leave it out"
-            )
+            says = f" changes how counts are read, and {model} is trained from documents"
+            raise OptionError((Option(name), says), hint="leave it out")
     check_m(model, options["m"])
     if model == "twcnb":
         return
     if options["smoothing"] != "eap" and model != "columns":
-        raise OptionError(f"{model} has no smoothing {options['smoothing']!r}: leave it out")
+        chosen = Option("smoothing", options["smoothing"])
+        raise OptionError((f"{model} does not know ", chosen), hint="leave it out")
     if options["alpha"] is not None and model == "aode":
-        raise OptionError("aode has no alpha: its smoothing is that of the article; leave it out")
+        raise OptionError(("aode has no ", Option("alpha"), ": its smoothing is that of the article; leave it out"))
     if isinstance(options["alpha"], Mapping):
-        raise OptionError(f"alpha of {model} should be a number: it smooths the ratios of all words alike")
+        hint = "it smooths the ratios of all words alike"
+        raise OptionError((Option("alpha"), f" of {model}"), option="alpha", expected="a number", hint=hint)
 
 
 def reads_table(model: str, analyzer: Any) -> bool:

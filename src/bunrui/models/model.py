@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
 from bunrui.counts import Label
-from bunrui.errors import LabelError, OptionError
+from bunrui.errors import LabelError, Option, OptionError
 from bunrui.memory import Memory
 from bunrui.phrases import some
 
@@ -70,15 +70,16 @@ class WordQuestion(NamedTuple):
             if name is not None:
                 check_label(classes, name)
         if label is not None and positive is not None:
-            raise OptionError("words of a label, or of positive=... against negative=...: not both at once")
+            raise OptionError(("give a label, or ", Option("positive"), " and ", Option("negative"), ", not both"))
         if (positive is None) != (negative is None):
-            raise OptionError("positive=... and negative=... belong together: name both")
+            raise OptionError((Option("negative"), " goes with ", Option("positive"), ": give both"))
         if positive is not None and positive == negative:
-            raise LabelError(f"{positive!r} cannot be held against itself: name another label")
+            hint = "name the other label with ", Option("negative")
+            raise LabelError(f"{positive!r} cannot be held against itself", option="negative", hint=hint)
         if label is None and positive is None and word is None:
             raise OptionError(f"whose words? Name a label, for example words({classes[0]!r})")
         if top is not None and (isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1):
-            raise OptionError(f"top should be a whole number, at least 1, or None for all, not {top!r}")
+            raise OptionError(option="top", value=top, expected="a whole number, at least 1, or None for all")
 
 
 class Model(Protocol):

@@ -15,7 +15,7 @@ from bunrui.analysis import Analyzer
 from bunrui.classcounts import MOST_PAIRS
 from bunrui.counts import Counts, Label
 from bunrui.engines.matrix import look_up
-from bunrui.errors import NotLearnedError
+from bunrui.errors import NotLearnedError, Step
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Batch, Documents, Memory
 from bunrui.models.aode import train_aode
@@ -245,7 +245,7 @@ def train(
 ) -> Fitted:
     """The model of all documents; `previous` is what was trained last, with the same options."""
     if not counts.n_docs:
-        raise NotLearnedError("nothing has been learned yet: call learn(texts, labels) first")
+        raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
     classes = counts.live_labels
     if reads_table(name, options["analyzer"]):
         from bunrui.models.columns import train_columns

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Counts
-from bunrui.errors import OptionError
+from bunrui.errors import Option, OptionError
 from bunrui.kernel import score as scoring
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
@@ -264,8 +264,16 @@ class FeatureCounts(NamedTuple):
 def _check_filled(n_features: int, n_classes: int) -> None:
     if n_features * n_classes > _MOST_FILLED:
         raise OptionError(
-            f"{n_features:,} features × {n_classes:,} classes are too many for weights of every class: leave "
-            "against_rest out, or read fewer features, for texts with min_df or max_features"
+            f"{n_features:,} features × {n_classes:,} classes are too many for weights of every class",
+            option="against_rest",
+            hint=(
+                "leave ",
+                Option("against_rest"),
+                " out, or read fewer features, for texts with ",
+                Option("min_df"),
+                " or ",
+                Option("max_features"),
+            ),
         )
 
 
@@ -293,7 +301,7 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
     `max_features` is a number (by mutual information), or a pair of `"mi"` or `"chi2"` and a number.
     """
     if isinstance(max_features, tuple) and len(max_features) != 2:
-        raise OptionError(f"max_features should be a number, or a pair like ('chi2', 1000), not {max_features!r}")
+        raise OptionError(option="max_features", value=max_features, expected="a number, or a pair like ('chi2', 1000)")
     method, most = max_features if isinstance(max_features, tuple) else ("mi", max_features)
     _check(min_df, method, most)
     if min_df == 1 and most is None:
@@ -320,11 +328,11 @@ def select(counts: Counts, min_df: int, max_features: int | tuple[str, int] | No
 
 def _check(min_df: Any, method: Any, most: Any) -> None:
     if isinstance(min_df, bool) or not isinstance(min_df, (int, np.integer)) or min_df < 1:
-        raise OptionError(f"min_df should be a whole number of documents, at least 1, not {min_df!r}")
+        raise OptionError(option="min_df", value=min_df, expected="a whole number of documents, at least 1")
     if method not in ("mi", "chi2"):
-        raise OptionError(f"features are chosen by 'mi' or 'chi2', not {method!r}")
+        raise OptionError(f"features are chosen by 'mi' or 'chi2', not {method!r}", option="max_features")
     if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
-        raise OptionError(f"max_features should be a whole number, at least 1, not {most!r}")
+        raise OptionError(option="max_features", value=most, expected="a whole number, at least 1")
 
 
 def _best(counts: Counts, ids: Integers, method: str, most: int) -> Integers:

@@ -231,7 +231,7 @@ def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) ->
         if loo and name in _ON_TEXT:
             raise OptionError(f"{name} would be trained once for each document: compare it by folds, without loo")
         if name not in every:
-            raise OptionError(f"there is no model {name!r} to compare: choose among {', '.join(every)}")
+            raise OptionError(f"there is no model {name!r} to compare", option="models", value=name, choices=every)
     return chosen
 
 

@@ -30,7 +30,7 @@ import pyarrow as pa
 from bunrui.analysis import AnalyzerSpec
 from bunrui.documents import Reader, read
 from bunrui.engines.stream import ahead, texts_of
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, Option, OptionError
 from bunrui.kernel.logs import log
 from bunrui.selection.ratio import HASH_BITS, Ratio
 from bunrui.selection.records import Batch, Originals
@@ -134,18 +134,20 @@ def select(
 
 def _check(threshold: Any, top: Any, sample: Any, fit_on: Any) -> None:
     if sum(way is not None for way in (threshold, top, sample)) != 1:
-        raise OptionError("give one of threshold=, top= and sample=, to say what is selected")
+        ways = Option("threshold"), ", ", Option("top"), " and ", Option("sample")
+        raise OptionError(("give one of ", *ways, ", to say what is selected"))
     if threshold is not None and not math.isfinite(threshold):
-        raise OptionError(f"threshold should be a number, not {threshold!r}")
+        raise OptionError(option="threshold", value=threshold, expected="a number")
     if isinstance(top, float):
         if not 0 < top <= 1:
-            raise OptionError(f"top should be a whole number, or a share above 0 and at most 1.0, not {top!r}")
+            raise OptionError(option="top", value=top, expected="a whole number, or a share above 0 and at most 1.0")
         if fit_on is not None:
-            raise OptionError("a share of raw is known when all of it is counted: leave fit_on out, or give a number")
+            known = "a share of raw is known when all of it is counted: leave "
+            raise OptionError((known, Option("fit_on"), " out, or give a number"))
         top = None
     for name, number in (("top", top), ("sample", sample), ("fit_on", fit_on)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1):
-            raise OptionError(f"{name} should be a whole number above 0, not {number!r}")
+            raise OptionError(option=name, value=number, expected="a whole number above 0")
 
 
 class _Choice(NamedTuple):

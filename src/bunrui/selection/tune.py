@@ -233,9 +233,9 @@ def tune(
     ['spam']
     """
     if metric not in METRICS:
-        raise OptionError(f"there is no metric {metric!r} to tune for: choose {', '.join(METRICS)}")
+        raise OptionError(option="metric", value=metric, choices=METRICS)
     if budget is not None and not budget > 0:
-        raise OptionError(f"budget should be seconds, more than 0, not {budget!r}")
+        raise OptionError(option="budget", value=budget, expected="seconds, more than 0")
     started = time.perf_counter()
     documents = Documents(texts, labels)
     usual = Settings(analyzer=analyzer or AnalyzerSpec())

@@ -22,6 +22,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from bunrui.errors import (
+    STEPS,
+    UNSAID,
     BunruiError,
     DamagedError,
     DuplicateError,
@@ -30,11 +32,13 @@ from bunrui.errors import (
     MissingExtraError,
     MovedError,
     NotLearnedError,
+    Option,
+    Step,
     StoreError,
     UnlearnError,
 )
 
-__all__ = ["KINDS", "MEDIA_TYPE", "Problem", "problem_of", "response_of"]
+__all__ = ["KINDS", "MEDIA_TYPE", "Problem", "problem_of", "response_of", "spell_in_json"]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -128,7 +132,8 @@ def problem_of(error: Exception, path: str) -> Problem:
     """The problem behind an error; the folder of the classifier at `path` is nobody's business."""
     if isinstance(error, Problem):
         return error
-    detail = str(error).replace(path, os.path.basename(path))
+    said = error.tell(spell_in_json) if isinstance(error, BunruiError) else str(error)
+    detail = said.replace(path, os.path.basename(path))
     match error:
         case HTTPException():
             return Problem.of_status(error.status_code, dict(error.headers or {}))
@@ -145,6 +150,27 @@ def problem_of(error: Exception, path: str) -> Problem:
         case BunruiError():
             return Problem("conflict" if isinstance(error, _CONFLICTS) else "invalid", detail)
     return Problem("internal", "this should not happen: the log of the service says more about this instance")
+
+
+_STEPS = STEPS | {
+    "learn": "learn documents first",
+    "reopen": "ask again",
+    "learn-table": "learn the table into a new classifier",
+    "replace-surrogate": "replace it",
+}
+
+
+def spell_in_json(part: Option | Step) -> str:
+    """An option as a field of JSON, a step as something that a request can do.
+
+    >>> [spell_in_json(Option(*given)) for given in (("min_df",), ("text", ...), ("encoding", "cp932"))]
+    ['min_df', 'text', '"encoding": "cp932"']
+    """
+    if isinstance(part, Step):
+        return _STEPS[part.name].format(file=os.path.basename(part.file))
+    if part.value is UNSAID or part.value is ...:
+        return part.name
+    return f'"{part.name}": {to_json(part.value).decode()}'
 
 
 def _store_problem(error: StoreError, detail: str) -> Problem:

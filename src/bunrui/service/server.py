@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from bunrui.errors import OptionError
+from bunrui.errors import BunruiError, OptionError
 from bunrui.service import Settings
 from bunrui.service.app import Gate, create_app
 from bunrui.service.monitor import event, open_log
@@ -29,7 +29,8 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except OSError as error:
-        raise OptionError(f"{host!r} is no address of this machine ({error.strerror}): give another host") from error
+        problem = f"{host!r} is no address of this machine ({error.strerror})"
+        raise OptionError(problem, option="host", hint="give another host") from error
     family, kind, protocol, _, address = found[0]
     # With the protocol, which `socket.create_server` leaves open: asyncio sends small answers at once (TCP_NODELAY)
     # only where it is TCP by name.  Without, the body waits 40 ms for the client to confirm the headers.
@@ -41,7 +42,7 @@ def listen(host: str, port: int) -> socket.socket:
         opened.listen(_BACKLOG)
     except OSError as error:
         opened.close()
-        raise OptionError(_why_not(error, host, port)) from error
+        raise BunruiError(_why_not(error, host, port)) from error
     return opened
 
 

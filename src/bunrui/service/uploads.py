@@ -18,7 +18,7 @@ from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import TABLES
 from bunrui.errors import DataError
 from bunrui.phrases import excerpt
-from bunrui.service.errors import Problem
+from bunrui.service.errors import Problem, spell_in_json
 
 __all__ = ["Upload", "batches_apart", "inspect_apart"]
 
@@ -102,7 +102,7 @@ class Upload:
             "labels": dict(labels.most_common(_MOST_LABELS)),
             "n_labels": len(labels),
             "skipped": progress.n_skipped,
-            "problems": progress.skipped,
+            "problems": [error.tell(spell_in_json) for error in progress.skipped],
         }
 
     def batches(self, text: str | None, label: str | None, *, skip_bad: bool) -> Iterator[pa.RecordBatch]:
@@ -222,7 +222,7 @@ class Upload:
             rows = [json.loads(text) for text in batch["text"].slice(0, _GUESSED_FROM).to_pylist()]
             return list(progress.columns), rows
         if progress.skipped:
-            raise DataError(progress.skipped[0])
+            raise progress.skipped[0]
         return list(progress.columns), []
 
 

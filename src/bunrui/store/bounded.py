@@ -16,7 +16,7 @@ from bunrui.cells import Cells, Integers
 from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.partitions import Spill
-from bunrui.errors import OptionError, StoreError
+from bunrui.errors import Option, OptionError, StoreError
 from bunrui.models import DEFAULT_MODEL
 from bunrui.store.cells import Part, pack_part
 from bunrui.store.classifier import Path, check_new_options
@@ -57,12 +57,12 @@ def bytes_of(memory: str | int) -> int:
     if isinstance(memory, int) and not isinstance(memory, bool):
         n_bytes = memory
     elif found is None:
-        raise OptionError(f"memory should be a size with its unit, such as 2GB or 800MB, not {memory!r}")
+        raise OptionError(option="memory", value=memory, expected="a size with its unit, such as 2GB or 800MB")
     else:
         unit = _UNITS[found[2]] if not found[3] else 1 << (10 * (" kmgt".index(found[2])))
         n_bytes = int(float(found[1]) * unit)
     if n_bytes < least_memory():
-        raise OptionError(f"learning takes at least {least_memory() // 10**6}MB of memory here, not {memory}")
+        raise OptionError(option="memory", value=memory, expected=f"at least {least_memory() // 10**6}MB here")
     return n_bytes
 
 
@@ -133,8 +133,8 @@ class Bounded:
             for sign, counts in store.pieces():
                 if sign < 0:
                     raise StoreError(
-                        f"{store.path} has unlearned documents since it was compacted, which takes all counts in "
-                        "memory: leave memory out"
+                        f"{store.path} has unlearned documents since it was compacted: all counts must be in memory",
+                        hint=("leave ", Option("memory"), " out"),
                     )
                 spill.add(counts)
             write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))

@@ -13,7 +13,7 @@ from bunrui.analysis import Analyzer
 from bunrui.calibration import Calibration
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.digests import document_digests
-from bunrui.errors import OptionError, StoreError
+from bunrui.errors import Option, OptionError, StoreError
 from bunrui.memory import Memory
 from bunrui.models import DEFAULT_MODEL, Model
 from bunrui.store import lifecycle
@@ -236,7 +236,7 @@ class StoredClassifier(AnyClassifier):
         if source is not None:
             choices.append(by_source(source))
         if not choices:
-            raise OptionError("forget needs before=, source=, or both")
+            raise OptionError(("forget needs ", Option("before", ...), ", ", Option("source", ...), ", or both"))
         note = {"before": before.isoformat() if before else None, "source": source}
         self._need_log()
         with self._file.writing("forget", **note) as transaction:
@@ -328,7 +328,8 @@ class StoredClassifier(AnyClassifier):
     def documents(self) -> Iterator[Document]:
         """What the file knows of every document, in the order in which they were learned."""
         if self.keep == "nothing":
-            raise StoreError(f"{self.path} keeps nothing of its documents: learn them into a file with keep='text'")
+            hint = "learn them into a file with ", Option("keep", "text")
+            raise StoreError(f"{self.path} keeps nothing of its documents", hint=hint)
         # A connection of its own: the loop may take its time, and change the classifier meanwhile.
         self._file.store.check_place()
         store = Store.open(self.path, read_only=True)
@@ -534,7 +535,7 @@ def creating(
 def check_new_options(name: str, model: str, keep: str, options: dict[str, Any]) -> TextClassifier:
     """A classifier in memory with the options of a new file, if they make sense."""
     if keep not in KEEPS:
-        raise OptionError(f"keep should be one of {', '.join(reversed(KEEPS))}, not {keep!r}")
+        raise OptionError(option="keep", value=keep, expected=f"one of {', '.join(reversed(KEEPS))}")
     check_keeps(model, keep, name)
     return TextClassifier(model, **options)
 

@@ -154,9 +154,7 @@ def by_digests(digests: Sequence[str]) -> Choice:
     """The documents whose texts have these digests, as hexadecimal digits."""
     for digest in digests:
         if len(digest) != 32 or not set(digest) <= set("0123456789abcdef"):
-            raise OptionError(
-                f"a digest has 32 hexadecimal digits, not {digest!r}: `bunrui log --documents` lists them"
-            )
+            raise OptionError(f"a digest has 32 hexadecimal digits, not {digest!r}: the method documents() lists them")
     wanted = _Wanted(digests, "digest")
     keys = key_words(np.frombuffer(bytes.fromhex("".join(digests)), DIGEST))
 

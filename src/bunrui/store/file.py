@@ -14,7 +14,7 @@ import numpy as np
 from bunrui.counts import Counts
 from bunrui.engines import threads
 from bunrui.engines.labelgroups import label_sets
-from bunrui.errors import BunruiError, OptionError, StoreError
+from bunrui.errors import BunruiError, OptionError, Step, StoreError
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory
@@ -115,9 +115,7 @@ class File:
         self._state = None
         try:
             with self.memory.lock.write():
-                self.memory.trouble = (
-                    f"what is in memory is not what {self.store.path} has: call refresh, or open it anew"
-                )
+                self.memory.trouble = f"what is in memory is not what {self.store.path} has"
                 for sign, delta in deltas:
                     self._apply(sign, delta)
                 self.memory.trouble = None
@@ -143,8 +141,7 @@ class File:
             self._load()
         except (BunruiError, MemoryError) as again:
             raise StoreError(
-                f"{self.store.path} has changed, but the memory could not follow ({error!r}): "
-                "call refresh, or open it anew"
+                f"{self.store.path} has changed, but the memory could not follow ({error!r})", hint=(Step("reopen"),)
             ) from again
 
     def n_changed(self, since: int) -> int:

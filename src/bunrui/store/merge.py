@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts
 from bunrui.digests import key_words
-from bunrui.errors import DuplicateError, MismatchError, OptionError, StoreError
+from bunrui.errors import DuplicateError, MismatchError, Option, OptionError, StoreError
 from bunrui.store.blocks import Row
 from bunrui.store.file import File
 from bunrui.store.log import Seen
@@ -77,9 +77,8 @@ def merge(
                 transaction.n_docs = counts.n_docs
                 transaction.note.update(shards.note())
             if unique and n_duplicates:
-                raise DuplicateError(
-                    f"texts that were learned before, or come twice: {n_duplicates:,}. Without unique, each time counts"
-                )
+                found = f"texts that were learned before, or come twice: {n_duplicates:,}. Without "
+                raise DuplicateError((found, Option("unique"), ", each time counts"))
             if n_duplicates:
                 transaction.note["duplicates"] = n_duplicates
     for name in skipped:
@@ -132,8 +131,9 @@ def _check(target: File, like: AnyClassifier, source: Source) -> None:
     if source.file is None:
         if mine.keep != "nothing":
             raise OptionError(
-                f"{mine.path} keeps {mine.keep} of every document, which a classifier in memory has not: "
-                "merge it into a file with keep='nothing'"
+                f"{mine.path} keeps {mine.keep} of every document, which a classifier in memory has not",
+                option="keep",
+                hint=("merge it into a file with ", Option("keep", "nothing")),
             )
         return
     theirs = source.file.store

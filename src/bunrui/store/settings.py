@@ -114,7 +114,7 @@ def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: i
 def check_slim(classifier: AnyClassifier, min_df: Any) -> None:
     """Refuse what cannot be."""
     if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
-        raise OptionError(f"min_df should be a whole number above 0, not {min_df!r}")
+        raise OptionError(option="min_df", value=min_df, expected="a whole number above 0")
     if classifier.needs_documents:
         raise OptionError(
             f"{classifier.model} is trained from documents, and a slim copy keeps none: choose a model that reads "

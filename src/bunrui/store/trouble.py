@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
-from bunrui.errors import DamagedError, StoreError
+from bunrui.errors import DamagedError, Step, StoreError
 
 __all__ = ["check_is_file", "explain_errors", "network_kind", "warn_of_network"]
 
@@ -24,7 +24,7 @@ _ADVICE = {
     sqlite3.SQLITE_READONLY: "{name} cannot be written: check its permissions and those of its folder",
     sqlite3.SQLITE_CANTOPEN: "{name} cannot be opened: check the permissions of the file and its folder",
     sqlite3.SQLITE_IOERR: "{name} cannot be read or written ({error}): check the disk",
-    sqlite3.SQLITE_NOTADB: "{name} is not a bunrui classifier: give a file that `bunrui learn` made",
+    sqlite3.SQLITE_NOTADB: "{name} is not a bunrui classifier: give a file that bunrui has made",
     sqlite3.SQLITE_CORRUPT: "{name} is damaged ({error}): take a copy from a backup, or learn the documents again",
     sqlite3.SQLITE_TOOBIG: "something is too large to be kept in {name}: cut very long documents into several",
 }
@@ -57,15 +57,15 @@ def check_is_file(path: str) -> None:
     if os.path.isdir(path):
         raise StoreError(f"{path} is a folder, not a classifier file")
     if os.path.exists(path) and not os.path.isfile(path):
-        raise StoreError(f"{path} is no file: give one that `bunrui learn` made")
+        raise StoreError(f"{path} is no file: give one that bunrui has made")
     # The file is not opened here: closing it again would drop the locks that SQLite has on it for this process, and the
     # next process to leave would take the last changes away with it.  That it is no database SQLite finds by itself.
     if not os.path.exists(path):
-        raise StoreError(f"there is no classifier {path}: make one with `bunrui learn {path} DATA`")
+        raise StoreError(f"there is no classifier {path}", hint=(Step("create", path),))
     if not os.access(path, os.R_OK):
         raise StoreError(f"{path} cannot be read: {os.strerror(errno.EACCES)}")
     if not os.path.getsize(path):
-        raise StoreError(f"{path} is empty: give a file that `bunrui learn` made")
+        raise StoreError(f"{path} is empty: give a file that bunrui has made")
 
 
 def network_kind(path: str, mountinfo: str) -> str | None:

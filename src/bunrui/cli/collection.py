@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bunrui.cli.console import Bar, counted, say, say_reading
-from bunrui.cli.flattery import say_duplicates, say_labels
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, UsageError
-from bunrui.cli.parts import Parts
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts
 from bunrui.engines.stream import texts_of
+from bunrui.errors import DataError, OptionError, StoreError
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier, TextClassifier
     from bunrui.evaluation import Evaluation
+    from bunrui.store.log import Seen
 
-__all__ = ["MOST_PROBABILITIES", "Alone", "Collection", "collect", "evaluate_alone"]
+__all__ = [
+    "MOST_PROBABILITIES",
+    "Alone",
+    "Collection",
+    "LearnedBefore",
+    "collect",
+    "evaluate_alone",
+    "say_duplicates",
+    "say_labels",
+]
 
 # Probabilities of so many documents and labels are kept, to be measured at the end: 400 MB.
 MOST_PROBABILITIES = 50_000_000
+
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -60,14 +71,15 @@ def collect(
     check: Callable[[TextClassifier], None] | None = None,
 ) -> Collection:
     """The documents of files, or those that a classifier keeps; `check` sees the classifier before they are read."""
-    if is_classifier(data[0]):
-        if len(data) > 1:
-            raise UsageError(f"{data[0]} is a classifier, and its own documents are read: give it, or DATA, not both.")
-        if analysis.given() or documents != LabelledDocuments():
-            raise UsageError(f"{data[0]} is a classifier: its documents are read as they were learned.")
-        return _kept(data[0], model, check)
     from bunrui.analysis import AnalyzerSpec
     from bunrui.classifier import TextClassifier
+
+    if is_classifier(data[0]):
+        if len(data) > 1:
+            raise OptionError(f"{data[0]} is a classifier, and its own documents are read: give it, or DATA, not both.")
+        if analysis.given() or documents != LabelledDocuments():
+            raise OptionError(f"{data[0]} is a classifier: its documents are read as they were learned.")
+        return _kept(data[0], model, check)
 
     classifier = TextClassifier(analyzer=AnalyzerSpec(**analysis.given()), **model.given())
     if check is not None:
@@ -78,7 +90,6 @@ def collect(
 def _kept(path: str, model: Model, check: Callable[[TextClassifier], None] | None) -> Collection:
     from bunrui import store
     from bunrui.classifier import TextClassifier
-    from bunrui.errors import StoreError
     from bunrui.evaluation.loo import kept_documents
 
     with closing(store.open(path, read_only=True)) as opened:
@@ -121,8 +132,6 @@ def _read(data: list[str], documents: LabelledDocuments, classifier: AnyClassifi
 
 
 def _nothing() -> Exception:
-    from bunrui.errors import DataError
-
     return DataError("there are no documents to be read: nothing was done")
 
 
@@ -150,12 +159,10 @@ def evaluate_alone(
 def _check_leaves_out(clf: AnyClassifier) -> None:
 
     if clf.needs_documents:
-        raise UsageError(f"{clf.model} would be trained for each document: give --folds K in place of --loo.")
+        raise OptionError(f"{clf.model} would be trained for each document: give --folds K in place of --loo.")
 
 
 def _check_room(labels: list[Any]) -> None:
-    from bunrui.errors import DataError
-
     n_labels = len({name for row in labels for name in ([row] if isinstance(row, str) else row)})
     if len(labels) * n_labels > MOST_PROBABILITIES:
         raise DataError(
@@ -172,3 +179,80 @@ def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
         options = ("max_features", "class_norm", "against_rest")
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options if getattr(clf, name))
         say(f"with {names}, {clf.model} is fitted for each of {counted(n_docs, 'document')}: --folds 5 fits it 5 times")
+
+
+def say_duplicates(texts: Any) -> int | None:
+    """Say how many documents are copies of others, or nearly: they make the result look better than it is."""
+    from bunrui.evaluation import find_duplicates
+
+    if not isinstance(texts[0], str):
+        return None
+
+    n_extra = find_duplicates(texts).n_extra
+    if n_extra:
+        are = "is a copy, or a near copy," if n_extra == 1 else "are copies, or near copies,"
+        say(
+            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are} of others: what documents say of their "
+            "copies makes the result look better; --folds 5 --by id keeps together what has the same id"
+        )
+    return n_extra
+
+
+def say_labels(labels: Sequence[Any]) -> None:
+    """Say so where labels are such that the outcome is known beforehand.
+
+    `labels` are strings, or lists of strings.
+    """
+    sets = [{row} if isinstance(row, str) else set(row) for row in labels]
+    n_docs = Counter(name for names in sets for name in names)
+    if len(n_docs) == 1:
+        say("warning: there is one label: nothing can be mistaken")
+        return
+    n_alone = sum(all(n_docs[name] == 1 for name in names) for names in sets)
+    if n_alone:
+        have = "has" if n_alone == 1 else "have"
+        say(f"warning: {counted(n_alone, 'document')} {have} a label that no other has: always mistaken")
+
+
+class LearnedBefore:
+    """Counts the test documents that were learned."""
+
+    def __init__(self, seen: Seen | None) -> None:
+        self._seen = seen
+        self._n_docs = self._n_learned = 0
+
+    @classmethod
+    def into(cls, path: str) -> LearnedBefore:
+        """Count what the classifier in a file has learned, if the file keeps enough to tell."""
+        from bunrui.store.file import find_seen
+        from bunrui.store.store import Store
+
+        with closing(Store.open(path, read_only=True)) as store, store.reading():
+            return cls(find_seen(store, needed=False))
+
+    @classmethod
+    def of(cls, texts: Any) -> LearnedBefore:
+        """Count what some other documents have among them."""
+        from bunrui.digests import document_digests, key_words
+        from bunrui.store.log import Seen
+
+        return cls(Seen(key_words(document_digests(texts))))
+
+    def add(self, texts: Any) -> None:
+        """Count some test documents."""
+        from bunrui.digests import document_digests, key_words
+
+        if self._seen is None or not len(self._seen):
+            return
+
+        self._n_docs += len(texts)
+        self._n_learned += int(self._seen.has(key_words(document_digests(texts))).sum())
+
+    def say(self, name: str) -> None:
+        """Say how many there were; `name` is what has learned them."""
+        if self._n_learned:
+            were = "was" if self._n_learned == 1 else "were"
+            say(
+                f"warning: {self._n_learned:,} of {counted(self._n_docs, 'test document')} {were} learned by {name}: "
+                "the result looks better than it is"
+            )

@@ -1,4 +1,4 @@
-"""What the library says, as the shell shows it: options, no arguments of Python functions."""
+"""Errors of the library, as the shell shows them: options, no arguments of Python functions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bunrui.cli.wording import in_options
+from bunrui.errors import OptionError
 
 
 @pytest.fixture
@@ -79,17 +79,6 @@ ASKED = ["predict", "mail.bunrui", "--line", "a"]
             "--as",
         ),
         ([*LEARN, "labelled.txt", "--id", "nr"], "labelled.txt has lines, and lines have no ids: read it without --id"),
-        (
-            ["set", "mail.bunrui", "--smoothing", "mle", "--alpha", "1"],
-            "--smoothing mle takes no --alpha: leave it out, or choose --smoothing eap",
-        ),
-        (
-            [*LEARN, "mail.csv", "--alpha", "0"],
-            "--alpha should be above 0 (for no smoothing use --smoothing mle), not 0.0",
-        ),
-        ([*ASKED, "--smoothing", "map", "--alpha", "1"], "--alpha of --smoothing map should be above 1, not 1.0"),
-        ([*ASKED, "--max-features", "0"], "--max-features should be a whole number, at least 1, not 0"),
-        ([*ASKED, "--max-features", "chi2:0"], "--max-features should be a whole number, at least 1, not 0"),
     ],
 )
 def test_messages(run, files: None, arguments: list[str], message: str) -> None:
@@ -98,22 +87,51 @@ def test_messages(run, files: None, arguments: list[str], message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("arguments", "message"),
     [
-        "there is no column 'text=', only 'encoding=', 'a': mend it",
-        "no document that is learned has the id \"keep='text'\"",
-        "this was never learned as 'x': 'with text= and id=\\'1\\''",
-        "it's.csv: the label 'max_features should be 5' is empty",
-        "the label 'as {\\'a\\': \\'b\\'}' is empty",
-        "the context=, the sub-text= and a.text= stay",
+        (
+            ["set", "mail.bunrui", "--smoothing", "mle", "--alpha", "1"],
+            "--smoothing mle takes no --alpha: leave it out, or choose --smoothing eap",
+        ),
+        (
+            [*LEARN, "mail.csv", "--alpha", "0"],
+            "--alpha should be above 0, not 0.0: for no smoothing use --smoothing mle",
+        ),
+        ([*ASKED, "--smoothing", "map", "--alpha", "1"], "--alpha of --smoothing map should be above 1, not 1.0"),
+        ([*ASKED, "--max-features", "0"], "--max-features should be a whole number, at least 1, not 0"),
+        ([*ASKED, "--max-features", "chi2:0"], "--max-features should be a whole number, at least 1, not 0"),
     ],
 )
-def test_values_of_users_stay(message: str) -> None:
-    assert in_options(message) == message
+def test_wrong_usage_that_the_library_finds(run, files: None, arguments: list[str], message: str) -> None:
+    assert run(*arguments) == (2, "", f"error: {message}\nTry 'bunrui {arguments[0]} --help'.\n")
+    assert not Path("new.bunrui").exists()
 
 
-def test_the_other_label_has_the_option_of_the_command() -> None:
-    message = "there are 3 labels: say which one is negative"
-    assert in_options(message, "words") == "there are 3 labels: say with --negative which one is the other"
-    assert in_options(message, "explain") == "there are 3 labels: say with --against which one is the other"
-    assert in_options(message, "learn") == message
+@pytest.mark.parametrize("command", ["words", "predict", "explain"])
+def test_the_other_label_has_the_option_of_the_command(run, mail: Path, command: str) -> None:
+    Path("more.csv").write_text("text,label\nnew prices,news\n")
+    assert run("learn", "mail.bunrui", "more.csv").code == 0
+    arguments = {
+        "words": ["--positive", "spam", "--negative", "spam"],
+        "predict": ["--line", "a", "--log-odds", "spam"],
+        "explain": ["a", "--label", "spam", "--against", "spam"],
+    }[command]
+    problem = "there are 3 labels" if command == "predict" else "'spam' cannot be held against itself"
+    option = "--negative" if command == "words" else "--against"
+    assert run(command, "mail.bunrui", *arguments).err.startswith(f"error: {problem}: name ")
+    assert run(command, "mail.bunrui", *arguments).err.endswith(f" label with {option}\n")
+
+
+@pytest.mark.parametrize("label", ["text=", "keep='text'", "max_features should be 5", "{as}", "as {'a': 'b'}"])
+def test_values_of_users_stay(run, mail: Path, label: str) -> None:
+    result = run("label", "drop", "mail.bunrui", label)
+    assert result == (1, "", f"error: there is no label {label!r} in mail.bunrui: the labels are ham, spam\n")
+
+
+def test_a_traceback_only_with_debug(run, mail: Path) -> None:
+    arguments = ["words", "mail.bunrui", "--max-features", "0"]
+    assert run(*arguments).err == (
+        "error: --max-features should be a whole number, at least 1, not 0\nTry 'bunrui words --help'.\n"
+    )
+    with pytest.raises(OptionError, match="max_features should be"):
+        run("--debug", *arguments)

@@ -1,0 +1,245 @@
+"""Documents as commands meet them: on the standard input, in batches, in the log of a file; and their labels.
+
+The standard input is read without its buffer: a thread that waits inside a buffer keeps Python from ending.  A few
+plain lines, as in `echo "free pills" | bunrui predict mail.bunrui`, need nothing of `bunrui.documents`: its import
+takes 50 ms, and the first Arrow array 170 ms more where pandas is installed, which pyarrow imports then.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from bunrui.cli.console import say
+from bunrui.errors import OptionError, StoreError, TableError, UnlearnError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bunrui.cli.options import Chosen
+    from bunrui.errors import BunruiError
+    from bunrui.store import StoredClassifier
+
+__all__ = [
+    "Stdin",
+    "empty_in",
+    "find_chosen",
+    "labels_in",
+    "placed",
+    "point_to_log",
+    "require",
+    "say_alike",
+    "say_new",
+    "set_place",
+]
+
+_FEW_BYTES = 1 << 16
+
+
+# What may be something else than lines, or lines that take more than splitting.
+_NOT_PLAIN = re.compile(
+    rb"\s*(?:\{|__label__)|[^\n]*text|From |[A-Za-z][\w-]*: |PAR1|ARROW1|BZh|[\x1f\x28\xef\xfd\xff]"
+).match
+
+
+class Stdin:
+    """The standard input, as a source of `bunrui.documents.read`."""
+
+    name = "<stdin>"
+
+    def __init__(self) -> None:
+        self._head = b""
+
+    def read(self, n_bytes: int) -> bytes:
+        """At most so many bytes; none at the end."""
+        if self._head:
+            data, self._head = self._head[:n_bytes], self._head[n_bytes:]
+            return data
+        return _read(n_bytes)
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing left to be read; waits until that is known."""
+        self._head = self._head or _read(_FEW_BYTES)
+        return not self._head
+
+    def few_lines(self) -> list[str] | None:
+        """All of the input if it is a few plain lines; else None, and `read` starts at the beginning."""
+        while part := _read(_FEW_BYTES):
+            self._head += part
+            if len(self._head) > _FEW_BYTES:
+                return None
+        if not self._head or b"\r" in self._head or _NOT_PLAIN(self._head):
+            return None
+        try:
+            return self._head.decode().removesuffix("\n").split("\n")
+        except UnicodeDecodeError:
+            return None
+
+
+def _read(n_bytes: int) -> bytes:
+    stream: Any = sys.stdin.buffer
+    data: bytes = getattr(stream, "raw", stream).read(n_bytes)
+    return data
+
+
+def labels_in(batch: pa.RecordBatch) -> set[str]:
+    """The labels that occur.
+
+    >>> import pyarrow as pa
+    >>> sorted(labels_in(pa.record_batch({"label": ["x", "y", "x"]})))
+    ['x', 'y']
+    >>> sorted(labels_in(pa.record_batch({"label": [["x", "z"], ["x"]]})))
+    ['x', 'z']
+    """
+    import pyarrow as pa
+
+    labels = batch["label"]
+    if pa.types.is_list(labels.type) or pa.types.is_large_list(labels.type):
+        labels = labels.flatten()
+    return set(labels.unique().to_pylist())
+
+
+def empty_in(batch: pa.RecordBatch) -> int:
+    """How many documents have no text: nothing, or spaces; no tokens.
+
+    >>> import pyarrow as pa
+    >>> empty_in(pa.record_batch({"text": ["", " \\n", "a", "\\u3000" * 100]}))
+    3
+    >>> empty_in(pa.record_batch({"text": [["a"], []]}))
+    1
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = batch["text"]
+    if pa.types.is_nested(texts.type):
+        return int(np.count_nonzero(np.diff(texts.offsets) == 0))
+    # Not utf8_trim_whitespace: it copies the texts, and takes 7 to 100 times as long.
+    return int(pc.sum(pc.or_(pc.utf8_is_space(texts), pc.equal(pc.binary_length(texts), 0))).as_py() or 0)
+
+
+def set_place(error: BunruiError, batch: pa.RecordBatch) -> None:
+    """Say where the row of a batch comes from that an error is about."""
+    if error.row is not None:
+        error.file, error.line = batch["source"][error.row].as_py(), batch["line"][error.row].as_py()
+
+
+@contextmanager
+def placed(batch: pa.RecordBatch | None) -> Iterator[None]:
+    """A block in which errors about a row of a table say where it comes from."""
+    try:
+        yield
+    except TableError as error:
+        if batch is not None:
+            set_place(error, batch)
+        error.row = None
+        raise
+
+
+_DIGITS = 32
+
+
+_FEWEST_DIGITS = 4
+
+
+def require(classifier: StoredClassifier, keep: str, otherwise: str) -> None:
+    """Refuse a file that keeps less of its documents, and say what to do otherwise."""
+    from bunrui.store.store import KEEPS
+
+    if KEEPS.index(classifier.keep) >= KEEPS.index(keep):
+        return
+    if classifier.keep == "nothing":
+        raise StoreError(f"{classifier.path} keeps nothing of its documents: {otherwise}")
+    raise StoreError(
+        f"{classifier.path} keeps digests, but no texts, so that the words of its documents are not known: {otherwise}"
+    )
+
+
+def find_chosen(classifier: StoredClassifier, chosen: Chosen) -> dict[str, Any]:
+    """The documents that were named on the command line, as the classifier takes them."""
+    if chosen.by_id:
+        return {"ids": list(chosen.by_id)}
+    return {"digests": _whole(classifier, [digest.lower() for digest in chosen.by_digest or []])}
+
+
+def _whole(classifier: StoredClassifier, given: list[str]) -> list[str]:
+    """Digests of which only the first digits may be given, as `bunrui log` shows them on a terminal."""
+    for digest in given:
+        if not _FEWEST_DIGITS <= len(digest) <= _DIGITS or not set(digest) <= set("0123456789abcdef"):
+            raise OptionError(
+                f"--by-digest takes {_DIGITS} hexadecimal digits, or the first of them, at least {_FEWEST_DIGITS}, "
+                f"not {digest!r}: 'bunrui log {classifier.path} --documents' lists them."
+            )
+    if all(len(digest) == _DIGITS for digest in given):
+        return given
+    found: dict[str, set[str]] = {digest: set() for digest in given}
+    for document in classifier.documents():
+        if document.digest.startswith(tuple(given)):
+            for digest, whole in found.items():
+                if document.digest.startswith(digest):
+                    whole.add(document.digest)
+    for digest, whole in found.items():
+        if len(whole) != 1:
+            raise _unclear(classifier, digest, len(whole))
+    return [digest for whole in found.values() for digest in whole]
+
+
+def _unclear(classifier: StoredClassifier, digest: str, n: int) -> Exception:
+    if n:
+        return UnlearnError(f"{n} texts have digests that begin with {digest!r}: give more digits")
+    return point_to_log(
+        classifier, UnlearnError(f"no document that is learned has a digest that begins with {digest!r}")
+    )
+
+
+def point_to_log(classifier: StoredClassifier, error: Exception) -> Exception:
+    """The error of a document that is not there, with the way to find those that are."""
+    return type(error)(f"{error}: 'bunrui log {classifier.path} --documents' lists those that are there")
+
+
+_MOST_LABELS = 5000  # that are looked through for one that is like another
+
+
+_MOST_GROUPS = 3
+
+
+def say_alike(labels: Collection[str]) -> None:
+    """Warn of labels that people take for one.
+
+    >>> import contextlib, sys
+    >>> with contextlib.redirect_stderr(sys.stdout):
+    ...     say_alike(["spam", "ham", "spam\\u3000", " spam"])
+    warning: the labels 'spam', 'spam\\u3000' and ' spam' differ only in spaces: 'bunrui label move' makes one of two
+    """
+    groups: dict[str, list[str]] = defaultdict(list)
+    if len(labels) <= _MOST_LABELS:
+        for label in labels:
+            groups[" ".join(label.split())].append(label)
+    alike = [group for group in groups.values() if len(group) > 1]
+    for *others, last in alike[:_MOST_GROUPS]:
+        names = f"{', '.join(map(repr, others))} and {last!r}"
+        say(f"warning: the labels {names} differ only in spaces: 'bunrui label move' makes one of two")
+    if len(alike) > _MOST_GROUPS:
+        say(f"warning: {len(alike) - _MOST_GROUPS:,} more groups of labels differ only in spaces")
+
+
+def say_new(given: Iterable[str], known: Collection[str]) -> None:
+    """Say which labels were not there before, and which of those that were is nearly the same.
+
+    >>> import contextlib, sys
+    >>> with contextlib.redirect_stderr(sys.stdout):
+    ...     say_new(["spam", "hamm", "news"], ["ham", "spam"])
+    'hamm' is a new label: did you mean 'ham'? 'bunrui undo' takes this back
+    'news' is a new label
+    """
+    for label in given:
+        if label not in known:
+            near = get_close_matches(label, known, n=1) if len(known) <= _MOST_LABELS else []
+            meant = f": did you mean {near[0]!r}? 'bunrui undo' takes this back" if near else ""
+            say(f"{label!r} is a new label{meant}")

@@ -1,0 +1,162 @@
+"""`bunrui merge`, `copy`, `slim`, `compact`, `export`: what is done with whole files."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager, ExitStack, closing
+from typing import TYPE_CHECKING
+
+from bunrui.cli.console import counted, interrupts, say, size, uninterrupted
+from bunrui.cli.options import Classifier, Memory, argument, file_argument, flag, option
+from bunrui.cli.output import open_table
+
+if TYPE_CHECKING:
+    from bunrui.store import StoredClassifier
+
+__all__ = ["compact", "copy", "export", "merge", "slim"]
+
+
+def merge(
+    *,
+    file: str = file_argument("FILE", "The classifier to add to; made if it is not there.", required=True),
+    others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer.", required=True),
+    unique: bool = flag("--unique", "Refuse files that have learned the same text."),
+) -> None:
+    """Add what other classifiers have learned.
+
+    The result is the classifier that learned everything itself, in any
+    order, to the last bit. All of them are added, or none. If FILE is not
+    there it is made with the settings of the first, and keeps what all of
+    them keep; if it is there, each OTHER must keep as much as FILE does.
+    --unique needs files that keep texts or digests.
+
+    [bold]Examples[/]
+
+      bunrui merge all.bunrui monday.bunrui tuesday.bunrui
+      bunrui merge mail.bunrui from-a-friend.bunrui
+    """
+    from bunrui import store
+
+    with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
+        opened = [stack.enter_context(closing(store.open(other, read_only=True))) for other in others]
+        is_new = not os.path.lexists(file)
+        with uninterrupted(), _alike(file, opened) if is_new else closing(store.open(file)) as target:
+            before = target.last_change
+            left_out = target.merge_all(opened, unique=unique)
+            known, changes = target.info(), target.history(after=before)
+    documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
+    n_added = len(others) - len(left_out)
+    done = f"merged {counted(n_added, 'file')} into {file}" if n_added else f"nothing new for {file}"
+    say(f"{done}: it has learned {documents} of {labels}")
+    n_duplicates = sum(entry.note.get("duplicates", 0) for entry in changes)
+    if n_duplicates:
+        say(f"{n_duplicates:,} of them: a text that was there before; each time counts")
+
+
+def _alike(file: str, opened: list[StoredClassifier]) -> AbstractContextManager[StoredClassifier]:
+    """A new classifier for what the others know."""
+    from bunrui import store
+    from bunrui.store.store import KEEPS
+
+    keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
+    return store.creating(file, keep=keep, **opened[0].get_params())
+
+
+def copy(
+    *,
+    file: Classifier,
+    new: str = file_argument("NEW", "The copy; it must not be there yet.", required=True),
+) -> None:
+    """Write a copy of a classifier, also while it learns.
+
+    It has every change that was acknowledged, and no half ones. A plain copy
+    of FILE is as good as long as nobody changes or reads it meanwhile.
+
+    [bold]Examples[/]
+
+      bunrui copy mail.bunrui backup.bunrui
+    """
+    from bunrui.store.store import Store
+
+    with interrupts(f"interrupted; {new} was not written"), closing(Store.open(file, read_only=True)) as store:
+        store.copy(new)
+    say(f"wrote {new}: {size(os.path.getsize(new))}")
+
+
+def slim(
+    *,
+    file: str = file_argument("IN", "The classifier.", required=True),
+    copy: str = file_argument("OUT", "The copy; it must not be there yet.", required=True),
+    min_df: int = option("--min-df", "N", "Leave out words of fewer documents, for good.", min=1, default=1),
+    memory: Memory = None,
+) -> None:
+    """Write a small copy that keeps nothing but counts, to serve and to share.
+
+    [bold]Examples[/]
+
+      bunrui slim mail.bunrui public.bunrui
+      bunrui slim mail.bunrui tiny.bunrui --min-df 3
+      bunrui slim web.bunrui small.bunrui --min-df 2 --memory 2GB
+    """
+    from bunrui import store
+    from bunrui.store.bounded import slim_bounded
+
+    with interrupts(f"interrupted; {copy} was not written"):
+        if memory is not None:
+            slim_bounded(file, copy, memory, min_df=min_df)
+        else:
+            with closing(store.open(file, read_only=True)) as classifier:
+                classifier.slim(copy, min_df=min_df)
+    say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
+    if min_df == 1:
+        say("it can predict, explain, evaluate, change its model, learn more and be merged")
+    else:
+        say("it can predict, explain, evaluate and change its model")
+        say(f"it lacks the words of fewer than {min_df} documents: it cannot learn, unlearn or be merged exactly")
+    say("it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests")
+
+
+def compact(file: Classifier) -> None:
+    """Make a file as small as it can be, and wipe out what was unlearned.
+
+    Afterwards neither the texts nor the words that only unlearned documents
+    had are found in any byte of FILE. The changes before can not be undone.
+    It works whatever FILE keeps.
+
+    [bold]Examples[/]
+
+      bunrui compact mail.bunrui
+    """
+    from bunrui import store
+
+    before = os.path.getsize(file) if os.path.isfile(file) else 0
+    with closing(store.open(file)) as classifier, uninterrupted():
+        classifier.compact()
+    after, old = size(os.path.getsize(file)), size(before)
+    say(f"compacted {file}: {after}, as small as it can be" if after == old else f"compacted {file}: {after} of {old}")
+
+
+def export(
+    *,
+    file: Classifier,
+    output: str = argument("OUT", "A table: .parquet .arrow .csv .tsv", required=True),
+) -> None:
+    """Write the counts as a table.
+
+    A row for each word and label that occur together: feature, label,
+    term_count (occurrences) and doc_freq (documents). The totals of each
+    label are in 'bunrui info --json'. It works whatever FILE keeps.
+
+    [bold]Examples[/]
+
+      bunrui export mail.bunrui counts.parquet
+      bunrui export mail.bunrui counts.csv
+    """
+    from bunrui import store
+
+    with interrupts(f"interrupted; {output} was not written"), closing(store.open(file, read_only=True)) as classifier:
+        with open_table(output) as write:
+            for table in classifier.counts.tables():
+                write(table)
+        n_cells = classifier.counts.n_cells
+    say(f"wrote {counted(n_cells, 'row')} into {output}")

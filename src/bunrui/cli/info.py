@@ -1,0 +1,148 @@
+"""`bunrui info`, `bunrui set`."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from bunrui.cli.calibrate import describe_calibration
+from bunrui.cli.console import plain, say, size, to_json, uninterrupted
+from bunrui.cli.options import Classifier, Model, flag, written
+from bunrui.errors import BunruiError, OptionError
+
+if TYPE_CHECKING:
+    from bunrui.store import StoredClassifier
+
+__all__ = ["describe_hashing", "info", "set_"]
+
+_MOST_LABELS = 50
+
+
+def info(
+    *,
+    file: Classifier,
+    json: bool = flag("--json", "As JSON."),
+) -> None:
+    """Show what a classifier has learned, how it reads it, and what it keeps.
+
+    [bold]Examples[/]
+
+      bunrui info mail.bunrui
+      bunrui info mail.bunrui --json | jq .labels
+    """
+    from bunrui import store
+
+    with closing(store.open(file, read_only=True)) as classifier:
+        known = classifier.info()
+        alpha = f"default ({known['alpha']})" if classifier.alpha is None else str(classifier.alpha)
+        if classifier.model == "columns" and known["documents"]:
+            known |= {"columns": _columns(classifier)}
+    if json:
+        print(to_json(known))
+        return
+    for name, value in _rows(known | {"alpha": alpha}):
+        print(f"{name:<14}{value}".rstrip())
+
+
+def _columns(classifier: StoredClassifier) -> dict[str, str]:
+    """What the columns of tables are taken for; nothing where that cannot be said."""
+    try:
+        return dict(Model().of(classifier).to_sklearn()[-1].columns_)
+    except BunruiError as error:
+        say(f"warning: the kinds of columns are not known: {error}")
+        return {}
+
+
+def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
+    from bunrui.analysis import AnalyzerSpec
+
+    labels: dict[str, int] = known["labels"]
+    widest = max((len(f"{n:,}") for n in labels.values()), default=0)
+    rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}")]
+    largest = set(sorted(labels, key=lambda label: (-labels[label], label))[:_MOST_LABELS])
+    rows += [("", f"{n:>{widest},}  {plain(label)}") for label, n in labels.items() if label in largest]
+    if len(labels) > len(largest):
+        rows.append(("", f"… {len(labels) - len(largest):,} more with fewer documents: --json has them"))
+    kinds: dict[str, str] = known.get("columns", {})
+    if kinds:
+        rows.append(("columns", f"{len(kinds):,}"))
+    rows += [("", f"{kind:<11}  {plain(column)}") for column, kind in kinds.items()]
+    rows += [
+        ("features", f"{known['features']:,}"),
+        *([("", describe_hashing(known["hashing"]))] if known["hashing"] else []),
+        ("analyzer", AnalyzerSpec(**known["analyzer"]).describe()),
+        ("model", known["model"]),
+        ("smoothing", known["smoothing"]),
+        ("alpha", known["alpha"]),
+        ("prior", written("prior", known["prior"])),
+        ("unseen", known["unseen"]),
+        ("min-df", str(known["min_df"])),
+        ("max-features", written("max_features", known["max_features"])),
+        *((name.replace("_", "-"), "yes") for name in ("class_norm", "against_rest") if known[name]),
+        *([("m", f"{known['m']:g}")] if known["model"] == "aode" else []),
+        *_calibration(known["calibration"]),
+        ("keeps", known["keep"]),
+        ("size", size(known["size"])),
+        ("changes", f"{known['transactions']:,}"),
+        *(
+            ("", f"{number}: by {done['engine']}, {done['workers']} workers")
+            for number, done in known["engines"].items()
+        ),
+        ("created", _moment(known["created"])),
+        ("changed", _moment(known["changed"])),
+    ]
+    return rows
+
+
+def _calibration(known: dict[str, Any] | None) -> list[tuple[str, str]]:
+    lines = ["no"] if known is None else describe_calibration(known)
+    return [("calibrated" if not place else "", line) for place, line in enumerate(lines)]
+
+
+def _moment(time: str) -> str:
+    """
+    >>> _moment("2026-11-15T06:44:26.798623+00:00")
+    '2026-11-15 06:44:26 UTC'
+    """
+    return re.sub(r"(\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?(?:\+00:00|Z)$", r"\1 \2 UTC", time)
+
+
+def set_(file: Classifier, model: Model) -> None:
+    """Change how a classifier reads its counts.
+
+    What was learned stays as it is: the next prediction answers by the new
+    model. To try a model once, give these options to predict or evaluate.
+    undo takes it back.
+
+    [bold]Examples[/]
+
+      bunrui set mail.bunrui --model complement --alpha 0.5
+      bunrui set mail.bunrui --alpha default --min-df 2
+    """
+    from bunrui import store
+
+    options = model.given()
+    if not options:
+        raise OptionError("there is nothing to set: give at least one option, such as --model.")
+    with closing(store.open(file)) as classifier, uninterrupted():
+        before = classifier.get_params()
+        has_changed = classifier.configure(**options).get_params() != before
+    if not has_changed:
+        say(f"{file} has these settings already: nothing was changed")
+        return
+    say(f"set {', '.join(name.replace('_', '-') for name in options)} of {file}")
+
+
+def describe_hashing(hashing: dict[str, Any]) -> str:
+    """How much the buckets mix up.
+
+    >>> describe_hashing({"n_buckets": 1 << 20, "n_used": 412_200, "n_features": 523_651, "share": 0.393})
+    '412,200 of 1,048,576 buckets in use: of about 520,000 features, 39 % share one with another (an estimate)'
+    """
+    n_used, n_buckets, n_features = (hashing[name] for name in ("n_used", "n_buckets", "n_features"))
+    about = f"about {float(f'{n_features:.2g}'):,.0f}" if n_used < n_buckets else "far more"
+    return (
+        f"{n_used:,} of {n_buckets:,} buckets in use: of {about} features, {hashing['share']:.0%} share one with "
+        "another (an estimate)"
+    ).replace("%", " %")
