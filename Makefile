@@ -10,6 +10,9 @@ DOCS_VENV := .venv-docs
 WHEEL_VENV := .venv-wheel
 RUN := $(VENV)/bin/python
 
+# The tests of a file stay together: some share a service, a browser or a cluster.
+ON_ALL_CORES := -n auto --dist loadfile
+
 TEST_EXTRAS := '.[sklearn,ja,zh,ko,serve,ray,dev]'
 BENCH_EXTRAS := '.[sklearn,ja,zh,ko]'
 
@@ -36,10 +39,10 @@ demo: $(CORE_STAMP) ## a tour of what bunrui does, on news in four languages
 	$(VENV)/bin/bunrui demo
 
 test: $(LIBRARY) browser ## the tests, without the slow ones
-	$(RUN) -m pytest -m "not slow"
+	$(RUN) -m pytest -m "not slow" $(ON_ALL_CORES)
 
 test-all: $(LIBRARY) browser ## all the tests
-	$(RUN) -m pytest
+	$(RUN) -m pytest $(ON_ALL_CORES)
 
 # For the tests of the page: Debian's chromium, installed where that can be done without asking.
 browser:
