@@ -305,6 +305,6 @@ def test_is_utf8(data: bytes) -> None:
         data.decode()
     except UnicodeDecodeError as error:
         assert not is_utf8(data)
-        assert str(encoding_error("here", data, error.start, "utf-8")).startswith("here: the bytes ")
+        assert str(encoding_error(data, error.start, "utf-8", file="here")).startswith("here: the bytes ")
     else:
         assert is_utf8(data)
