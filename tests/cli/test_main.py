@@ -130,6 +130,17 @@ def test_one_prediction_imports_little(shell, mail: Path, arguments: list[str]) 
     assert not loaded & {"numba", "sklearn", "scipy", "rich", "pydantic", "pandas"}
 
 
+def test_help_imports_no_library_of_arrays(shell) -> None:
+    code = (
+        "import sys; from bunrui.cli import main; from bunrui.cli.commands import COMMANDS\n"
+        "for name in COMMANDS: assert main([name, '--help']) == 0\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = shell(python=("-c", code))
+    assert done.code == 0
+    assert not {"numpy", "pyarrow"} & set(done.err.split())
+
+
 def test_no_colours_in_pipes(shell, mail: Path) -> None:
     Path("test.csv").write_text("text,label\npills for lunch,spam\n")
     for arguments in (

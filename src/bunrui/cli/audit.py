@@ -183,14 +183,8 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
 
 
 _COLUMNS = ("digest", "label", "given", "suggested", "probability", "why", "copies", "id", "source", "line", "text")
-
-
 _NEEDED = ("digest", "label", "given")
-
-
 _EXCERPT = 200
-
-
 _DIGITS = 32
 
 

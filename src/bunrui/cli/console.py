@@ -45,11 +45,7 @@ __all__ = [
 ]
 
 _UNSAFE = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
 _PLAIN_WIDTH = 120
-
-
 _ENDLESS = 1_000_000
 
 

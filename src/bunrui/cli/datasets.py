@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["datasets"]
 
 _ACTIONS = ("list", "fetch", "path")
-
-
 _GROUP = "uci-"  # tables of which there are too many for a line each
-
-
 _MOST_SPLITS = 3  # that have a line each
 
 

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 _FOLDS = 5
-
-
 _WIDTH = 100
-
-
 _HOST = "127.0.0.1"
 
 

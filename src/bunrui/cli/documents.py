@@ -143,8 +143,6 @@ def placed(batch: pa.RecordBatch | None) -> Iterator[None]:
 
 
 _DIGITS = 32
-
-
 _FEWEST_DIGITS = 4
 
 
@@ -204,8 +202,6 @@ def point_to_log(classifier: StoredClassifier, error: Exception) -> Exception:
 
 
 _MOST_LABELS = 5000  # that are looked through for one that is like another
-
-
 _MOST_GROUPS = 3
 
 

@@ -23,14 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["explain", "words"]
 
 _FEW_WORDS = 8
-
-
 _MANY_WORDS = 20
-
-
 _MOST_LABELS = 50  # of which a few words are shown: each takes a look at all counts
-
-
 _FEW_LABELS = 6  # columns of counts in a table
 
 

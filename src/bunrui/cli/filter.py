@@ -143,8 +143,6 @@ _SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjso
 
 # Bytes that are gathered before they are written as one group of rows.
 _GROUP = 64 << 20
-
-
 _BLOCK = 16 << 20
 
 

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["check", "log"]
 
 _EXCERPT = 80
-
-
 _MOST_ROWS = 300  # of a table, which has to be in memory; more are lines
-
-
 _DIGITS = 12  # of a digest in a table
 
 

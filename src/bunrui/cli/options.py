@@ -77,11 +77,7 @@ Format = Literal[
 
 # Blocks of the standard input: a pipe is answered piece by piece.
 _STDIN_BLOCK = 1 << 20
-
-
 _FILE_BLOCK = 16 << 20
-
-
 _SMALL_BLOCK = 8 << 20  # counted in 200 MB less, and as quickly
 
 
@@ -469,8 +465,6 @@ PANEL = "Documents that predict each other"
 
 
 _FEWEST = 2
-
-
 _KINDS = {None: "stratified", "label": "stratified", "source": "grouped", "id": "grouped", "order": "time"}
 
 

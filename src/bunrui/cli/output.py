@@ -43,8 +43,6 @@ __all__ = [
 ]
 
 _TAB = "\t"
-
-
 _SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",

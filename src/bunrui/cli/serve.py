@@ -20,14 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["check_packages", "serve"]
 
 _PACKAGES = ("fastapi", "uvicorn")
-
-
 _VARIABLE = "BUNRUI_TOKEN"
-
-
 _AUTO = "auto"
-
-
 _MB = 1 << 20
 
 
