@@ -296,13 +296,21 @@ def test_probabilities_before_calibration(run, how: list[str], tmp_path: Path) -
     assert run("evaluate", "d.bunrui", *how, "--alpha", "2").err == ""  # for which it is not calibrated
 
 
-@pytest.mark.parametrize("options", [["--max-features", "5"], ["--model", "multinomial", "--class-norm"]])
+_CLASS_NORM = ["--model", "multinomial", "--class-norm"]
+
+
+@pytest.mark.parametrize("options", [["--max-features", "5"], [*_CLASS_NORM, "--min-df", "2"]])
 def test_models_that_are_fitted_for_each_document(run, options: list[str], tmp_path: Path) -> None:
     Path("data.csv").write_text(DATA)
     code, _, err = run("evaluate", "data.csv", "--loo", *options)
     names = "--max-features, binary-complement" if "--max-features" in options else "--class-norm, multinomial"
     assert (code, err) == (0, f"with {names} is fitted for each of 12 documents: --folds 5 fits it 5 times\n")
     assert run("evaluate", "data.csv", "--folds", "3", *options).err == ""
+
+
+def test_class_norm_of_all_words_is_not_fitted_for_each_document(run) -> None:
+    Path("data.csv").write_text(DATA)
+    assert run("evaluate", "data.csv", "--loo", *_CLASS_NORM).err == ""
 
 
 @pytest.mark.parametrize("how", [["evaluate", "--loo"], ["evaluate", "--folds", "2"], ["compare"], ["audit"]])

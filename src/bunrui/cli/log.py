@@ -106,7 +106,7 @@ def _list(
 
 def _note(entry: Entry) -> str:
     """
-    >>> from bunrui.store import Entry
+    >>> from bunrui.store.transaction import Entry
     >>> _note(Entry(1, "relabel", "", 2, {"labels": ["a", "b"], "before": None, "to": "c"}, None))
     'labels a, b; to c'
     >>> _note(Entry(2, "set", "", 0, {"alpha": None, "min_df": 2, "before": {"alpha": 0.5, "min_df": 1}}, None))
