@@ -84,6 +84,7 @@ def evaluation_page(
 
     Examples
     --------
+    >>> from bunrui import TextClassifier
     >>> from bunrui.evaluation import leave_one_out
     >>> texts, labels = ["cheap pills", "pills now", "meeting at noon", "lunch at noon"], ["spam", "spam", "ham", "ham"]
     >>> clf = TextClassifier().learn(texts, labels)
@@ -218,6 +219,7 @@ def audit_page(
 def explanation_page(explanation: Explanation) -> str:
     """A page about one prediction: the text in colours, and the words that weigh most.
 
+    >>> from bunrui import TextClassifier
     >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
     >>> "<title>Why spam and not ham</title>" in explanation_page(clf.explain("pills"))
     True

@@ -1,4 +1,4 @@
-"""The folding loops, plain and compiled, against `unicodedata`, `str.lower` and `bytes.decode`."""
+"""The folding loops, plain and compiled, against `unicodedata` and `bytes.decode`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from bunrui.kernel import unicode
 from bunrui.kernel.compile import twin_of
-from bunrui.kernel.fold import BAD_UTF8, HARD_TEXT, SLACK, copy_codepoints, fold_lower, fold_nfkc
+from bunrui.kernel.fold import BAD_UTF8, HARD_TEXT, SLACK, copy_codepoints, fold_nfkc
 from tests.kernel.test_normal import JOINING, SHARED, STRINGS, reference
 
 # Bytes around the text that would continue or change it, and elements behind `out` that nobody may write.
@@ -56,7 +56,6 @@ def folder(function: Callable[..., int], mode: str, *tables: Any) -> Fold:
 
 
 FOLDS = {mode: folder(fold_nfkc, mode, unicode.nfkc_table()) for mode in ("plain", "compiled")}
-LOWERS = {mode: folder(fold_lower, mode, unicode.lower_table()) for mode in ("plain", "compiled")}
 COPIES = {mode: folder(copy_codepoints, mode) for mode in ("plain", "compiled")}
 both = pytest.mark.parametrize("mode", ["plain", "compiled"])
 
@@ -108,8 +107,6 @@ def test_strings(text: str) -> None:
     assert FOLDS["plain"](data) == found
     assert found in (reference(text), HARD_TEXT)
     assert COPIES["compiled"](data) == COPIES["plain"](data) == text
-    lowered = HARD_TEXT if "Σ" in text else text.lower()
-    assert LOWERS["compiled"](data) == LOWERS["plain"](data) == lowered
 
 
 def test_random_stacks_of_marks() -> None:
@@ -146,7 +143,6 @@ def test_random_stacks_of_marks() -> None:
 def test_text_is_not_hard(mode: str, form: Any, text: str) -> None:
     text = unicodedata.normalize(form, text)
     assert FOLDS[mode](text.encode()) == reference(text)
-    assert LOWERS[mode](text.encode()) == text.lower()
 
 
 @both
@@ -157,8 +153,6 @@ def test_what_is_hard_says_so(mode: str) -> None:
     assert FOLDS[mode]("ß\u0301".encode()) == HARD_TEXT
     assert FOLDS[mode]("Ϊ\u0301".encode()) == HARD_TEXT
     assert FOLDS[mode]("e\u0334\u0344".encode()) == HARD_TEXT
-    assert LOWERS[mode]("ΟΔΟΣ".encode()) == HARD_TEXT
-    assert LOWERS[mode]("İ".encode()) == "i\u0307"
 
 
 @both
@@ -186,7 +180,6 @@ def check_utf8(data: bytes) -> None:
     assert COPIES["compiled"](data) == expected, data
     if expected == BAD_UTF8:
         assert FOLDS["compiled"](data) in (BAD_UTF8, HARD_TEXT), data
-        assert LOWERS["compiled"](data) in (BAD_UTF8, HARD_TEXT), data
 
 
 EDGES = bytes([0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED])
@@ -209,7 +202,6 @@ def test_random_bytes(pieces: list[bytes]) -> None:
     check_utf8(data)
     assert COPIES["plain"](data) == COPIES["compiled"](data)
     assert FOLDS["plain"](data) == FOLDS["compiled"](data)
-    assert LOWERS["plain"](data) == LOWERS["compiled"](data)
 
 
 @pytest.mark.parametrize("cut", range(1, 12))
@@ -226,5 +218,5 @@ def test_text_that_is_cut_short(cut: int) -> None:
 def test_bad_sequences_in_the_fast_path(bad: bytes, before: int) -> None:
     for letter in (b"a", "あ".encode()):
         data = letter * before + bad + letter * 20
-        for folds in (FOLDS, LOWERS, COPIES):
+        for folds in (FOLDS, COPIES):
             assert folds["compiled"](data) == folds["plain"](data) == BAD_UTF8

@@ -1,10 +1,9 @@
 """UTF-8 → folded code points, at the speed of the decoder.
 
     fold_nfkc         unicodedata.normalize("NFKC", s).casefold()
-    fold_lower        s.lower()
     copy_codepoints   s as it is
 
-All three read `src[lo:hi]` (uint8), never a byte beyond, write uint32 code points to `out` and return how many, or
+Both read `src[lo:hi]` (uint8), never a byte beyond, write uint32 code points to `out` and return how many, or
 
     HARD_TEXT (-1)    the text needs more context than the loop keeps: use `normal.py`, which is exact for everything
     BAD_UTF8  (-2)    the bytes are not valid UTF-8 (overlong forms, surrogates, beyond U+10FFFF, cut short)
@@ -227,48 +226,6 @@ def fold_nfkc(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], t
             if n == M64:
                 return i64(HARD_TEXT)
         i = next_i
-    return i64(n)
-
-
-def fold_lower(src: Sequence[int], lo: int, hi: int, out: MutableSequence[int], t: unicode.LowerTable) -> int:
-    """Lower case of `src[lo:hi]`; `t` is `unicode.lower_table()`.  A capital sigma is HARD_TEXT."""
-    codes = t.codes
-    start, end = u64(lo), u64(hi)
-    i, n = start, u64(0)
-    while i < end:
-        if i + _8 <= end:
-            word = load64(src, i)
-            if word & _THREE_MASK == _THREE_BYTES:
-                code = three_bytes(word)
-                entry = u64(codes[code])
-                if entry < _SPECIAL and code >= _800 and code >> _11 != _SURROGATES:
-                    out[n] = entry
-                    n += ONE
-                    i += _3
-                    continue
-            elif word & _HIGH_BITS == ZERO:
-                spread(lower_ascii(word), out, n)
-                n += _8
-                i += _8
-                continue
-            elif word & _80 == ZERO:
-                out[n] = codes[word & _7F]
-                n += ONE
-                i += ONE
-                continue
-        code, i = decode(src, i, end)
-        if code == _BEYOND:
-            return i64(BAD_UTF8)
-        entry = u64(codes[code])
-        if entry < _SPECIAL:
-            out[n] = entry
-            n += ONE
-        else:
-            if entry >> _KIND_SHIFT == _HARD:
-                return i64(HARD_TEXT)
-            n = expand(entry, t.expansions, out, n, i - start + u64(SLACK))
-            if n == M64:
-                return i64(HARD_TEXT)
     return i64(n)
 
 
