@@ -186,7 +186,7 @@ def test_japanese_without_spaces(run, tmp_path: Path) -> None:
         (
             ["--loo", "--models", "nbsvm"],
             2,
-            "error: nbsvm would be trained once for each document: compare it by folds",
+            "error: nbsvm would be trained once for each document: compare it by folds, without --loo\n",
         ),
         (["--loo", "--baselines"], 2, "error: baselines would be trained once for each document: "),
         (["--by", "id"], 2, "error: --by says how --folds are made: give --folds K, too.\n"),

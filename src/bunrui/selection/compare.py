@@ -13,7 +13,7 @@ import numpy.typing as npt
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis import texts as inputs
 from bunrui.classifier import TextClassifier
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, Option, OptionError
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.metrics import Metrics
 from bunrui.evaluation.result import Evaluation
@@ -222,14 +222,16 @@ def compare(
 def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
     """The models to compare, all of them where none are named; those that cannot leave a document out are refused."""
     if loo and baselines:
-        raise OptionError("baselines would be trained once for each document: compare them by folds, without loo")
+        problem = "baselines would be trained once for each document: compare them by folds, without "
+        raise OptionError((problem, Option("loo")))
     every = (*MODELS, *(() if loo else _ON_TEXT))
     chosen = every if models is None else tuple(dict.fromkeys(models))
     if not chosen:
         raise OptionError(f"there are no models to compare: choose among {', '.join(every)}")
     for name in chosen:
         if loo and name in _ON_TEXT:
-            raise OptionError(f"{name} would be trained once for each document: compare it by folds, without loo")
+            problem = f"{name} would be trained once for each document: compare it by folds, without "
+            raise OptionError((problem, Option("loo")))
         if name not in every:
             raise OptionError(f"there is no model {name!r} to compare", option="models", value=name, choices=every)
     return chosen
