@@ -251,6 +251,24 @@ def test_undo_of_the_only_change(run, box: str) -> None:
     assert run("undo", box) == (1, "", "error: there is nothing to undo in a.bunrui\n")
 
 
+def test_undo(run, mail: Path) -> None:
+    question = ["predict", "mail.bunrui", "--line", "cheap star", "--top", "3", "--json"]
+    before = run(*question).out
+    run("learn", "mail.bunrui", write("new.jsonl", {"text": "new star", "label": "news"}))
+    assert run(*question).out != before
+    assert run("undo", "mail.bunrui") == (
+        0,
+        "",
+        "took back the learn of 1 document: mail.bunrui has learned 4 documents of 2 labels now\n",
+    )
+    assert run(*question).out == before
+
+
+def test_nothing_to_undo(run, mail: Path) -> None:
+    assert run("undo", "mail.bunrui").code == 0
+    assert run("undo", "mail.bunrui") == (1, "", "error: there is nothing to undo in mail.bunrui\n")
+
+
 # --- forget
 
 

@@ -1,0 +1,110 @@
+"""`info` and `set`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import bunrui.store
+
+
+def learn(run, file: str, rows: str, *options: str) -> None:
+    Path("rows.csv").write_text("text,label\n" + rows)
+    assert run("learn", file, "rows.csv", *options).code == 0
+
+
+def info(run, file: str) -> dict:
+    return json.loads(run("info", file, "--json").out)
+
+
+# --- info
+
+
+def test_info(run, mail: Path) -> None:
+    code, out, err = run("info", "mail.bunrui")
+    out = re.sub(r"\d+\.\d kB", "SIZE", re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "TIME", out))
+    assert (code, err) == (0, "") and out == (
+        "documents     4\n"
+        "labels        2\n"
+        "              2  ham\n"
+        "              2  spam\n"
+        "features      23\n"
+        "analyzer      universal, 1–2-grams, characters 1–3 (kana, han), 1–4 (hangul)\n"
+        "model         binary-complement\n"
+        "smoothing     eap\n"
+        "alpha         default (0.3)\n"
+        "prior         empirical\n"
+        "unseen        ignore\n"
+        "min-df        1\n"
+        "max-features  all\n"
+        "calibrated    no\n"
+        "keeps         text\n"
+        "size          SIZE\n"
+        "changes       1\n"
+        "created       TIME\n"
+        "changed       TIME\n"
+    )
+
+
+def test_info_as_json(run, mail: Path) -> None:
+    with bunrui.store.open("mail.bunrui") as clf:
+        assert info(run, "mail.bunrui") == json.loads(json.dumps(clf.info()))
+
+
+def test_info_cannot_move_the_cursor(run) -> None:
+    learn(run, "a.bunrui", "one,\x1b[2J\n")
+    assert "1  ␛[2J\n" in run("info", "a.bunrui").out
+
+
+# --- set
+
+
+def test_set(run, mail: Path) -> None:
+    options = ["--model", "multinomial", "--alpha", "0.5", "--max-features", "chi2:5"]
+    assert run("set", "mail.bunrui", *options) == (0, "", "set model, alpha, max-features of mail.bunrui\n")
+    out = run("info", "mail.bunrui").out
+    assert "model         multinomial\n" in out and "alpha         0.5\n" in out and "max-features  chi2:5\n" in out
+    assert run("set", "mail.bunrui", "--alpha", "default", "--max-features", "all").code == 0
+    out = run("info", "mail.bunrui").out
+    assert "alpha         default (0.1)\n" in out and "max-features  all\n" in out
+
+
+def test_undo_a_set(run, mail: Path) -> None:
+    question = ["predict", "mail.bunrui", "--line", "pills at noon", "--json"]
+    before = run("info", "mail.bunrui").out, run(*question).out
+    options = ["--model", "multinomial", "--alpha", "0.5", "--max-features", "chi2:5", "--min-df", "2"]
+    assert run("set", "mail.bunrui", *options).code == 0
+    assert run(*question).out != before[1]
+    assert run("undo", "mail.bunrui") == (
+        0,
+        "",
+        "took back the set: mail.bunrui has model binary-complement, alpha default, min-df 1, max-features all again\n",
+    )
+    assert run(*question).out == before[1]
+    settings = [slice(out.index("model"), out.index("keeps")) for out in (before[0], run("info", "mail.bunrui").out)]
+    assert before[0][settings[0]] == run("info", "mail.bunrui").out[settings[1]]
+
+
+def test_set_what_is_set(run, mail: Path) -> None:
+    assert run("set", "mail.bunrui", "--model", "binary-complement", "--alpha", "default") == (
+        0,
+        "",
+        "mail.bunrui has these settings already: nothing was changed\n",
+    )
+    assert len(run("log", "mail.bunrui", "--json").out.splitlines()) == 1
+
+
+def test_set_nothing(run, mail: Path) -> None:
+    assert run("set", "mail.bunrui") == (
+        2,
+        "",
+        "error: there is nothing to set: give at least one option, such as --model.\nTry 'bunrui set --help'.\n",
+    )
+
+
+def test_set_nonsense(run, mail: Path) -> None:
+    before = run("info", "mail.bunrui").out
+    err = "error: --alpha should be above 0, not -1.0: for no smoothing use --smoothing mle\nTry 'bunrui set --help'.\n"
+    assert run("set", "mail.bunrui", "--alpha", "-1") == (2, "", err)
+    assert run("info", "mail.bunrui").out == before
