@@ -518,7 +518,7 @@ def _memory(given: str | None) -> int | None:
     """
     if given is None:
         return None
-    from bunrui.store.bounded import bytes_of  # 44 ms, which a prediction need not wait for
+    from bunrui.store.bounded import bytes_of
 
     try:
         return bytes_of(given)
