@@ -226,5 +226,5 @@ def test_lambda_of_the_prior(make: Any) -> None:
     X, y = np.array([[1, 0], [0, 1], [1, 1], [0, 2]]), np.array([0, 1, 1, 1])
     found = clone(make(prior=("smoothed", 0.5))).fit(X, y).class_log_prior_
     np.testing.assert_allclose(found, np.log([1.5 / 5, 3.5 / 5]), rtol=1e-12)
-    with pytest.raises(OptionError, match=r"^λ of prior=\('smoothed', λ\) should be above 0, not -1$"):
+    with pytest.raises(OptionError, match=r"^λ of a smoothed prior should be above 0, not -1$"):
         make(prior=("smoothed", -1)).fit(X, y)

@@ -284,7 +284,7 @@ def test_what_was_not_kept_cannot_be_trained():
     ("model", "options", "message"),
     [
         ("aode", {"alpha": 1.0}, "no alpha"),
-        ("nbsvm", {"smoothing": "mle"}, "no smoothing"),
+        ("nbsvm", {"smoothing": "mle"}, "does not know smoothing='mle'"),
         ("arow", {"unseen": "smooth"}, "unseen='ignore'"),
         ("arow", {"alpha": {"a": 1.0}}, "should be a number"),
         ("nbsvm", {"alpha": 0}, "above 0"),

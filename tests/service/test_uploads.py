@@ -148,7 +148,7 @@ def test_columns_that_are_given(own: Server) -> None:
 def test_encodings(own: Server) -> None:
     body = CSV.decode().encode("cp932")
     found = inspect(own, "mails.csv", body).json()
-    assert found["skipped"] == 2 and "Try encoding='cp932'" in found["problems"][0]
+    assert found["skipped"] == 2 and 'Try encoding "cp932", ' in found["problems"][0]
     for encoding in ("cp932", "auto"):
         assert inspect(own, "mails.csv", body, encoding=encoding).json()["rows"][1]["subject"] == "無料の薬"
 

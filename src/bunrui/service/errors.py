@@ -161,16 +161,16 @@ _STEPS = STEPS | {
 
 
 def spell_in_json(part: Option | Step) -> str:
-    """An option as a field of JSON, a step as something that a request can do.
+    """An option as a field of JSON or of a query, a step as something that a request can do.
 
     >>> [spell_in_json(Option(*given)) for given in (("min_df",), ("text", ...), ("encoding", "cp932"))]
-    ['min_df', 'text', '"encoding": "cp932"']
+    ['min_df', 'text', 'encoding "cp932"']
     """
     if isinstance(part, Step):
         return _STEPS[part.name].format(file=os.path.basename(part.file))
     if part.value is UNSAID or part.value is ...:
         return part.name
-    return f'"{part.name}": {to_json(part.value).decode()}'
+    return f"{part.name} {to_json(part.value).decode()}"
 
 
 def _store_problem(error: StoreError, detail: str) -> Problem:
