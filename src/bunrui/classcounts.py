@@ -3,9 +3,9 @@
     classes           sorted labels                  doc_count[c]    rows of class c, or the sum of their weights
     parts             what was counted of the rows, each with an axis of classes
 
-One algebra for all of them: `plus` adds what others have learned, `minus` takes rows back, `over` makes room for more
-classes.  Counts never change; all three make new ones, or raise and change nothing.  A part says only how its own cells
-move, add up and could be:
+One algebra for all of them: `plus` adds the rows of others, `minus` takes rows back, `over` makes room for more
+classes.  Counts never change; all three make new ones, or raise and change nothing.  A part only knows how to move, add
+and check its own cells:
 
     SparseCounts      columns of a matrix, or words       (n_features, n_classes), cells that are not zero
     ValueCounts       values of columns, or pairs         (n_values, n_classes), (n_values, n_values, n_classes)
@@ -156,7 +156,7 @@ class Part(Protocol):
         """The same where class c is places[c] of more classes."""
 
     def plus(self, other: Self) -> Self:
-        """What both have counted, which have the same classes."""
+        """The counts of both; they have the same classes."""
 
     def minus(self, other: Self, classes: Labels, doc_count: Numbers) -> Self:
         """Without others; `doc_count` rows are left in each class.  UnlearnError where no rows could leave this."""
@@ -177,7 +177,7 @@ class ClassCounts:
         Rows by class, or the sum of their weights.
     parts : mapping from a name to Part
     memo : dict
-        What was computed from these counts, and need not be again; a pickle leaves it out.
+        Results computed from these counts, kept for the next question; a pickle leaves them out.
     """
 
     classes: Labels
@@ -206,7 +206,7 @@ class ClassCounts:
         return ClassCounts(classes, doc_count, parts)
 
     def plus(self, other: ClassCounts) -> ClassCounts:
-        """What both have learned."""
+        """The rows of both."""
         classes = join_labels(self.classes, other.classes)
         mine, theirs = self.over(classes), other.over(classes)
         parts = {name: part.plus(theirs.parts[name]) for name, part in mine.parts.items()}
@@ -257,7 +257,7 @@ def check_left(classes: Labels, doc_count: Numbers) -> None:
 
 
 def settle(left: Numbers, before: Numbers) -> Numbers:
-    """What is left of some numbers; 0 for what can only be rounding."""
+    """Numbers after a subtraction from `before`, with 0 in place of a rounding error."""
     if left.dtype.kind == "i":
         return left
     return np.where(np.abs(left) <= ROUNDING * np.abs(before), 0.0, left)
@@ -290,18 +290,18 @@ class Recent(NamedTuple):
     values: Integers
 
     def joined(self, other: Recent) -> Recent:
-        """Those of both."""
+        """The cells of both."""
         return Recent(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
     def table(self, shape: tuple[int, int]) -> Sparse:
-        """Their sums."""
+        """The sums of cells that came several times."""
         keys, places = np.unique(self.features * shape[1] + self.classes, return_inverse=True)
         sums = np.zeros(len(keys), np.int64)
         np.add.at(sums, places.reshape(-1), self.values)
         return Sparse.of_sorted(*np.divmod(keys, shape[1]), sums, shape)
 
     def among(self, ids: Numbers) -> Recent:
-        """Those of some features, with places in `ids` in place of features."""
+        """The cells of the features `ids`, which are numbered by their place there."""
         order = np.argsort(ids, kind="stable")
         places = np.minimum(np.searchsorted(ids[order], self.features), max(len(ids) - 1, 0))
         there = np.flatnonzero(ids[order[places]] == self.features) if len(ids) else places[:0]

@@ -140,7 +140,9 @@ def test_info(run, big: Path) -> None:
         return out[start:end]
 
     (first,) = lines()
-    assert re.fullmatch(r"calibrated    on 200 documents, each left out: ECE 0\.\d{4} before, 0\.\d{4} after", first)
+    assert re.fullmatch(
+        r"calibrated    on 200 documents, by models without them: ECE 0\.\d{4} before, 0\.\d{4} after", first
+    )
     run("learn", "big.bunrui", "big.csv")
     assert lines()[1:] == ["              stale: 200 documents learned or unlearned since"]
     run("set", "big.bunrui", "--alpha", "0.5")

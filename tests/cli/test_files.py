@@ -196,6 +196,9 @@ def test_slim_without_rare_words(run, mail: Path) -> None:
     ):
         assert run(*command).code == 1
     assert not Path("n.bunrui").exists()
+    assert "without those of fewer than 2 documents" in run("info", "s.bunrui").out
+    again = run("slim", "s.bunrui", "again.bunrui").err
+    assert "it lacks the words of fewer than 2 documents" in again and "learn more" not in again
 
 
 def test_slim_onto_something(run, mail: Path) -> None:

@@ -509,7 +509,7 @@ def test_wrong_contents(clf: TextClassifier) -> None:
 @pytest.mark.parametrize(
     ("named", "error", "message"),
     [
-        ({}, OptionError, "whose words? Name a label, for example words('a')"),
+        ({}, OptionError, "no label is named: name one, for example label='a'"),
         ({"label": "gone"}, LabelError, "there is no label 'gone': the labels are a, b"),
         (
             {"label": "a", "positive": "b"},

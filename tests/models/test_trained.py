@@ -106,7 +106,7 @@ def test_words_speak_for_their_label(model):
     assert first.weight > 0 > last.weight and set(first.counts) == {"ham"} and set(last.counts) == {"spam"}
     assert clf.words(word="Cheap")[0].weight > 0
     assert clf.words(word="never") == []
-    with pytest.raises(OptionError, match="whose words"):
+    with pytest.raises(OptionError, match="no label is named"):
         clf.words()
 
 

@@ -204,7 +204,7 @@ class Place(NamedTuple):
         return f"{place} ({self.id})".strip() if self.id is not None else place
 
     def as_dict(self) -> dict[str, Any]:
-        """What is known."""
+        """The fields that are known."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 

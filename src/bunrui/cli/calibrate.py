@@ -93,11 +93,12 @@ def describe_calibration(known: dict[str, Any]) -> list[str]:
 
     >>> known = {"n_docs": 1000, "ece_before": 0.05, "ece_after": 0.01, "model": "binary"}
     >>> print(*describe_calibration(known | {"applies": True, "changed_since": 1}), sep="\\n")
-    on 1,000 documents, each left out: ECE 0.0500 before, 0.0100 after
+    on 1,000 documents, by models without them: ECE 0.0500 before, 0.0100 after
     stale: 1 document learned or unlearned since
     """
     before, after = known["ece_before"], known["ece_after"]
-    lines = [f"on {counted(known['n_docs'], 'document')}, each left out: ECE {before:.4f} before, {after:.4f} after"]
+    documents = counted(known["n_docs"], "document")
+    lines = [f"on {documents}, by models without them: ECE {before:.4f} before, {after:.4f} after"]
     if not known["applies"]:
         lines.append(f"not applied: it is for {known['model']} with other settings than these")
     if known["changed_since"]:

@@ -103,16 +103,16 @@ def slim(
 
     with interrupts(f"interrupted; {copy} was not written"):
         if memory is not None:
-            slim_bounded(file, copy, memory, min_df=min_df)
+            least = slim_bounded(file, copy, memory, min_df=min_df)
         else:
             with closing(store.open(file, read_only=True)) as classifier:
-                classifier.slim(copy, min_df=min_df)
+                least = classifier.slim(copy, min_df=min_df)
     say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
-    if min_df == 1:
+    if least == 1:
         say("it can predict, explain, evaluate, change its model, learn more and be merged")
     else:
         say("it can predict, explain, evaluate and change its model")
-        say(f"it lacks the words of fewer than {min_df} documents: it cannot learn, unlearn or be merged exactly")
+        say(f"it lacks the words of fewer than {least} documents: it cannot learn, unlearn or be merged exactly")
     say("it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests")
 
 

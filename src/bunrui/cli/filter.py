@@ -224,7 +224,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _tables(path: str, schema: pa.Schema, scores: bool) -> Iterator[Write]:
-    """Of columns that have types."""
+    """Write tables, whose columns have types."""
     import pyarrow as pa
 
     gathered: list[pa.Table] = []
@@ -260,7 +260,7 @@ def _with_columns(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
 
 @contextmanager
 def _lines_to_parquet(path: str, scores: bool) -> Iterator[Write]:
-    """Of lines, whose types are known when all are there: until then they are in a temporary file."""
+    """Write lines as a table: a temporary file holds them until the last one, when the types are known."""
     with open_table(path) as write, tempfile.TemporaryFile(dir=os.path.dirname(path) or ".") as file:
         yield lambda rows: file.writelines([f"{line}\n".encode() for line in lines_of(rows, scores)])
         try:

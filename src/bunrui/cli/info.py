@@ -70,6 +70,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
     rows += [("", f"{kind:<11}  {plain(column)}") for column, kind in kinds.items()]
     rows += [
         ("features", f"{known['features']:,}"),
+        *([("", f"without those of fewer than {known['pruned']} documents")] if known["pruned"] > 1 else []),
         *([("", describe_hashing(known["hashing"]))] if known["hashing"] else []),
         ("analyzer", AnalyzerSpec(**known["analyzer"]).describe()),
         ("model", known["model"]),

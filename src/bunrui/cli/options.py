@@ -395,7 +395,7 @@ class Analysis:
     numbers: bool = flag("--numbers", "All numbers are one word.")
 
     def given(self) -> dict[str, Any]:
-        """What was given, as fields of `AnalyzerSpec`.
+        """The options that were given, as fields of `AnalyzerSpec`.
 
         >>> Analysis(analyzer="words", numbers=True).given()
         {'name': 'words', 'numbers': True}
@@ -566,7 +566,7 @@ class Tables:
             raise OptionError("--columns reads all columns, and --text is for text: leave one of the two out.")
 
     def given(self) -> dict[str, Any]:
-        """What was given, as fields of `AnalyzerSpec`.
+        """The options that were given, as fields of `AnalyzerSpec`.
 
         >>> Tables(columns=True, kind=["age=binned"]).given()
         {'name': 'columns', 'kinds': {'age': 'binned'}}

@@ -332,7 +332,7 @@ def canonical(X: Any) -> Any:
         return np.asarray(X)
     X = sparse.csr_array(X)
     if not X.has_canonical_format:
-        # Of a copy: the matrix may be the caller's.
+        # Only a copy may change: the matrix may be the caller's.
         X = X.copy()
         X.sum_duplicates()
     return X

@@ -170,7 +170,7 @@ def place_items(
 
 @record
 class Left(NamedTuple):
-    """What is left of the sums of all counts without each row; they come as those of all documents."""
+    """Sums of the counts without each row; the caller fills in the sums of all documents."""
 
     n_features: I64s  # (rows)
     n_terms: I64s  # (rows)

@@ -258,7 +258,7 @@ def put_new(
 
 
 def put_stamped(index: Index, found: Found, n_items: int, ids: MutableSequence[int], is_first: bool) -> tuple[int, int]:
-    """The same, where every row has the number of the document that had it last; the present one comes last."""
+    """The same with a stamp for every row: the last document that had it.  The last place has the present document."""
     places = index.places
     rows = found.rows
     seen = found.seen

@@ -79,9 +79,6 @@ class ColumnsForm:
         found = self._parts(row)
         return Parts(np.arange(len(found)), np.array([part[0] for part in found.values()]), self.log_prior)
 
-    def weights(self, columns: Any) -> Floats:
-        raise NotImplementedError
-
 
 class PairsForm:
     """The same of `aode`, which reads arrays."""
@@ -98,9 +95,6 @@ class PairsForm:
 
     def parts(self, row: list[dict[str, Any]]) -> Parts:
         return Parts(*self.pairs.value_parts(table_of(row, self.columns)))
-
-    def weights(self, columns: Any) -> Floats:
-        raise NotImplementedError
 
 
 class ColumnsModel(Fitted):

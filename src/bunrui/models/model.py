@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bunrui.models.words import Word
     from bunrui.views.explanation import Explanation
 
-__all__ = ["Best", "Form", "Kind", "Model", "Options", "Parts", "WordQuestion", "best_of", "check_label"]
+__all__ = ["Best", "Form", "Kind", "Model", "Options", "Parts", "WordForm", "WordQuestion", "best_of", "check_label"]
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -77,7 +77,7 @@ class WordQuestion(NamedTuple):
             hint = "name the other label with ", Option("negative")
             raise LabelError(f"{positive!r} cannot be held against itself", option="negative", hint=hint)
         if label is None and positive is None and word is None:
-            raise OptionError(f"whose words? Name a label, for example words({classes[0]!r})")
+            raise OptionError("no label is named", hint=("name one, for example ", Option("label", classes[0])))
         if top is not None and (isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1):
             raise OptionError(option="top", value=top, expected="a whole number, at least 1, or None for all")
 
@@ -116,7 +116,7 @@ class Parts(NamedTuple):
 
 
 class Form(Protocol):
-    """The numbers of a trained model: rows in, scores out.  Columns are words, or columns of a table."""
+    """The numbers of a trained model: rows in, scores out."""
 
     def scores(self, X: Any) -> Floats:
         """The scores of rows, (n_rows, n_classes)."""
@@ -124,8 +124,12 @@ class Form(Protocol):
     def parts(self, row: Any) -> Parts:
         """What the columns of a row add to its scores."""
 
+
+class WordForm(Form, Protocol):
+    """The same where columns are words."""
+
     def weights(self, columns: npt.NDArray[np.int64]) -> Floats:
-        """What one occurrence of some columns adds, (n_columns, n_classes)."""
+        """What one occurrence of some words adds, (n_columns, n_classes)."""
 
 
 class Kind(Protocol):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from bunrui.models.counting import several_labels_error
 from bunrui.models.explain import hold, place_on_text, read
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, reads_table
-from bunrui.models.model import Best, Form, Options, Parts, WordQuestion, best_of
+from bunrui.models.model import Best, Form, Options, Parts, WordForm, WordQuestion, best_of
 from bunrui.models.twcnb import train_twcnb
 from bunrui.models.view import View, select, whole
 from bunrui.models.words import Word, find, find_word, words_of
@@ -167,7 +167,8 @@ class Fitted:
         ids, columns = ids[columns >= 0], columns[columns >= 0]
         if not len(ids):
             return []
-        weights = self.form.weights(columns)
+        # Rows of tables have no words: their model answers by itself.
+        weights = cast(WordForm, self.form).weights(columns)
         if positive is not None and negative is not None:
             values = weights[:, self.classes.index(positive)] - weights[:, self.classes.index(negative)]
             if word is None:

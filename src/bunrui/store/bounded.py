@@ -123,7 +123,7 @@ class Bounded:
             transaction.finish()
         self.learned, self.n_features, self.n_runs = spill.head, total.n_features, spill.n_runs
 
-    def slim(self, name: str, min_df: int) -> None:
+    def slim(self, name: str, min_df: int) -> int:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
         store, like = self._store, self.classifier
         check_slim(like, min_df)
@@ -137,7 +137,7 @@ class Bounded:
                         hint=("leave ", Option("memory"), " out"),
                     )
                 spill.add(counts)
-            write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
+            return write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
 
 
 def open_bounded(path: Path, memory: str | int, *, read_only: bool = False) -> Bounded:
@@ -193,10 +193,10 @@ def bounded(path: Path, memory: str | int, **options: Any) -> Iterator[Learning]
         old.close()
 
 
-def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) -> None:
+def slim_bounded(path: Path, copy: Path, memory: str | int, *, min_df: int = 1) -> int:
     """Write a copy as `StoredClassifier.slim` does, of a file that need not fit into memory."""
     with closing(open_bounded(path, memory, read_only=True)) as old:
-        old.slim(os.fspath(copy), min_df)
+        return old.slim(os.fspath(copy), min_df)
 
 
 def _fill(transaction: Transaction, spill: Spill, min_df: int) -> int:

@@ -431,10 +431,11 @@ class StoredClassifier(AnyClassifier):
         with self._file.use():
             self._file.store.copy(os.fspath(path))
 
-    def slim(self, path: Path, *, min_df: int = 1) -> None:
+    def slim(self, path: Path, *, min_df: int = 1) -> int:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents.
 
-        It answers as this classifier does with the option `min_df`.
+        It answers as this classifier does with the option `min_df`.  Returns the number of documents that a word had to
+        be in: more than `min_df` where this file lacks words itself.
         """
         check_slim(self, min_df)
         self._file.catch_up()
@@ -445,7 +446,7 @@ class StoredClassifier(AnyClassifier):
             transaction.snapshot(counts, transaction.number)
             return counts.n_docs
 
-        write_slim(os.fspath(path), self, self._file.store.pruned, min_df, fill)
+        return write_slim(os.fspath(path), self, self._file.store.pruned, min_df, fill)
 
     # As a scikit-learn estimator
 

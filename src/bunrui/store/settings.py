@@ -11,7 +11,8 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.analyzer import sharing
 from bunrui.calibration import Calibration
 from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
-from bunrui.errors import BunruiError, MismatchError, MissingExtraError, OptionError
+from bunrui.errors import BunruiError, MismatchError, MissingExtraError, Option, OptionError
+from bunrui.models import DEFAULT_MODEL
 from bunrui.store.creation import publish_when_done
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
@@ -117,18 +118,20 @@ def check_slim(classifier: AnyClassifier, min_df: Any) -> None:
         raise OptionError(option="min_df", value=min_df, expected="a whole number above 0")
     if classifier.needs_documents:
         raise OptionError(
-            f"{classifier.model} is trained from documents, and a slim copy keeps none: choose a model that reads "
-            "counts first, with `bunrui set` or configure(model=...)"
+            f"{classifier.model} is trained from documents, and a slim copy keeps none",
+            hint=("first choose a model that reads counts, such as ", Option("model", DEFAULT_MODEL)),
         )
 
 
-def write_slim(name: str, like: AnyClassifier, pruned: int, min_df: int, fill: Callable[[Transaction], int]) -> None:
-    """Make the copy; `fill` writes its counts, and says of how many documents they are.
+def write_slim(name: str, like: AnyClassifier, pruned: int, min_df: int, fill: Callable[[Transaction], int]) -> int:
+    """Make the copy; `fill` writes its counts, and returns the number of their documents.
 
-    `like` has the options, and `pruned` is what was left out before.
+    `like` has the options, and `pruned` is the number of documents that a word had to be in before.  Returns the number
+    for the copy.
     """
+    least = max(min_df, pruned)
     with publish_when_done(name) as temporary:
-        store = new_store(temporary, like, "nothing", max(min_df, pruned), name)
+        store = new_store(temporary, like, "nothing", least, name)
         with closing(store), store.writing():
             transaction = store.transaction("slim")
             transaction.n_docs = fill(transaction)
@@ -136,3 +139,4 @@ def write_slim(name: str, like: AnyClassifier, pruned: int, min_df: int, fill: C
             if like.calibration is not None and min_df <= like.min_df:  # else the copy is another model
                 known = replace(like.calibration, tx=transaction.number).to_dict()
                 store.save_settings(store.settings() | {"calibration": known})
+    return least
