@@ -5,3 +5,5 @@ Each kind of result has one file with all its looks, so that a change of its loo
 Nothing here computes a result, and no result is imported at run time.  So `evaluation` and `selection` can show
 themselves in a notebook.  `bunrui.report` puts the pieces together into whole reports.
 """
+
+from __future__ import annotations
