@@ -1,4 +1,4 @@
-"""Many readers or one writer."""
+"""`ReadWriteLock`: many readers, or one writer."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _condition = threading.Condition()
 
 
 class ReadWriteLock:
-    """Readers share it, a writer has it alone; a writer who waits keeps new readers out.
+    """Readers share it, a writer has it alone; a waiting writer keeps new readers out.
 
-    In a forked child only the thread that forked holds what it held.
+    In a forked child, only the thread that forked still holds its lock.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""How many documents a classifier scores at once, and from its scores to its answer."""
+"""`rank`: scores → the answer of a classifier; and how many documents are scored at once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def slices(texts: Any, n_classes: int, most_bytes: int) -> Iterator[Any]:
 
 
 class Ranking(NamedTuple):
-    """The answer of a classifier to some documents; columns are its classes of that moment."""
+    """The answer of a classifier for some documents; columns are its classes at that moment."""
 
     classes: list[Any]
     scores: npt.NDArray[np.float64]  # (n_docs, n_classes)

@@ -1,4 +1,4 @@
-"""Batches of documents on their way to a classifier: made ahead, and as it takes them."""
+"""Batches of documents on their way to a classifier: `ahead` reads the next ones meanwhile."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _END: Any = object()
 
 
 def ahead(batches: Iterable[T], room: int = 2) -> Iterator[T]:
-    """The same batches, up to `room` of them made in advance: a thread makes the next one while others count this one.
+    """The same batches; a thread makes up to `room` of them in advance.
 
-    An error of the source is raised here, after the batches before it; leaving early stops the thread.
+    An error of the source is raised here, after the batches before it.  If the caller leaves early, the thread stops.
 
     >>> list(ahead(iter("abc")))
     ['a', 'b', 'c']

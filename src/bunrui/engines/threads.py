@@ -1,4 +1,4 @@
-"""How documents are cut for the threads of this machine; `kernel/slices.py` runs the work on them."""
+"""Cuts documents for the threads of this machine; `kernel/slices.py` runs the work."""
 
 from __future__ import annotations
 

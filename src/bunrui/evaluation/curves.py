@@ -1,4 +1,4 @@
-"""The learning curve: accuracy on documents that were not learned, against the number of those that were."""
+"""The learning curve: accuracy on new documents, by the number of learned documents."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class LearningCurve:
 def learning_curve(
     clf: AnyClassifier, texts: Any, labels: Any, *, watch: Callable[[int, int], None] | None = None
 ) -> LearningCurve:
-    """Learn growing parts of four fifths, and predict the last fifth; of few documents, each fifth in turn.
+    """Learn growing parts of four fifths, and predict the last fifth; with few documents, each fifth in turn.
 
-    Since learning adds up, each part is learned on top of the one before.
+    Learning adds up, so each part is learned on top of the one before.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def learning_curve(
     texts, labels
         As for `TextClassifier.learn`.
     watch : function, optional
-        Is told how many documents have been learned, and how many will be.
+        Called with the number of learned documents, and the number of all.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The documents that are predicted wrongly, and why they are."""
+"""Wrong predictions, and their explanations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_EXPLAINED = 50_000  # characters
 
 
 class Mistake(NamedTuple):
-    """A document that has some labels, and was predicted to have another.
+    """A document whose predicted label is none of its own.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ def find_mistakes(evaluation: Evaluation) -> list[Mistake]:
 def explain_mistake(
     clf: AnyClassifier, document: Any, mistake: Mistake, *, is_learned: bool = False
 ) -> Explanation | None:
-    """Why the predicted label, and not the one that the document has; None where nobody can say.
+    """Explain the predicted label against the true one; None if there is no explanation.
 
-    A document that was learned is unlearned before it is explained, and learned again.
+    A learned document is unlearned before it is explained, and learned again.
     """
     if isinstance(document, str) and len(document) > _LONGEST_EXPLAINED:
         return None
