@@ -1,6 +1,6 @@
-"""Settings that were tried, how good each of them is, and which of them is chosen.
+"""`Search`: tries settings, measures their merit, and chooses one.
 
-A merit is found document by document, so that two of them can be held against each other:
+A merit is the mean of a value for each document, so that two merits can be compared document by document:
 
     accuracy    u[d] = 1 if the best class is one that d has, else 0
     log_loss    u[d] = log P[d], the probability of being right (`evaluation.scores`)
@@ -12,8 +12,8 @@ A merit is found document by document, so that two of them can be held against e
 F1 is no mean over documents; the last line is its linear part (the delta method), whose mean is F.  tp, t and p say
 whether d counts in TP[c], T[c] and P[c], C is the number of classes that occur.
 
-The best is not always chosen: its lead may be chance.  Of all settings that are within one standard error of the best
-(of the difference, on the same documents), the simplest is.  Simpler is, in this order:
+The best is not always chosen: its lead may be chance.  The choice is the simplest of all settings within one standard
+error of the best (the error of the difference, on the same documents).  Simpler means, in this order:
 
     1. a model that reads counts before one that is trained
     2. fewer settings that differ from the defaults of `TextClassifier`

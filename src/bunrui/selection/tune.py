@@ -1,16 +1,16 @@
-"""`tune`: the settings that suit some documents, found from these documents alone.
+"""`tune`: finds the settings that suit some documents, from these documents alone.
 
-Settings are tried from coarse to fine: each round goes on from the best of those before it.
+Settings are tried from coarse to fine: each round starts from the best of the rounds before it.
 
-    orders      n-grams of each script that the text is in, one shorter, and longer as long as that helps; plain words
-    models      all models that read counts, by the two best analyzers
+    orders      n-grams of each script in the text: one shorter, and longer as long as that helps; plain words
+    models      all models that read counts, with the two best analyzers
     smoothing   λ up and down from the default for the three best, as long as that helps
-    rest        of the best: priors, words that were never seen, words of few documents, the other estimators
-    variants    counts brought to one size, classes held against the rest, the words that say most
-    heads       nbsvm and arow, by the analyzer to start from, and by the best if it has not many more features
+    rest        for the best: priors, new words, words of few documents, the other estimators
+    variants    `class_norm`, `against_rest`, `max_features`
+    heads       nbsvm and arow, with the first analyzer, and with the best one if it has not many more features
 
-The last two cannot leave out one document at a time: they are measured by folds, beside those of the others that
-cannot be told from the best.  The module `search` has how one of them is chosen.
+The last two rounds cannot leave out one document at a time.  They are measured by folds, together with those settings
+that cannot be told from the best.  The module `search` chooses one.
 """
 
 from __future__ import annotations
