@@ -1,4 +1,4 @@
-"""Documents that the kernels cannot fold, folded where text is encoded: nobody who reads documents meets them."""
+"""Folds the documents that the kernels cannot fold, before any kernel reads them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["fold"]
 
 
 def fold(docs: Documents, recipe: Recipe) -> Documents:
-    """The documents, with the hard ones as Python folds them.
+    """The documents; the hard ones are folded by Python.
 
-    One may take seconds (5 to 8 MB/s); other threads run meanwhile.
+    A hard document may take seconds (5 to 8 MB/s); other threads run meanwhile.
     """
     sizes = np.diff(docs.offsets)
     hard = np.zeros(len(sizes), np.uint8)
