@@ -267,4 +267,4 @@ def test_a_first_line_that_looks_like_a_row_is_told(data: bytes, is_doubtful: bo
 
 def test_the_error_says_that_the_names_look_like_a_row() -> None:
     assert message(HEADLESS).endswith("looks like a row: put a line such as text,label above it")
-    assert "row" not in message(b"subject,folder\nlunch,ham\n")
+    assert "looks like a row" not in message(b"subject,folder\nlunch,ham\n")

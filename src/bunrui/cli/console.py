@@ -167,7 +167,9 @@ class Bar:
         if self._progress is None and self.seconds > self._PATIENCE:
             self._progress, self._task = _progress(self._reader.bytes_total)
         if self._progress is not None:
-            self._progress.update(self._task, completed=self._reader.bytes_read, documents=self.n_docs, rate=self._rate())
+            self._progress.update(
+                self._task, completed=self._reader.bytes_read, documents=self.n_docs, rate=self._rate()
+            )
 
     @property
     def seconds(self) -> float:

@@ -106,7 +106,7 @@ class Source:
         try:
             return open(self.path, "rb", buffering=0)
         except OSError as error:
-            raise DataError(f"{self.name} cannot be opened: {error.strerror}") from error
+            raise DataError.of_system(error, self.name) from error
 
 
 @dataclass
@@ -237,7 +237,7 @@ class Stream:
         except OSError as error:
             if error.errno is None:  # of gzip, bz2 or Arrow, not of the system
                 raise self._damage_error(error) from error
-            raise DataError(f"{self.source.name} cannot be read: {error.strerror}") from error
+            raise DataError.of_system(error, self.source.name) from error
 
     def _damage_error(self, error: Exception) -> DataError:
         return DataError(f"{self.source.name} is damaged or cut short and cannot be decompressed: {error}")
