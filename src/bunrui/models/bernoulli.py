@@ -59,6 +59,7 @@ def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats, *, against_r
         weigh=weigh,
         by_docs=True,
         presence=True,
+        local=True,
     )
 
 

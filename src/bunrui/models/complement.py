@@ -55,6 +55,7 @@ def complement(view: CountView, smoothing: Smoothing, prior: Floats, *, by_docs:
         presence=by_docs,
         by_count=True,
         by_word=not smoothing.is_single,
+        local=True,
     )
 
 

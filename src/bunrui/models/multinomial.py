@@ -74,6 +74,7 @@ def multinomial(
         presence=presence,
         by_count=not class_norm,
         by_word=not smoothing.is_single,
+        local=True,
     )
 
 

@@ -71,6 +71,7 @@ def against(own: Scorer, rest: Scorer) -> Scorer:
         by_count=own.by_count and rest.by_count,
         by_word=own.by_word or rest.by_word,
         everywhere=rest.everywhere,
+        local=own.local and rest.local,
     )
 
 

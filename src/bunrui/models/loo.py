@@ -1,9 +1,10 @@
-"""Counts without a document, as the formulas of the models read them: the ground of leave-one-out.
+"""Leave-one-out for the counting models: their formulas read the counts without a document.
 
-    Rows      the features of every document, by number
-    Ground    the counts of all documents, laid out in lists
-    Tables    the weights of one model in these lists
-    Without   the counts without a document, of some documents at once: a `CountView`
+    CountedCorpus   documents that are read and counted once, for all models
+    Rows            the features of every document, by number
+    Ground          the counts of all documents, laid out in lists
+    Tables          the weights of one model in these lists
+    Without         the counts without a document, of some documents at once: a `CountView`
 
 `Without` gives every document classes of its own: document b of a block has the classes b * C … b * C + C - 1, C being
 the number of classes.  So a formula that is asked once for bias, slope and weights answers for a block of documents,
@@ -22,7 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.analysis import Analyzer
+from bunrui.analysis import texts as inputs
+from bunrui.analysis.analyzer import documents_of
+from bunrui.counts import Counts
 from bunrui.engines import threads
+from bunrui.engines.counting import count
+from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import DataError
 from bunrui.kernel import loo as kernel
 from bunrui.kernel.analyze import Documents, Recipe
@@ -32,11 +39,12 @@ from bunrui.kernel.score import Linear, Sums
 from bunrui.kernel.sums import HIGH, LOW, add_parts
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.workspace import NO_COUNTS, resized, scratch_for
+from bunrui.memory import Memory
 from bunrui.models.base import Floats, Scorer
 from bunrui.models.linear import FEW_CLASSES
-from bunrui.models.view import CountView, FeatureCounts
+from bunrui.models.view import CountView, FeatureCounts, select
 
-__all__ = ["Ground", "ground_of", "read_rows", "score_without"]
+__all__ = ["CountedCorpus", "Ground", "ground_of", "read_rows", "score_without"]
 
 Integers = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.uint32]
@@ -55,7 +63,71 @@ _NUMBERS = 1 << 18
 _NONE = np.empty(0, np.uint8)
 
 
-# Rows
+# Documents
+
+
+class CountedCorpus:
+    """Labelled documents that are read and counted once: any model can leave each of them out.
+
+    Attributes
+    ----------
+    memory : Memory
+        Their counts.
+    sets : LabelSets
+        Their labels.
+    """
+
+    def __init__(self, analyzer: Analyzer, texts: Any, sets: LabelSets) -> None:
+        docs, recipe = documents_of(analyzer, texts)
+        self.sets = sets
+        self.memory = Memory(count(docs, recipe, sets, analyzer.fingerprint))
+        self._analyzer, self._texts = analyzer, texts
+        self._rows = read_rows(docs, recipe, self.counts.vocabulary)
+        self._grounds: dict[tuple[bool, int], Ground] = {}
+
+    @property
+    def counts(self) -> Counts:
+        """The counts of all documents."""
+        return self.memory.counts
+
+    def __len__(self) -> int:
+        return len(self.sets.groups)
+
+    def ground(self, *, by_docs: bool, min_df: int) -> Ground:
+        """The counts of all documents, laid out for a formula."""
+        key = by_docs, min_df
+        if key not in self._grounds:
+            counts = self.counts
+            doc_total = counts.postings.doc_total[: counts.n_ids]
+            # One at a time: each is as large as a table of all weights.
+            self._grounds = {}
+            view = select(counts, min_df, None)
+            self._grounds[key] = ground_of(view, doc_total, self._rows, by_docs=by_docs, min_df=min_df)
+        return self._grounds[key]
+
+    def each(self) -> Iterator[tuple[Any, Counts]]:
+        """Every document by itself, and its counts."""
+        for row in range(len(self)):
+            text = inputs.pick(self._texts, [row])
+            own = self.sets.subset(np.array([row]))
+            yield text, count(*documents_of(self._analyzer, text), own, self.counts.fingerprint)
+
+    def has_label(self) -> npt.NDArray[np.bool_]:
+        """Which labels each document has, (n_docs, n_classes)."""
+        starts, indices = self.sets.members, self.sets.indices
+        by_group = np.zeros((len(starts) - 1, len(self.sets.labels)), np.bool_)
+        by_group[np.repeat(np.arange(len(starts) - 1), np.diff(starts)), indices] = True
+        return np.asarray(by_group[self.sets.groups])
+
+    def mark_lonely(self, scores: Floats) -> Floats:
+        """The scores with -inf where no other document has the label."""
+        sets = self.sets
+        groups = np.repeat(np.arange(len(sets.members) - 1), np.diff(sets.members))
+        lonely = self.counts.doc_count[sets.indices] == 1
+        document = np.empty(len(sets.members) - 1, np.int64)
+        document[sets.groups] = np.arange(len(sets.groups))
+        scores[document[groups[lonely]], sets.indices[lonely]] = -np.inf
+        return scores
 
 
 def read_rows(docs: Documents, recipe: Recipe, v: Vocabulary) -> list[Rows]:
@@ -383,26 +455,27 @@ def _joined(high: Integers, low: Integers) -> Floats:
 
 
 def score_without(
-    ground: Ground, formula: Formula, labels: Labels, priors_of: Callable[[Labels, Integers], Floats], *, smooth: bool
+    corpus: CountedCorpus, ground: Ground, formula: Formula, priors_of: Callable[[Integers], Floats], *, smooth: bool
 ) -> Floats:
     """Score every document by the counts of the others, (n_docs, n_classes).
 
     `formula` makes a scorer from a view and log priors; `priors_of` gives the priors without each of some documents,
-    (n_docs, n_classes).  `smooth`: words that were never learned count too.
+    (n_docs, n_classes).  `smooth`: words that were never learned count too.  -inf for a class without other documents.
     """
-    n_classes = ground.n_classes
+    n_classes, sets = ground.n_classes, corpus.sets
+    labels = Labels(sets.groups, sets.members, sets.indices)
     whole = Whole(ground)
     scorer = formula(whole, np.zeros(2 * n_classes))
     shared = ground.by_entry(scorer.share(ground.after)) if scorer.share is not None else np.empty(0)
     tables = Tables(ground.laid_out(scorer.weights(ground.after)), shared, whole.sums)
-    out = np.empty((len(labels.groups), n_classes))
+    out = np.empty((len(corpus), n_classes))
 
     def score(part: int, _: int) -> None:
         rows = ground.parts[part]
         sums = Sums(np.empty(n_classes), np.empty(3), np.empty(0, np.uint32))
         for lo, hi in _blocks(rows, n_classes):
             without = Without(ground, tables, part, lo, hi, labels)
-            mine = formula(without, priors_of(labels, rows.docs[lo:hi]).reshape(-1))
+            mine = formula(without, priors_of(rows.docs[lo:hi]).reshape(-1))
             reading = np.array([0, int(smooth)], np.int64)
             linear = Linear(mine.bias, mine.scale, mine.slope, mine.unseen, reading)
             args = (rows, lo, hi, ground.entries[part], labels, ground.lists, tables.weights, tables.shared)
@@ -410,7 +483,7 @@ def score_without(
             run(kernel.score_rows, *args, own, linear, int(mine.presence), sums, out.reshape(-1))
 
     threads.each_slice(score, range(len(ground.parts) + 1))
-    return out
+    return corpus.mark_lonely(out)
 
 
 def _blocks(rows: Rows, n_classes: int) -> Iterator[tuple[int, int]]:
