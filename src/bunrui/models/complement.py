@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from bunrui.kernel.logs import log
-from bunrui.models.base import Floats, Scorer, Smoothing, normalised, positive
+from bunrui.models.scorer import Floats, Scorer, Smoothing, normalised, positive
 from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["binary_complement", "complement", "wcnb"]

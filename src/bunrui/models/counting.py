@@ -17,18 +17,18 @@ from bunrui.errors import Option, OptionError
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.workspace import release
 from bunrui.memory import Memory
-from bunrui.models.base import Docs, Floats, Scorer, Smoothing, check_rows, log_prior, smoothing_of
 from bunrui.models.bernoulli import bernoulli
 from bunrui.models.complement import binary_complement, complement, wcnb
 from bunrui.models.linear import Reader, log_sum_exp
 from bunrui.models.model import Best, Options, WordQuestion, best_of
 from bunrui.models.multilabel import log_label_prior
 from bunrui.models.multinomial import binary, mixed, multinomial
+from bunrui.models.scorer import Docs, Floats, Scorer, Smoothing, check_rows, log_prior, smoothing_of
 from bunrui.models.view import CountView, select, whole
 
 if TYPE_CHECKING:
+    from bunrui.models.keywords import Word
     from bunrui.models.loo import CountedCorpus
-    from bunrui.models.words import Word
     from bunrui.views.explanation import Explanation
 
 __all__ = ["CLASS_NORM_ALPHA", "MODELS", "Counting", "CountingModel", "check_m", "several_labels_error"]
@@ -291,7 +291,7 @@ class CountingModel:
 
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label."""
-        from bunrui.models.words import telling_words
+        from bunrui.models.keywords import telling_words
 
         with self._memory.lock.read():
             return telling_words(self.reader(), self._analyzer, question)

@@ -28,7 +28,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import documents_of
 from bunrui.counts import Counts
 from bunrui.engines import threads
-from bunrui.engines.counting import count
+from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import DataError
 from bunrui.kernel import loo as kernel
@@ -40,8 +40,8 @@ from bunrui.kernel.sums import HIGH, LOW, add_parts
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.workspace import NO_COUNTS, resized, scratch_for
 from bunrui.memory import Memory
-from bunrui.models.base import Floats, Scorer
 from bunrui.models.linear import FEW_CLASSES
+from bunrui.models.scorer import Floats, Scorer
 from bunrui.models.view import CountView, FeatureCounts, select
 
 __all__ = ["CountedCorpus", "Ground", "ground_of", "read_rows", "score_without"]

@@ -15,8 +15,8 @@ from bunrui.memory import Memory
 from bunrui.phrases import some
 
 if TYPE_CHECKING:
+    from bunrui.models.keywords import Word
     from bunrui.models.loo import CountedCorpus
-    from bunrui.models.words import Word
     from bunrui.views.explanation import Explanation
 
 __all__ = ["Best", "Form", "Kind", "Model", "Options", "Parts", "WordForm", "WordQuestion", "best_of", "check_label"]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bunrui.counts import Counts, Label
 from bunrui.errors import OptionError
-from bunrui.models.base import Docs, Floats, prior_shares
+from bunrui.models.scorer import Docs, Floats, prior_shares
 from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["PairView", "best_cut", "log_label_prior"]

@@ -22,12 +22,12 @@ from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
 from bunrui.models.explain import hold, place_on_text, read
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
+from bunrui.models.keywords import Word, find, find_word, words_of
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, reads_table
 from bunrui.models.loo import CountedCorpus
 from bunrui.models.model import Best, Form, Options, Parts, WordForm, WordQuestion, best_of
 from bunrui.models.twcnb import train_twcnb
 from bunrui.models.view import View, select, whole
-from bunrui.models.words import Word, find, find_word, words_of
 from bunrui.sparse import Sparse
 from bunrui.views.explanation import Explanation
 
