@@ -16,7 +16,7 @@ import bunrui
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
-from bunrui.models import MODELS, loo
+from bunrui.models import MODELS, without
 
 Floats = npt.NDArray[np.float64]
 
@@ -330,8 +330,8 @@ def test_documents_block_by_block_have_the_same_bits(model: str, prior: Any, mon
     corpus = Corpus(TextClassifier(model, prior=prior), texts, labels)
     expected = corpus.scores()
     for features, numbers in ((1, 10**6), (30, 10**6), (10**6, 7 * len(corpus.classes)), (10**6, 1)):
-        monkeypatch.setattr(loo, "_FEATURES", features)
-        monkeypatch.setattr(loo, "_NUMBERS", numbers)
+        monkeypatch.setattr(without, "_FEATURES", features)
+        monkeypatch.setattr(without, "_NUMBERS", numbers)
         np.testing.assert_array_equal(corpus.scores(), expected)
 
 

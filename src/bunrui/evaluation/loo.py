@@ -1,7 +1,7 @@
 """Exact leave-one-out: every document, scored by the model of all the others.
 
 Fitting n models would do; here it takes one pass.  The formula of the model gets the counts without the document
-(`models/loo.py`): less its own occurrences, and less the words that only it had, which are unseen then, so that the
+(`models/without.py`): less its own occurrences, and less the words that only it had, which are unseen then, so that the
 vocabulary shrinks.  A class that has no other document gets -inf and is never predicted.  A document with several
 labels is taken out of all its classes at once.  The scores have the very bits that `unlearn` and `scores` would give.
 

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
 from bunrui.analysis.analyzer import distinct, documents_of, n_docs_of
@@ -15,7 +14,6 @@ from bunrui.counts import Counts, Label
 from bunrui.engines import threads
 from bunrui.errors import Option, OptionError
 from bunrui.kernel.analyze import Documents, Recipe
-from bunrui.kernel.workspace import release
 from bunrui.memory import Memory
 from bunrui.models.bernoulli import bernoulli
 from bunrui.models.complement import binary_complement, complement, wcnb
@@ -236,49 +234,20 @@ class CountingModel:
     def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
         """Score every document of a corpus by the model of all the others, (n_docs, n_classes)."""
         model = self._against_rest if odds else self
-        return model._in_one_pass(corpus) if model.one_pass else model._by_refitting(corpus)
+        if not model.one_pass:
+            return corpus.score_one_by_one(model._reading)
+        by_docs, min_df = model._scorer_of_nothing().by_docs, self._options["min_df"]
+        how = {"by_docs": by_docs, "by_label": model._by_label, "min_df": min_df, "smooth": self._smooths_unseen}
+        return corpus.score(model._scorer, model._log_prior, **how)
+
+    def _reading(self, memory: Memory) -> CountingModel:
+        """The same model of another memory."""
+        known = (self._kind, self._options, self._smoothing, self._analyzer)
+        return CountingModel(*known, memory, by_label=self._by_label)
 
     def _scorer_of_nothing(self) -> Scorer:
         """The scorer of no counts, which tells how the model counts and weighs."""
         return self._scorer(whole(Counts()), np.empty(0))
-
-    def _in_one_pass(self, corpus: CountedCorpus) -> Floats:
-        from bunrui.models.loo import score_without
-
-        counts, sets, by_docs = corpus.counts, corpus.sets, self._scorer_of_nothing().by_docs
-
-        def prior_without(own: Any) -> Floats:
-            """log P(c) without a document that has some classes."""
-            return self._log_prior(Docs(counts.labels, counts.doc_count - own, counts.n_docs - 1))
-
-        def priors_of(docs: npt.NDArray[np.int64]) -> Floats:
-            groups, places = np.unique(sets.groups[docs], return_inverse=True)
-            own = np.zeros((len(groups), len(counts.labels)), np.int64)
-            for row, group in enumerate(groups.tolist()):
-                own[row, sets.indices[sets.members[group] : sets.members[group + 1]]] = 1
-            # The prior of a label by itself knows no other labels.
-            lacks_has = [prior_without(0), prior_without(1)] if self._by_label else []
-            priors = np.where(own, lacks_has[1], lacks_has[0]) if lacks_has else np.stack(list(map(prior_without, own)))
-            return np.asarray(priors[places])
-
-        ground = corpus.ground(by_docs=by_docs, min_df=self._options["min_df"])
-        return score_without(corpus, ground, self._scorer, priors_of, smooth=self._smooths_unseen)
-
-    def _by_refitting(self, corpus: CountedCorpus) -> Floats:
-        """Take every document out of the counts in turn, and put it back."""
-        counts = corpus.counts.copy()
-        memory = Memory(counts)
-        model = CountingModel(
-            self._kind, self._options, self._smoothing, self._analyzer, memory, by_label=self._by_label
-        )
-        out = np.full((len(corpus), len(counts.labels)), -np.inf)
-        for row, (text, own) in enumerate(corpus.each()):
-            counts.subtract(own)
-            classes, scores = model.scores(text)
-            out[row, [counts.label_ids[name] for name in classes]] = scores[0]
-            counts.add(own)
-            release(own.vocabulary)
-        return out
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
         """What every feature of a text adds to the score of a label, held against that of another."""
