@@ -16,19 +16,19 @@ from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import documents_of, n_docs_of
 from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Counts, Label
-from bunrui.engines.counting import count
+from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
 from bunrui.models import DEFAULT_MODEL, Model, kind_of
-from bunrui.models.base import log_prior, smoothing_of
 from bunrui.models.linear import probabilities
 from bunrui.models.model import WordQuestion, check_label
+from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 
 if TYPE_CHECKING:
-    from bunrui.models.words import Word
+    from bunrui.models.keywords import Word
     from bunrui.views.explanation import Explanation
 
 __all__ = ["SETTINGS", "AnyClassifier", "Labels", "TextClassifier", "Texts"]
@@ -228,7 +228,7 @@ class AnyClassifier(ABC):
         With `positive` and `negative`: λ(w) = log P(w | positive) / P(w | negative) of the words of both, beginning
         with those that speak for the positive class.  With `word`: that word alone.
         """
-        from bunrui.models.words import Words
+        from bunrui.models.keywords import Words
 
         if positive is not None:
             negative = opponent(self.counts.live_labels, positive, negative)

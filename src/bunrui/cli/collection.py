@@ -175,12 +175,11 @@ def _check_room(labels: list[Any]) -> None:
 
 
 def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
-    from bunrui.evaluation.loo import is_exact
-
-    if not is_exact(clf):
+    if not clf.current_model.one_pass:
         options = ("max_features", "class_norm", "against_rest")
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options if getattr(clf, name))
-        say(f"with {names}, {clf.model} is fitted for each of {counted(n_docs, 'document')}: --folds 5 fits it 5 times")
+        so = f"with {names}, " if names else ""
+        say(f"{so}{clf.model} is fitted for each of {counted(n_docs, 'document')}: --folds 5 fits it 5 times")
 
 
 def say_duplicates(found: Collection) -> int | None:
