@@ -16,19 +16,19 @@ from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import documents_of, n_docs_of
 from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Counts, Label
-from bunrui.engines.counting import count
+from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
 from bunrui.models import DEFAULT_MODEL, Model, kind_of
-from bunrui.models.base import log_prior, smoothing_of
 from bunrui.models.linear import probabilities
 from bunrui.models.model import WordQuestion, check_label
+from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 
 if TYPE_CHECKING:
-    from bunrui.models.words import Word
+    from bunrui.models.keywords import Word
     from bunrui.views.explanation import Explanation
 
 __all__ = ["SETTINGS", "AnyClassifier", "Labels", "TextClassifier", "Texts"]
@@ -228,11 +228,28 @@ class AnyClassifier(ABC):
         With `positive` and `negative`: λ(w) = log P(w | positive) / P(w | negative) of the words of both, beginning
         with those that speak for the positive class.  With `word`: that word alone.
         """
+        from bunrui.models.keywords import Words
+
         if positive is not None:
             negative = opponent(self.counts.live_labels, positive, negative)
         elif negative is not None:
             raise OptionError((Option("negative"), " goes with ", Option("positive"), ": give both"))
-        return self.current_model.words(WordQuestion(label, positive, negative, word, top))
+        return Words(self.current_model.words(WordQuestion(label, positive, negative, word, top)))
+
+    def _repr_html_(self) -> str:
+        from bunrui.views.notebook import classifier_html
+
+        with self.memory.lock.read():
+            counts = self.counts
+            known = {
+                "model": self.model,
+                "analyzer": self.text_analyzer.describe(),
+                "documents": f"{counts.n_docs:,}",
+                "features": f"{counts.n_features:,}",
+                "calibrated": "yes" if self.is_calibrated else "no",
+            }
+            n_docs = {label: n for label, (n, _, _) in counts.class_totals().items()}
+        return classifier_html(type(self).__name__, known, n_docs)
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn `Pipeline` of a `TextVectorizer` and a linear model, with the same predictions.
@@ -463,6 +480,7 @@ class TextClassifier(AnyClassifier):
 
     def merge(self, other: AnyClassifier) -> Self:
         """Add what another classifier with the same analyzer has learned."""
+        check_alike(self, other)
         self._memory.merge(other.memory, self.model)
         return self
 
@@ -543,6 +561,18 @@ def _check(options: Mapping[str, Any]) -> Analyzer:
     if options["unseen"] not in ("ignore", "smooth"):
         raise OptionError(option="unseen", value=options["unseen"], expected="'ignore' or 'smooth'")
     return analyzer_of(options["analyzer"])
+
+
+def check_alike(
+    mine: AnyClassifier, other: AnyClassifier, name: str = "this classifier", other_name: str = "the other classifier"
+) -> None:
+    """Refuse to join classifiers whose analyzers make other features, or take columns of tables for other kinds."""
+    has, comes = mine.text_analyzer, other.text_analyzer
+    if (has.fingerprint, getattr(has, "kinds", 0)) != (comes.fingerprint, getattr(comes, "kinds", 0)):
+        raise MismatchError(
+            f"{other_name} was made with another analyzer ({comes.describe()}) than {name} ({has.describe()})",
+            hint="learn the documents again with one of the two",
+        )
 
 
 def check_names(options: Iterable[str]) -> None:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.cells import Cells, Integers, new_postings
+from bunrui.cells import Cells, Integers, new_postings, sort_by_text
 from bunrui.errors import LabelError, MismatchError, UnlearnError
 from bunrui.kernel import postings, slices
 from bunrui.kernel.library import run
@@ -197,13 +197,13 @@ class Counts:
                 yield texts[f], label, terms, docs
 
     def tables(self, size: int = 1 << 16) -> Iterator[Any]:
-        """All cells as Arrow tables of `size` features: feature, label, term_count, doc_freq.
+        """All cells as Arrow tables of `size` features, sorted by text: feature, label, term_count, doc_freq.
 
         >>> from bunrui import TextClassifier
         >>> next(TextClassifier("binary", analyzer="words").learn(["a b b"], ["x"]).counts.tables()).to_pydict()
         {'feature': ['a', 'b'], 'label': ['x', 'x'], 'term_count': [1, 2], 'doc_freq': [1, 1]}
         """
-        live = self.live_ids()
+        live = sort_by_text(self.vocabulary, self.live_ids())
         for start in range(0, max(len(live), 1), size):
             yield self.take(live[start : start + size]).table(self.labels)
 
@@ -384,10 +384,7 @@ class Counts:
         """Refuse counts of another analyzer, or with labels of another type."""
         check_types(other.labels, self.labels)
         if self.fingerprint != other.fingerprint:
-            raise MismatchError(
-                "counts of different analyzers cannot be joined: learn both with the same analyzer "
-                f"(fingerprints {self.fingerprint!r} and {other.fingerprint!r})"
-            )
+            raise MismatchError("counts of different analyzers cannot be joined: learn both with the same analyzer")
 
     def _check_labels(self, other: Counts) -> None:
         rest = self.doc_count.copy()

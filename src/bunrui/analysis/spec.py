@@ -227,14 +227,18 @@ def read_stop_words(source: Iterable[str] | Path | str, fold: Callable[[str], st
 def _read_lines(path: Path) -> list[str]:
     try:
         data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"cannot read the stop words in {path}: {reason}. Give a file with one word a line") from error
+    except OSError as error:
+        raise DataError.of_system(error) from error
+    except ValueError as error:  # a path with a NUL
+        raise DataError(
+            f"this is no path ({error})", option="stop_words", hint="give a file with a word a line"
+        ) from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise EncodingError(f"{path}, line {line}: not valid UTF-8. Save the stop words as UTF-8") from error
+        hint = "save the stop words as UTF-8"
+        raise EncodingError("this is not valid UTF-8", file=str(path), line=line, hint=hint) from error
     return [_COMMENT.sub("", line) for line in text.splitlines()]
 
 

@@ -82,13 +82,13 @@ def _run(arguments: list[str]) -> int:
         if hasattr(error, "format_message"):  # wrong usage: typer has no public name for it
             return _wrong_usage(error, context)
         command = (context and context.invoked_subcommand) or ""
+        if isinstance(error, OSError):
+            error = BunruiError.of_system(error)
         if isinstance(error, BunruiError):
             say(f"error: {describe(error, command)}")
             if isinstance(error, OptionError):
                 say(f"Try 'bunrui {command} --help'.")
                 return _WRONG_USAGE
-        elif isinstance(error, OSError):
-            say(f"error: {_message(error)}")
         else:
             say(f"error: {type(error).__name__}: {error}\nThis should not happen: bunrui --debug … shows where it did.")
         return 1
@@ -107,12 +107,6 @@ def _wrong_usage(error: Any, root: Any) -> int:
         command = f"bunrui {root.invoked_subcommand or ''}".strip()
     say(f"error: {message}\nTry '{command} --help'.")
     return int(error.exit_code)
-
-
-def _message(error: OSError) -> str:
-    if error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
 
 
 def _flushed(code: int) -> int:

@@ -93,7 +93,7 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
         reading.progress.doubtful_headers.append(reading.source.name)
     if reading.options.columns:
         names = [name.strip() for name in names]
-    take_columns(reading, names, _hint(names, delimiter, is_row))
+    take_columns(reading, names, _hint(names, delimiter, is_row, reading))
     line = block.line + block.data.count(b"\n", 0, end)
     return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
 
@@ -115,15 +115,19 @@ def _is_row(names: list[bytes], below: Iterator[Record]) -> bool:
     return any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows)
 
 
-def _hint(names: list[str], delimiter: bytes, is_row: bool) -> tuple[str | Option, ...]:
+def _hint(names: list[str], delimiter: bytes, is_row: bool, reading: Reading) -> tuple[str | Option, ...]:
     if len(names) == 1 and "\t" in names[0]:
         return ". The header has tabs: is it ", Option("format", "tsv"), "?"
     if len(names) == 1 and delimiter != b"," and "," in names[0]:
         return ". The header has commas: is it ", Option("format", "csv"), "?"
     if len(names) == 1 and ";" in names[0]:
         return (". The header has semicolons: write the file with commas",)
+    wanted = reading.columns
+    add = f"put a line such as {','.join(wanted)} above it"
     if is_row:
-        return (". The first line looks like a row: put a line with the names of the columns above it",)
+        return (f". The first line looks like a row: {add}",)
+    if reading.options.header and len(wanted) > 1 and not set(names) & set(wanted):
+        return (f". If the first line is a row, {add}",)
     return ()
 
 

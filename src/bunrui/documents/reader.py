@@ -157,6 +157,11 @@ class Tracked:
         return self._progress.bytes_read
 
     @property
+    def bytes_unpacked(self) -> int:
+        """Bytes read so far in this pass, after decompression; those of columns as they are in memory."""
+        return self._progress.bytes_unpacked
+
+    @property
     def n_skipped(self) -> int:
         """Bad rows left out so far in this pass."""
         return self._progress.n_skipped
@@ -284,7 +289,7 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
             if not head:
                 if source.format in may_be_empty:
                     return
-                raise DataError(f"{source.name} is empty")
+                raise DataError("the file is empty", file=source.name, hint="give one with documents")
             format = source.format or guess_format(head, reading)
             if reading.options.columns:
                 check_format(source.name, format)

@@ -308,11 +308,8 @@ def _are_labels(label: pa.Array, longest: int | None) -> bool:
         if len(label) and not pc.min(pc.list_value_length(label)).as_py():
             return False
         label = label.flatten()
-    blank = pc.or_(pc.equal(label, ""), pc.utf8_is_space(label))
-    wrong = pc.or_(blank, pc.match_substring(label, "\0"))
-    if longest is not None:
-        wrong = pc.or_(wrong, pc.greater(pc.utf8_length(label), longest))
-    return not label.null_count and not pc.any(wrong).as_py()
+    names = label.unique().to_pylist()
+    return not any(name is None or "\0" in name or unfit(name, longest) for name in names)
 
 
 def _are_counts(text: pa.Array) -> bool:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from bunrui.cells import Cells
 from bunrui.counts import Counts, Integers
-from bunrui.errors import DataError, StoreError
+from bunrui.errors import DataError, Step, StoreError
 from bunrui.kernel.workspace import MAX_TEXT
 from bunrui.store.codec import Unpacker, pack, pack_numbers
 
@@ -144,8 +144,9 @@ def _counts(
     _check(head, cells, len(labels), unpacker)
     if len(cells.text) > MAX_TEXT:
         raise StoreError(
-            f"{unpacker.name} has {len(cells.text) / 2**30:.1f} GiB of words, more than the 4 that a classifier in "
-            f"memory can have: make a smaller copy with `bunrui slim {unpacker.name} COPY --min-df 2 --memory 2GB`"
+            f"this has {len(cells.text) / 2**30:.1f} GiB of words, and a classifier in memory can have 4",
+            file=unpacker.name,
+            hint=(Step("slim", unpacker.name),),
         )
     # Only the labels that occur: a file may have thousands, and a delta one of them.
     used = np.sort(head.labels)
