@@ -24,7 +24,7 @@ def info(
     file: Classifier,
     json: bool = flag("--json", "As JSON."),
 ) -> None:
-    """Show what a classifier has learned, how it reads it, and what it keeps.
+    """Show the labels, counts and settings of a classifier, and what it keeps.
 
     [bold]Examples[/]
 
@@ -110,11 +110,11 @@ def _moment(time: str) -> str:
 
 
 def set_(file: Classifier, model: Model) -> None:
-    """Change how a classifier reads its counts.
+    """Change the model of a classifier, or its options.
 
-    What was learned stays as it is: the next prediction answers by the new
-    model. To try a model once, give these options to predict or evaluate.
-    undo takes it back.
+    The counts stay as they are; the next prediction uses the new model. To
+    try a model once, give these options to predict or evaluate. undo takes
+    the change back.
 
     [bold]Examples[/]
 
