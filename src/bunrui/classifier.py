@@ -239,7 +239,7 @@ class AnyClassifier(ABC):
 
         Its probabilities differ by rounding only, unless this is calibrated; what is learned later does not reach it.
         """
-        from bunrui.estimators.export import pipeline_of
+        from bunrui.estimators.pipelines import pipeline_of
 
         return self.current_model.export(lambda parts: pipeline_of(parts, self.get_params()))
 

@@ -16,7 +16,6 @@ They are kept in the folder `BUNRUI_DATASETS`, or in the user's cache.  Nothing 
 
 from __future__ import annotations
 
-from bunrui.datasets.cache import fetch, folder, load, path
-from bunrui.datasets.corpora import CORPORA, Corpus, File
+from bunrui.datasets.corpora import CORPORA, Corpus, File, fetch, folder, load, path
 
 __all__ = ["CORPORA", "Corpus", "File", "fetch", "folder", "load", "path"]

@@ -42,7 +42,7 @@ from bunrui.models.rest import log_odds
 from bunrui.models.view import CountView, View, select, whole
 
 if TYPE_CHECKING:
-    from bunrui.store.documents import Document
+    from bunrui.store.lifecycle import Document
 
 __all__ = [
     "Corpus",

@@ -1,7 +1,6 @@
 """The service: one classifier file over HTTP, for programs and for the page in `web/`.
 
-    server.py      opens the port, runs uvicorn until it is told to stop
-    app.py         the application, and the gate that every request passes
+    app.py         the application, the gate that every request passes, and the server: port, uvicorn, end
     admission.py   who may ask, and how much at once
     errors.py      errors as problem details (RFC 9457)
     schemas.py     bodies and answers, and their description in /openapi.json
@@ -9,7 +8,7 @@
     service.py     the classifier (many threads read, one writes) and all that the routes share
     predict.py     routes: predict, explain
     info.py        routes: labels, words, info, log, token
-    learn.py       routes: learn, unlearn, relabel, undo; inspect and train, whose files uploads.py reads
+    learn.py       routes: learn, unlearn, relabel, undo; inspect and train; uploads.py reads the files
     evaluate.py    routes: evaluate, mistakes, curve, compare, audit; studies.py does the work
     jobs.py        work in the background, with progress, and its routes
     processes.py   work in a process of its own
