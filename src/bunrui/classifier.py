@@ -257,7 +257,7 @@ class AnyClassifier(ABC):
         Its probabilities differ only by rounding, unless the classifier is calibrated.  It does not follow later
         changes of the classifier.
         """
-        from bunrui.estimators.export import pipeline_of
+        from bunrui.estimators.pipelines import pipeline_of
 
         return self.current_model.export(lambda parts: pipeline_of(parts, self.get_params()))
 
