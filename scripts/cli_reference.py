@@ -25,7 +25,7 @@ PAGE = ROOT / "docs" / "reference" / "cli.md"
 HEAD = """# Commands
 
 Results go to stdout, messages to stderr; `-` is the standard input. Exit codes: 0 done, 1 failed, 2 wrong usage.
-`bunrui --debug COMMAND …` shows where an error came from. `bunrui --install-completion` sets up completion in your shell.
+`bunrui --debug COMMAND …` shows where an error came from. `bunrui --install-completion` sets up completion.
 
 This page has the help of each command, `bunrui COMMAND --help`; `scripts/cli_reference.py` writes it.
 """

@@ -257,7 +257,7 @@ class AnyClassifier(ABC):
         Its probabilities differ only by rounding, unless the classifier is calibrated.  It does not follow later
         changes of the classifier.
         """
-        from bunrui.estimators.export import pipeline_of
+        from bunrui.estimators.pipelines import pipeline_of
 
         return self.current_model.export(lambda parts: pipeline_of(parts, self.get_params()))
 
@@ -445,12 +445,12 @@ class TextClassifier(AnyClassifier):
         return model
 
     def check_options(self) -> None:
-        """Refuse options that make no sense, where `set_params` took some."""
+        """Refuse invalid options: `set_params` takes any."""
         if not self._is_checked:
             _check(self.get_params())
 
     def set_calibration(self, calibration: Calibration | None) -> None:
-        """Take on a calibration, as `bunrui.selection.calibrate` fits them, or none."""
+        """Use a calibration (`bunrui.selection.calibrate` fits them), or none."""
         self.calibration = calibration
 
     # Learning

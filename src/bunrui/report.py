@@ -15,7 +15,7 @@ from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.errors import BunruiError
 from bunrui.evaluation import Evaluation, LearningCurve, Metrics
-from bunrui.evaluation.mistakes import Mistake, explain_mistake, find_mistakes
+from bunrui.evaluation.result import Mistake, explain_mistake, find_mistakes
 from bunrui.evaluation.scores import Ranking
 from bunrui.phrases import excerpt, percent, readable
 from bunrui.selection import Audit, Comparison, Suspect
@@ -32,8 +32,7 @@ from bunrui.views.evaluation import (
     summary,
 )
 from bunrui.views.explanation import Explanation, excerpt_html, explanation_html, spell, telling_words
-from bunrui.views.markup import Markup, element, isolated, joined
-from bunrui.views.page import Section, fact_list, page, section
+from bunrui.views.markup import Markup, Section, element, fact_list, isolated, joined, page, section
 from bunrui.views.tables import Table, words
 
 __all__ = ["audit_page", "comparison_page", "evaluation_page", "explanation_page"]

@@ -18,9 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.folding import fold
 from bunrui.analysis.spec import AnalyzerSpec, digest, function_fingerprint
-from bunrui.analysis.texts import Token
+from bunrui.analysis.texts import Token, fold
 from bunrui.errors import DataError, OptionError
 from bunrui.kernel import reference, unicode
 from bunrui.kernel.analyze import BUCKETS, GIVEN, UNIVERSAL, WORDS, Documents, Recipe

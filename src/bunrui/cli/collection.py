@@ -248,14 +248,14 @@ class LearnedBefore:
     @classmethod
     def of(cls, texts: Any) -> LearnedBefore:
         """Count what some other documents have among them."""
-        from bunrui.digests import document_digests, key_words
+        from bunrui.memory import document_digests, key_words
         from bunrui.store.log import Seen
 
         return cls(Seen(key_words(document_digests(texts))))
 
     def add(self, texts: Any) -> None:
         """Count some test documents."""
-        from bunrui.digests import document_digests, key_words
+        from bunrui.memory import document_digests, key_words
 
         if self._seen is None or not len(self._seen):
             return

@@ -136,7 +136,7 @@ def set_(file: Classifier, model: Model) -> None:
 
 
 def describe_hashing(hashing: dict[str, Any]) -> str:
-    """How much the buckets mix up.
+    """How many features share a bucket.
 
     >>> describe_hashing({"n_buckets": 1 << 20, "n_used": 412_200, "n_features": 523_651, "share": 0.393})
     '412,200 of 1,048,576 buckets in use: of about 520,000 features, 39 % share one with another (an estimate)'

@@ -11,7 +11,6 @@ The corpora are kept in the folder `BUNRUI_DATASETS`, or in the user's cache.  O
 
 from __future__ import annotations
 
-from bunrui.datasets.cache import fetch, folder, load, path
-from bunrui.datasets.corpora import CORPORA, Corpus, File
+from bunrui.datasets.corpora import CORPORA, Corpus, File, fetch, folder, load, path
 
 __all__ = ["CORPORA", "Corpus", "File", "fetch", "folder", "load", "path"]

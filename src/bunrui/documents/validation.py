@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 from bunrui.documents.encodings import AUTO, detect
 from bunrui.documents.sources import Progress, Source
 from bunrui.errors import DataError, Option, Sentence
-from bunrui.labels import LONGEST_LABEL, unfit
-from bunrui.phrases import excerpt, some
+from bunrui.phrases import LONGEST_LABEL, excerpt, some, unfit
 
 __all__ = [
     "COUNTS",
