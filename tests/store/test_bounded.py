@@ -353,5 +353,6 @@ def test_a_file_that_does_not_fit_into_memory(tmp_path: Path) -> None:
             clf.learn([" ".join(f"word{number}" for number in range(start, start + 200_000))], ["x"])
     done = subprocess.run([sys.executable, "-c", OPEN, path, small], capture_output=True, text=True)
     assert done.stdout == (
-        f"{path}: this does not fit into memory: make a smaller copy with `bunrui slim {path} COPY --min-df 2 --memory 2GB`\n"
+        f"{path}: this does not fit into memory: make a smaller copy with "
+        f"`bunrui slim {path} COPY --min-df 2 --memory 2GB`\n"
     ), done.stderr

@@ -623,7 +623,7 @@ def test_create_refuses(path: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is there already"):
         bunrui.create(path)
     assert Path(path).read_bytes() == before
-    with pytest.raises(StoreError, match="there is no folder .*such: make it, or check the path"):
+    with pytest.raises(StoreError, match=r"there is no folder .*such: make it, or check the path"):
         bunrui.create(tmp_path / "no" / "such" / "folder")
     with pytest.raises(OptionError, match="keep should be one of text, digests, nothing, not 'all'"):
         bunrui.create(tmp_path / "x", keep="all")

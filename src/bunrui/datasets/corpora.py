@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bunrui.datasets.publishers import READERS, Layout, read_texts
-from bunrui.errors import OptionError
+from bunrui.errors import OptionError, Step
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,13 +112,13 @@ def find_corpus(name: str) -> Corpus:
 
     >>> find_corpus("imbd")
     Traceback (most recent call last):
-    bunrui.errors.OptionError: there is no corpus 'imbd': did you mean imdb? 'bunrui datasets list' shows ...
+    bunrui.errors.OptionError: there is no corpus 'imbd': did you mean imdb? bunrui.datasets.CORPORA has all of them
     """
     if name in CORPORA:
         return CORPORA[name]
     near = difflib.get_close_matches(name.replace("_", "").replace("-", ""), CORPORA, n=3)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise OptionError(f"there is no corpus {name!r}: {hint}'bunrui datasets list' shows all of them")
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    raise OptionError(f"there is no corpus {name!r}", option="name", value=name, hint=(meant, Step("list-corpora")))
 
 
 # --- corpora.toml

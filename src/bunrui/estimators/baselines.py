@@ -56,7 +56,7 @@ def fit_baseline(name: str, texts: Any, labels: list[Any]) -> Baseline:
     (['spam', 'ham'], (5, 5))
     """
     if name not in BASELINES:
-        raise OptionError(f"there is no baseline {name!r}: choose one of {', '.join(BASELINES)}")
+        raise OptionError(option="baseline", value=name, choices=BASELINES)
     # As many steps as it takes: with the 100 of the default it warns that it has not come to an end.
     model = LinearSVC() if name == "LinearSVC" else LogisticRegression(max_iter=1000)
     sets = [[label] if isinstance(label, str) else sorted(label) for label in labels]

@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from bunrui.analysis import AnalyzerSpec
-from bunrui.errors import OptionError
+from bunrui.errors import Option, OptionError
 from bunrui.estimators.aode import AODE
 from bunrui.estimators.columns import ColumnsNB
 from bunrui.estimators.discrete import TWCNB
@@ -49,7 +49,7 @@ def pipeline_of(parts: Reader | Fitted, options: Mapping[str, Any]) -> Pipeline:
 
 def _pipeline_of_reader(reader: Reader, options: Mapping[str, Any]) -> Pipeline:
     if options["unseen"] == "smooth":
-        raise OptionError("scikit-learn ignores words that were never learned: use unseen='ignore'")
+        raise OptionError(("scikit-learn ignores words that were never learned: use ", Option("unseen", "ignore")))
     counts, scorer = reader.view.counts, reader.scorer
     ids, columns = reader.view.feature_ids(), reader.columns
     table = dense_table(reader.view, scorer)
