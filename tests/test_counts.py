@@ -17,7 +17,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from bunrui import AnalyzerSpec, Counts, TextClassifier
 from bunrui import counts as counts_module
-from bunrui.engines import counting
+from bunrui.engines import count as counting
 from bunrui.errors import DataError, MismatchError, UnlearnError
 from bunrui.kernel import slices
 from bunrui.models import MODELS

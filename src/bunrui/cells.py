@@ -1,10 +1,10 @@
-"""Some features with their counts, column by column: the one form in which counts travel.
+"""`Cells`: features with their counts, column by column, the one form in which counts travel.
 
-    counts ─► Cells ─► a row of a file (store/cells.py), a piece on disk where memory is short (engines/partitions.py),
+    counts ─► Cells ─► a row of a file (store/codec.py), a piece on disk where memory is short (engines/partitions.py),
                        a part for another machine (engines/partitions.py), a table of Arrow (`Cells.table`)
     counts ◄─ Cells
 
-Documents belong to no feature: cells say nothing of them.
+Cells have no numbers of documents by class: these belong to no feature.
 """
 
 from __future__ import annotations

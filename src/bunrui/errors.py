@@ -17,9 +17,9 @@
     ├── KernelError        compiled code that is missing, or older than its source
     └── MissingExtraError  an optional package that is not installed
 
-An error carries fields: the option and its value, the file and the line, what was expected, a hint.  Whoever shows it
-writes the sentence: `str(error)` is Python's; the command line and the service call `error.tell` with a spelling of
-their own, since one option is `min_df` in Python, `--min-df` in the shell and "min_df" in JSON.
+An error carries fields: the option and its value, the file and the line, the expectation, a hint.  Each surface writes
+its own sentence.  `str(error)` is for Python.  The command line and the service call `error.tell` with their own
+spelling, because one option is `min_df` in Python, `--min-df` in the shell and "min_df" in JSON.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = [
 
 
 class _Unsaid(Enum):
-    """The value of a field that nobody has given: None is a value."""
+    """The value of a field that was not given: None is a value."""
 
     UNSAID = "unsaid"
 
@@ -112,7 +112,7 @@ _SYSTEM = {
 
 
 def spell_in_python(part: Option | Step) -> str:
-    """An option or a step as who writes Python knows it.
+    """An option or a step, as Python spells it.
 
     >>> [spell_in_python(Option(*given)) for given in (("min_df",), ("text", ...), ("keep", "text"))]
     ['min_df', 'text=', "keep='text'"]
@@ -285,8 +285,8 @@ class MovedError(StoreError):
 class NotLearnedError(BunruiError, ValueError, AttributeError):
     """A question to a classifier that has learned nothing.
 
-    An AttributeError too, so that `hasattr(clf, "classes_")` is False; and scikit-learn's `NotFittedError`, for those
-    who catch that: they have imported it.
+    It is also an AttributeError, so that `hasattr(clf, "classes_")` is False.  If scikit-learn is imported, it is also
+    scikit-learn's `NotFittedError`.
     """
 
     def __new__(cls, *args: Any, **fields: Any) -> Self:

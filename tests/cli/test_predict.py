@@ -319,5 +319,5 @@ def test_output_that_cannot_be_written(run, mail: Path, path: str, err: str) -> 
 def test_many_classes_are_scored_in_slices(run, mail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.csv").write_text("text\n" + "pills\nteam\n" * 50)
     whole = run("predict", "mail.bunrui", "a.csv", "--json").out
-    monkeypatch.setattr("bunrui.engines.ranking._MOST_SCORES", 6)
+    monkeypatch.setattr("bunrui.engines.stream._MOST_SCORES", 6)
     assert run("predict", "mail.bunrui", "a.csv", "--json").out == whole and len(whole.splitlines()) == 100

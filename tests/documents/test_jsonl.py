@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bunrui.documents import read
 from bunrui.errors import DataError, EncodingError
-from bunrui.labels import unfit
+from bunrui.phrases import unfit
 from tests.documents.test_reader import rows
 
 

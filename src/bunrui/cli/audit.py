@@ -232,7 +232,7 @@ def check_fixes(path: str | None) -> None:
 
 def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, *, then: str) -> None:
     """Write what is suspicious; `then` is said of what to do when it was edited."""
-    from bunrui.digests import document_digests
+    from bunrui.memory import document_digests
 
     why = {suspect.row: "unlikely" for suspect in result.suspects[:top]}
     for conflict in result.conflicts:

@@ -175,12 +175,11 @@ def _check_room(labels: list[Any]) -> None:
 
 
 def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
-    from bunrui.evaluation.loo import is_exact
-
-    if not is_exact(clf):
+    if not clf.current_model.one_pass:
         options = ("max_features", "class_norm", "against_rest")
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options if getattr(clf, name))
-        say(f"with {names}, {clf.model} is fitted for each of {counted(n_docs, 'document')}: --folds 5 fits it 5 times")
+        so = f"with {names}, " if names else ""
+        say(f"{so}{clf.model} is fitted for each of {counted(n_docs, 'document')}: --folds 5 fits it 5 times")
 
 
 def say_duplicates(found: Collection) -> int | None:
@@ -250,14 +249,14 @@ class LearnedBefore:
     @classmethod
     def of(cls, texts: Any) -> LearnedBefore:
         """Count what some other documents have among them."""
-        from bunrui.digests import document_digests, key_words
+        from bunrui.memory import document_digests, key_words
         from bunrui.store.log import Seen
 
         return cls(Seen(key_words(document_digests(texts))))
 
     def add(self, texts: Any) -> None:
         """Count some test documents."""
-        from bunrui.digests import document_digests, key_words
+        from bunrui.memory import document_digests, key_words
 
         if self._seen is None or not len(self._seen):
             return

@@ -104,7 +104,7 @@ def learn(
       bunrui learn web.bunrui 'web/*.parquet' --memory 2GB --keep nothing
       bunrui learn web.bunrui 's3://bucket/*.parquet' --engine ray --address 10.0.0.1:6379
     """
-    from bunrui.store.settings import hashing_of
+    from bunrui.store.options import hashing_of
 
     if engine.is_ray:
         engine.refuse(columns=tables.columns, unique=unique, calibrate=calibrate, memory=memory)
@@ -173,7 +173,7 @@ def _learn_bounded(
 ) -> None:
     """The same with `--memory`."""
     from bunrui.store.bounded import creating_bounded, open_bounded
-    from bunrui.store.settings import hashing_of
+    from bunrui.store.options import hashing_of
 
     is_new = not os.path.lexists(file)
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:

@@ -16,8 +16,8 @@ from bunrui.errors import OptionError
 if TYPE_CHECKING:
     from bunrui.cli.collection import Collection
     from bunrui.selection import Tuning
-    from bunrui.selection.search import Search
     from bunrui.selection.settings import Settings
+    from bunrui.selection.tune import Search
 
 __all__ = ["tune"]
 

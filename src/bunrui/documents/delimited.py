@@ -1,12 +1,11 @@
 """CSV and TSV as in RFC 4180, and plain columns with tabs.
 
-A field that begins with a quote ends with one; inside, a quote is written twice, and delimiters and line breaks are
-text.  A quote inside a field that does not begin with one is a plain character.  Lines end with LF or CRLF; empty
-lines count for nothing.
+A field that begins with a quote ends with a quote; inside it, a quote is written twice, and delimiters and line breaks
+are text.  A quote inside any other field is a plain character.  Lines end with LF or CRLF; empty lines are skipped.
 
-The quick way is Arrow's reader.  It is trusted where each quote opens or closes a field or is written twice, which one
-look at the neighbours of all quotes tells: then the line breaks with an even number of quotes before them end the
-records, and the line of each record is known.  All else is read record by record.
+The fast path is Arrow's reader.  It is used if each quote opens or closes a field or is written twice; the neighbours
+of all quotes tell this.  Then a line break with an even number of quotes before it ends a record, and the line of each
+record is known.  Everything else is read record by record.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def read_delimited(
 
 
 def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table | None, Block]:
-    """How to read what is below the header, and the block without it."""
+    """The table below the header, and the block without the header."""
     first = next((record for record in split_records(block.data, delimiter, quotes) if record.fields != [b""]), None)
     if first is None:
         return None, block
@@ -100,7 +99,7 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
 
 
 def _is_row(names: list[bytes], below: Iterator[Record]) -> bool:
-    """Whether what should be names looks like a row: a text, or a value that comes again below, such as a label.
+    """Whether a header looks like a row: a text, or a value that comes again below, such as a label.
 
     >>> _is_row([b"lunch?", b"ham"], split_records(b"win money,spam\\nnoon?,ham\\n", b","))
     True

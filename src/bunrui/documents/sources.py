@@ -1,4 +1,4 @@
-"""Where documents come from: a file, a pipe or an address, and its bytes: counted, decompressed, and peeked at.
+"""A file, a pipe or an address → its bytes: counted and decompressed.
 
 Addresses such as `s3://bucket/key.parquet` name files on every file system that pyarrow knows.
 """
@@ -165,7 +165,7 @@ class _Counted(io.RawIOBase):
 class Stream:
     """The bytes of a source, decompressed.
 
-    Files that it opened are closed with it; the standard input and streams that the caller gave stay open.
+    `close` closes the files that it opened; the standard input and the caller's streams stay open.
 
     >>> with Stream(Source("x", None, io.BytesIO(gzip.compress(b"abc"))), Progress()) as stream:
     ...     stream.peek(), stream.read(2), stream.read(2), stream.read(2)

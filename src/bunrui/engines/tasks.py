@@ -15,8 +15,7 @@ from bunrui.documents.sources import is_address, locate, without_secret
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.engines.partitions import Part, add_up, parts_of
 from bunrui.engines.pieces import Block
-from bunrui.engines.ranking import at_once, rank
-from bunrui.engines.stream import texts_of
+from bunrui.engines.stream import at_once, rank, texts_of
 from bunrui.errors import BunruiError, DataError, OptionError
 
 if TYPE_CHECKING:

@@ -196,7 +196,7 @@ def find_duplicates(texts: Any, *, near: bool = True) -> Duplicates:
     >>> found.keys.tolist()
     [0, 1, 0, 0, 1]
     """
-    from bunrui.digests import document_digests  # imports SQLite
+    from bunrui.memory import document_digests  # imports SQLite
 
     strings = inputs.strings(texts)
     if not len(strings):

@@ -18,18 +18,18 @@ from bunrui.engines import threads
 from bunrui.engines.partitions import Spill
 from bunrui.errors import Option, OptionError, StoreError
 from bunrui.models import DEFAULT_MODEL
-from bunrui.store.cells import Part, pack_part
 from bunrui.store.classifier import Path, check_new_options
+from bunrui.store.codec import Part, pack_part
 from bunrui.store.creation import publish_when_done
 from bunrui.store.file import check_not_pruned, find_seen
-from bunrui.store.sessions import Learning, SpilledSum
-from bunrui.store.settings import (
+from bunrui.store.options import (
     calibration_of,
     check_slim,
     classifier_of,
     new_store,
     write_slim,
 )
+from bunrui.store.sessions import Learning, SpilledSum
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 

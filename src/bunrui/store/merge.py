@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from bunrui.classifier import AnyClassifier, check_alike
 from bunrui.counts import Counts
-from bunrui.digests import key_words
 from bunrui.errors import DuplicateError, Option, OptionError, StoreError
+from bunrui.memory import key_words
 from bunrui.store.blocks import Row
 from bunrui.store.file import File
 from bunrui.store.log import Seen

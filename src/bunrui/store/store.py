@@ -18,8 +18,7 @@ from weakref import WeakSet
 
 from bunrui.counts import Counts
 from bunrui.errors import MovedError, Step, StoreError, UnlearnError
-from bunrui.store.cells import Head, Part, counts_by_part, join_parts
-from bunrui.store.codec import Unpacker
+from bunrui.store.codec import Head, Part, Unpacker, counts_by_part, join_parts
 from bunrui.store.creation import delete_abandoned, empty_file, new_file, publish_when_done
 from bunrui.store.journal import Connection, place, renew_mark
 from bunrui.store.log import Log

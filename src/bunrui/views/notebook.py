@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bunrui.phrases import excerpt, some
-from bunrui.views.page import fragment
+from bunrui.views.markup import fragment
 from bunrui.views.tables import Table, numbers, words
 
 __all__ = ["audit_html", "classifier_html", "words_html"]
