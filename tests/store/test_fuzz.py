@@ -93,7 +93,6 @@ def use(prober: Prober, path: Path) -> Outcome:
 def test_a_good_file_raises_nothing(copy: Path, prober: Prober) -> None:
     outcome = use(prober, copy)
     assert (outcome.failures, outcome.errors) == ([], [])
-    assert outcome.seconds < 5
 
 
 # --- bytes
