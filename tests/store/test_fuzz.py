@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui.store.codec import pack
 from tests.store.probing import Outcome, Prober, reseal
+from tests.support.examples import examples
 
 # Each file is used in a forked process, whose memory is known from /proc.
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
@@ -142,7 +143,7 @@ DAMAGES = st.lists(
 
 
 @settings(
-    max_examples=150,
+    max_examples=examples(150),
     derandomize=True,
     database=None,
     deadline=None,
