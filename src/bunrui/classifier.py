@@ -21,9 +21,9 @@ from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
-from bunrui.models import DEFAULT_MODEL, Model, kind_of
+from bunrui.models import DEFAULT_MODEL, kind_of
 from bunrui.models.linear import probabilities
-from bunrui.models.model import WordQuestion, check_label
+from bunrui.models.model import Model, WordQuestion, check_label
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 
@@ -309,8 +309,8 @@ class TextClassifier(AnyClassifier):
     Parameters
     ----------
     model : str
-        `multinomial`, `binary`, `mixed`, `bernoulli`, `complement`, `wcnb` or `binary-complement`.  Any time later,
-        `with_model` answers as another one.  `twcnb`, `nbsvm`, `arow` and `aode` are trained from documents: a
+        A name in `bunrui.models.MODELS`, such as `multinomial`.  Any time later, `with_model` answers as another one.
+        Those in `bunrui.models.TRAINED`, such as `nbsvm`, are trained from documents: a
         classifier that is made with one of them keeps what it learns, and trains when it next answers; so does
         `columns`, which goes with the analyzer of that name.  With that analyzer, `aode` reads columns too.
     analyzer : str, AnalyzerSpec or function
@@ -331,10 +331,10 @@ class TextClassifier(AnyClassifier):
     max_features : int, optional
         Read only the words that say most about the class, by mutual information; `("chi2", n)` by χ².
     class_norm : bool
-        Whether the counts of every class are brought to one size first (Frank and Bouckaert 2006); for `multinomial`,
-        `binary` and `mixed`.
+        Whether the counts of every class are brought to one size first (Frank and Bouckaert 2006); for models that
+        have it among their `options`, such as `multinomial`.
     against_rest : bool
-        Whether a class is scored against all that is not of it; for these and `bernoulli`.
+        Whether a class is scored against all that is not of it; for these, and a few others.
     m : float
         For `aode`: a value is a parent if at least so many documents have it.
 

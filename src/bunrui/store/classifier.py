@@ -15,7 +15,8 @@ from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Te
 from bunrui.digests import document_digests
 from bunrui.errors import Option, OptionError, StoreError
 from bunrui.memory import Memory
-from bunrui.models import DEFAULT_MODEL, Model
+from bunrui.models import DEFAULT_MODEL
+from bunrui.models.model import Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
 from bunrui.store.creation import publish_when_done
