@@ -119,9 +119,9 @@ class CountingModel:
     @cached_property
     def _against_rest(self) -> CountingModel:
         """The same model, or its twin, with each label held against the rest."""
-        kind = MODELS[self._kind.twin] if self._kind.twin else self._kind
-        if "against_rest" not in kind.options:
+        if not self._kind.takes_label_sets:
             raise several_labels_error(self._options["model"])
+        kind = MODELS[self._kind.twin] if self._kind.twin else self._kind
         options = {**self._options, "against_rest": True}
         return CountingModel(kind, options, self._smoothing, self._analyzer, self._memory, by_label=True)
 
@@ -175,7 +175,7 @@ class CountingModel:
 
 def several_labels_error(model: str) -> OptionError:
     """For a model that cannot hold each label against the rest."""
-    able = ", ".join(name for name, kind in MODELS.items() if kind.twin or "against_rest" in kind.options)
+    able = ", ".join(name for name, kind in MODELS.items() if kind.takes_label_sets)
     return OptionError(f"{model} tells labels from each other: for documents with several choose one of {able}")
 
 

@@ -82,6 +82,11 @@ class Counting(NamedTuple):
         return False
 
     @property
+    def takes_label_sets(self) -> bool:
+        """Whether it answers for documents with several labels, each of which is held against the rest."""
+        return self.twin is not None or "against_rest" in self.options
+
+    @property
     def formula(self) -> Callable[..., Scorer]:
         """The function that makes a scorer."""
         file, function = self.source.split(".")
