@@ -546,7 +546,7 @@ def test_counts_of_other_analyzers_refuse_to_join() -> None:
         one.merge(other)
     with pytest.raises(MismatchError, match=words):
         one.counts.subtract(other.counts)
-    with pytest.raises(MismatchError, match=r"\(fingerprints 'p' and 'q'\)$"):
+    with pytest.raises(MismatchError, match="counts of different analyzers cannot be joined"):
         Counts("p").add(Counts("q"))
     assert one.counts == before
     assert one.counts != other.counts

@@ -34,7 +34,7 @@ from bunrui.models.model import Model
 from bunrui.models.multilabel import best_cut
 
 if TYPE_CHECKING:
-    from bunrui.store.documents import Document
+    from bunrui.store.lifecycle import Document
 
 __all__ = ["Corpus", "best_thresholds", "kept_documents", "leave_one_out", "loo_log_odds", "loo_scores"]
 

@@ -145,7 +145,9 @@ def smoothing_of(estimator: str, alpha: float | Mapping[str, float] | None, defa
     by_word = dict(alpha) if isinstance(alpha, Mapping) else {}
     value = default + less if isinstance(alpha, Mapping) else alpha
     for each in (value, *by_word.values()):
-        if isinstance(each, bool) or not isinstance(each, (int, float, np.number)) or not less < float(each):
+        if isinstance(each, bool) or not isinstance(each, (int, float, np.number)):
+            raise OptionError(option="alpha", value=each, expected="a number, or a mapping from word to number")
+        if not less < float(each):
             if estimator == "map":
                 mode = Option("alpha"), " of ", Option("smoothing", "map")
                 raise OptionError(mode, option="alpha", value=each, expected="above 1")

@@ -94,7 +94,7 @@ class Settings:
         return found | ({"analyzer": analyzer_fields(self.analyzer)} if "analyzer" in found else {})
 
     def simplicity(self, n_features: int) -> tuple[Any, ...]:
-        """Simpler settings sort first: the module `search` says what is simpler."""
+        """Simpler settings sort first: the module `tune` says what is simpler."""
         return self.is_trained, len(self.changed()), n_features, -self.strength
 
     def describe(self) -> str:
