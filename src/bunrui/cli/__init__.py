@@ -14,7 +14,7 @@ relabel, forget, label), files.py (merge, copy, slim, compact, export), info.py 
 explain.py (explain, words).
 
 Modules that load numpy or pyarrow are imported inside the functions that need them: help takes 200 ms without, 540 ms
-with them (docs/decisions/027).
+with them (docs/decisions/027).  `import bunrui` at the top is free: its names (`bunrui.open`) load when they are used.
 
 Results go to stdout, all else to stderr.  Exit codes: 0 done, 1 could not, 2 wrong usage (of typer, or an
 OptionError of the library), 130 interrupted, 141 nobody reads the output any more.

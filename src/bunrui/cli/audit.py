@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import bunrui
 from bunrui.cli.collection import collect, is_classifier
 from bunrui.cli.console import counted, interrupts, plain, say, show, to_json, uninterrupted
 from bunrui.cli.documents import require
@@ -309,7 +310,6 @@ def _read(cell: str) -> tuple[str, ...]:
 
 def apply_fixes(file: str, path: str) -> None:
     """Relabel what was edited, as one change."""
-    from bunrui import store
 
     changes = _changes(path)
     if not changes:
@@ -318,7 +318,7 @@ def apply_fixes(file: str, path: str) -> None:
             "where it is wrong (the column suggested has a proposal), and --apply it again"
         )
         return
-    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
         require(classifier, "text", "unlearn the documents with their old labels, and learn them with the new ones")
         known = Counter((document.digest, tuple(document.labels)) for document in classifier.documents())
         for change in changes:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import bunrui
 from bunrui.cli.collection import LearnedBefore, collect, say_duplicates
 from bunrui.cli.console import counted, interrupts, live, say, show, to_json
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts, argument, flag, option, reads_tables
@@ -93,7 +94,6 @@ def compare(
 
 
 def _compared(found: Collection, tested: Collection | None, **options: Any) -> Comparison:
-    from bunrui import selection
 
     with live() as show_live:
 
@@ -101,7 +101,7 @@ def _compared(found: Collection, tested: Collection | None, **options: Any) -> C
             if show_live is not None:
                 show_live(lambda most: _growing(progress, most))
 
-        return selection.compare(
+        return bunrui.selection.compare(
             found.texts,
             found.labels,
             test=None if tested is None else (tested.texts, tested.labels),

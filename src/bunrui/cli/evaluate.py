@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import bunrui
 from bunrui.cli.collection import MOST_PROBABILITIES, LearnedBefore, evaluate_alone
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, show, to_json
 from bunrui.cli.documents import labels_in, placed
@@ -97,7 +98,6 @@ def evaluate(
       bunrui evaluate train.parquet --folds 5 --by source --json | jq .macro.f1
       bunrui evaluate topics.bunrui test.csv --separator ';' --labels --threshold best
     """
-    from bunrui import store
     from bunrui.evaluation import Evaluation
 
     several.check()
@@ -124,7 +124,7 @@ def evaluate(
     if analysis.given():
         raise OptionError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
 
-    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened))
         classifier, learned = model.of(opened), LearnedBefore.into(opened.path)
         if several.labels:

@@ -10,6 +10,7 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import bunrui
 from bunrui.cli.console import interrupts, plain, say, show, to_json
 from bunrui.cli.options import Classifier, Model, argument, check_text, flag, option
 from bunrui.cli.output import check_page, write_page
@@ -50,7 +51,6 @@ def explain(
       bunrui explain mail.bunrui "free pills" --html why.html
       bunrui explain t.bunrui '{"age": 39, "job": "clerk"}'
     """
-    from bunrui import store
 
     if json and html is not None:
         raise OptionError("--json writes to stdout, --html to a file: give one of them.")
@@ -61,7 +61,7 @@ def explain(
         command = f"bunrui explain {shlex.quote(file)} < {shlex.quote(text)}"
         say(f"{text!r} is explained as a text. What the file of that name holds is explained by: {command}")
     check_text(text, "TEXT", "convert it with iconv first")
-    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
         explanation = model.of(opened).explain(text, label=label, against=against)
     if html is not None:
         from bunrui.report import explanation_page
@@ -119,7 +119,6 @@ def words(
       bunrui words mail.bunrui --positive spam --negative ham
       bunrui words mail.bunrui spam --word free
     """
-    from bunrui import store
 
     if label is not None and (positive is not None or negative is not None):
         raise OptionError("give LABEL, or --positive and --negative, not both.")
@@ -127,7 +126,7 @@ def words(
         raise OptionError("--negative goes with --positive.")
     if word is not None:
         check_text(word, "--word", "convert it with iconv first")
-    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
         classifier = model.of(opened)
         if label is None and positive is None and word is None:
             _all_labels(classifier, top or _FEW_WORDS, json)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import bunrui
 from bunrui.cli.calibrate import describe_calibration
 from bunrui.cli.console import plain, say, size, to_json, uninterrupted
 from bunrui.cli.options import Classifier, Model, flag, written
 from bunrui.errors import BunruiError, OptionError
-
-if TYPE_CHECKING:
-    from bunrui.store import StoredClassifier
 
 __all__ = ["describe_hashing", "info", "set_"]
 
@@ -31,9 +29,8 @@ def info(
       bunrui info mail.bunrui
       bunrui info mail.bunrui --json | jq .labels
     """
-    from bunrui import store
 
-    with closing(store.open(file, read_only=True)) as classifier:
+    with closing(bunrui.open(file, read_only=True)) as classifier:
         known = classifier.info()
         alpha = f"default ({known['alpha']})" if classifier.alpha is None else str(classifier.alpha)
         if classifier.model == "columns" and known["documents"]:
@@ -45,7 +42,7 @@ def info(
         print(f"{name:<14}{value}".rstrip())
 
 
-def _columns(classifier: StoredClassifier) -> dict[str, str]:
+def _columns(classifier: bunrui.StoredClassifier) -> dict[str, str]:
     """What the columns of tables are taken for; nothing where that cannot be said."""
     try:
         return dict(Model().of(classifier).to_sklearn()[-1].columns_)
@@ -55,7 +52,6 @@ def _columns(classifier: StoredClassifier) -> dict[str, str]:
 
 
 def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
-    from bunrui.analysis import AnalyzerSpec
 
     labels: dict[str, int] = known["labels"]
     widest = max((len(f"{n:,}") for n in labels.values()), default=0)
@@ -72,7 +68,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("features", f"{known['features']:,}"),
         *([("", f"without those of fewer than {known['pruned']} documents")] if known["pruned"] > 1 else []),
         *([("", describe_hashing(known["hashing"]))] if known["hashing"] else []),
-        ("analyzer", AnalyzerSpec(**known["analyzer"]).describe()),
+        ("analyzer", bunrui.AnalyzerSpec(**known["analyzer"]).describe()),
         ("model", known["model"]),
         ("smoothing", known["smoothing"]),
         ("alpha", known["alpha"]),
@@ -121,12 +117,11 @@ def set_(file: Classifier, model: Model) -> None:
       bunrui set mail.bunrui --model complement --alpha 0.5
       bunrui set mail.bunrui --alpha default --min-df 2
     """
-    from bunrui import store
 
     options = model.given()
     if not options:
         raise OptionError("there is nothing to set: give at least one option, such as --model.")
-    with closing(store.open(file)) as classifier, uninterrupted():
+    with closing(bunrui.open(file)) as classifier, uninterrupted():
         before = classifier.get_params()
         has_changed = classifier.configure(**options).get_params() != before
     if not has_changed:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import bunrui
 from bunrui.cli.console import plain, say, show, stdout_console, to_json
 from bunrui.cli.options import Classifier, flag, option, written
 from bunrui.errors import DamagedError, DataError, OptionError
@@ -62,12 +63,11 @@ def log(
       bunrui log mail.bunrui --documents | grep customer-17.csv
       bunrui log mail.bunrui --documents --json | jq -r .id
     """
-    from bunrui import store
 
     is_page = (limit, before, after) != (None, None, None)
     if documents and is_page:
         raise OptionError("--limit, --before and --after choose changes: leave --documents out.")
-    with closing(store.open(file, read_only=True)) as classifier:
+    with closing(bunrui.open(file, read_only=True)) as classifier:
         if documents:
             # Closed before the file, should nobody read to the end.
             with closing(classifier.documents()) as found:  # type: ignore[type-var]
@@ -220,13 +220,12 @@ def check(
       bunrui check mail.bunrui
       bunrui check mail.bunrui --json | jq .wrong
     """
-    from bunrui import store
 
     try:
-        with closing(store.open(file, read_only=True)) as classifier:
+        with closing(bunrui.open(file, read_only=True)) as classifier:
             report = classifier.check()
     except DamagedError as error:
-        report = store.Report([], [str(error)], [])
+        report = bunrui.store.Report([], [str(error)], [])
     if json:
         print(to_json(report._asdict()))
     else:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+import bunrui
 from bunrui.cli.console import counted, plain, say
 from bunrui.cli.documents import Stdin
 from bunrui.errors import EncodingError, OptionError
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.cli.collection import Collection
     from bunrui.documents import Reader
-    from bunrui.store import StoredClassifier
 
 __all__ = [
     "PANEL",
@@ -596,7 +596,7 @@ def reads_tables(classifier: AnyClassifier) -> bool:
     return bool(getattr(classifier.analyzer, "name", classifier.analyzer) == "columns")
 
 
-def known_columns(classifier: StoredClassifier) -> list[str]:
+def known_columns(classifier: bunrui.StoredClassifier) -> list[str]:
     """The columns of the first row that a file keeps."""
     if classifier.keep != "text":
         return []

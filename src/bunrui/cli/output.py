@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
+import bunrui
 from bunrui.cli.console import plain, say, to_json
 from bunrui.cli.options import Parts, reads_tables, written
 from bunrui.errors import OptionError
@@ -23,11 +24,10 @@ from bunrui.errors import OptionError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.classifier import AnyClassifier, TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.cli.collection import Alone
     from bunrui.cli.predict import Answer
     from bunrui.evaluation import Evaluation
-    from bunrui.store import StoredClassifier
 
 __all__ = [
     "check_folder",
@@ -370,7 +370,7 @@ def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
 def page_of_test(
     file: str,
     data: list[str],
-    opened: StoredClassifier,
+    opened: bunrui.StoredClassifier,
     classifier: AnyClassifier,
     evaluation: Evaluation,
     wrong: Mapping[int, tuple[Any, str]],
@@ -393,10 +393,9 @@ def page_of_test(
     )
 
 
-def _copy(clf: AnyClassifier) -> TextClassifier:
-    from bunrui.classifier import TextClassifier
+def _copy(clf: AnyClassifier) -> bunrui.TextClassifier:
 
-    return TextClassifier(**clf.get_params())
+    return bunrui.TextClassifier(**clf.get_params())
 
 
 def _curve(clf: AnyClassifier, texts: Any, labels: list[Any]) -> Any:
@@ -412,15 +411,13 @@ def _places(sources: list[str | None], lines: list[int | None]) -> list[str]:
 
 def _described(clf: AnyClassifier) -> list[tuple[str, str]]:
     """The model with its options, and the analyzer."""
-    from bunrui.classifier import TextClassifier
 
-    usual = TextClassifier(clf.model, analyzer=clf.analyzer).settings
+    usual = bunrui.TextClassifier(clf.model, analyzer=clf.analyzer).settings
     changed = [f"{name} {written(name, value)}" for name, value in clf.settings.items() if value != usual[name]]
     return [("Model", ", ".join([clf.model, *changed])), ("Analyzer", _analyzer(clf.analyzer))]
 
 
 def _analyzer(given: Any) -> str:
-    from bunrui.analysis import AnalyzerSpec
     from bunrui.selection.settings import analyzer_name
 
-    return analyzer_name(given) if isinstance(given, AnalyzerSpec) else str(given)
+    return analyzer_name(given) if isinstance(given, bunrui.AnalyzerSpec) else str(given)
