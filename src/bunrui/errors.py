@@ -30,25 +30,6 @@ from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple, Self
 
-__all__ = [
-    "BunruiError",
-    "DamagedError",
-    "DataError",
-    "DuplicateError",
-    "EncodingError",
-    "KernelError",
-    "LabelError",
-    "LabelSetError",
-    "MismatchError",
-    "MissingExtraError",
-    "MovedError",
-    "NotLearnedError",
-    "OptionError",
-    "StoreError",
-    "TableError",
-    "UnlearnError",
-]
-
 
 class _Unsaid(Enum):
     """The value of a field that nobody has given: None is a value."""

@@ -6,10 +6,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.console import counted, interrupts, say, to_json, uninterrupted
+from bunrui.cli.console import interrupts, say, to_json, uninterrupted
 from bunrui.cli.documents import require
 from bunrui.cli.options import Classifier, flag
 from bunrui.errors import OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from bunrui.calibration import Calibration
     from bunrui.classifier import AnyClassifier
-
-__all__ = ["Doubts", "calibrate", "calibrate_file", "describe_calibration", "say_uncalibrated", "say_unsure"]
 
 _FEW = 100
 

@@ -8,26 +8,16 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
-from bunrui.cli.console import Bar, counted, say, say_reading
+from bunrui.cli.console import Bar, say, say_reading
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, StoreError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.evaluation import Evaluation
     from bunrui.store.log import Seen
-
-__all__ = [
-    "MOST_PROBABILITIES",
-    "Alone",
-    "Collection",
-    "LearnedBefore",
-    "collect",
-    "evaluate_alone",
-    "say_duplicates",
-    "say_labels",
-]
 
 # Probabilities of so many documents and labels are kept, to be measured at the end: 400 MB.
 MOST_PROBABILITIES = 50_000_000

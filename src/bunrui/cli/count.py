@@ -8,17 +8,16 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, uninterrupted
+from bunrui.cli.console import Bar, interrupts, say, say_reading, uninterrupted
 from bunrui.cli.options import LabelledDocuments, LearnedAnalysis, Memory, argument, option
 from bunrui.cli.output import check_folder
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, OptionError, StoreError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     from bunrui.counts import Counts
     from bunrui.documents import Reader
-
-__all__ = ["count"]
 
 
 def count(

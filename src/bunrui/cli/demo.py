@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bunrui.evaluation import Metrics
     from bunrui.views.tables import Table
 
-__all__ = ["demo"]
-
 _FOLDS = 5
 _WIDTH = 100
 _HOST = "127.0.0.1"

@@ -25,19 +25,6 @@ if TYPE_CHECKING:
     from bunrui.cli.options import Chosen
     from bunrui.errors import BunruiError
 
-__all__ = [
-    "Stdin",
-    "empty_in",
-    "find_chosen",
-    "labels_in",
-    "placed",
-    "point_to_log",
-    "require",
-    "say_alike",
-    "say_new",
-    "set_place",
-]
-
 _FEW_BYTES = 1 << 16
 
 

@@ -11,17 +11,16 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.console import interrupts, plain, say, show, to_json
+from bunrui.cli.console import interrupts, say, show, to_json
 from bunrui.cli.options import Classifier, Model, argument, check_text, flag, option
 from bunrui.cli.output import check_page, write_page
 from bunrui.errors import DataError, EncodingError, OptionError
+from bunrui.phrases import one_line
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.models.words import Word
     from bunrui.views.tables import Table
-
-__all__ = ["explain", "words"]
 
 _FEW_WORDS = 8
 _MANY_WORDS = 20
@@ -152,7 +151,7 @@ def _all_labels(classifier: AnyClassifier, top: int, json: bool) -> None:
     counts = classifier.counts
     largest = sorted(classes, key=lambda name: (-counts.doc_count[counts.label_ids[name]], name))[:_MOST_LABELS]
     rows = [
-        [plain(name), "  ".join(spell(word.text) for word in classifier.words(name, top=top))]
+        [one_line(name), "  ".join(spell(word.text) for word in classifier.words(name, top=top))]
         for name in sorted(largest)
     ]
     columns = [Column(name, is_number=False, overflow="fold") for name in ("label", "words")]
@@ -171,7 +170,7 @@ def _table(classifier: AnyClassifier, found: list[Word]) -> Table:
 
     classes: list[str] = classifier.classes_.tolist()
     by_label = len(classes) <= _FEW_LABELS
-    names = [plain(name) for name in classes] if by_label else ["in all"]
+    names = [one_line(name) for name in classes] if by_label else ["in all"]
     rows = []
     for word in found:
         counts = [word.counts.get(name, 0) for name in classes] if by_label else [sum(word.counts.values())]

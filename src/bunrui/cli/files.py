@@ -6,11 +6,10 @@ import os
 from contextlib import AbstractContextManager, ExitStack, closing
 
 import bunrui
-from bunrui.cli.console import counted, interrupts, say, size, uninterrupted
+from bunrui.cli.console import interrupts, say, size, uninterrupted
 from bunrui.cli.options import Classifier, Memory, argument, file_argument, flag, option
 from bunrui.cli.output import open_table
-
-__all__ = ["compact", "copy", "export", "merge", "slim"]
+from bunrui.phrases import counted
 
 
 def merge(

@@ -17,18 +17,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import bunrui
-from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, to_json
+from bunrui.cli.console import Bar, interrupts, say, say_reading, to_json
 from bunrui.cli.options import Analysis, Documents, flag, option
 from bunrui.cli.output import check_not_read, finished, format_of, open_table
 from bunrui.errors import DataError, OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.selection.filter import Rows, Selection
-
-__all__ = ["check_output", "filter", "open_rows"]
-
 
 _SELECT = "Select by one of"
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import bunrui
 from bunrui.cli.calibrate import describe_calibration
-from bunrui.cli.console import plain, say, size, to_json, uninterrupted
+from bunrui.cli.console import say, size, to_json, uninterrupted
 from bunrui.cli.options import Classifier, Model, flag, written
 from bunrui.errors import BunruiError, OptionError
-
-__all__ = ["describe_hashing", "info", "set_"]
+from bunrui.phrases import one_line
 
 _MOST_LABELS = 50
 
@@ -57,13 +56,13 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
     widest = max((len(f"{n:,}") for n in labels.values()), default=0)
     rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}")]
     largest = set(sorted(labels, key=lambda label: (-labels[label], label))[:_MOST_LABELS])
-    rows += [("", f"{n:>{widest},}  {plain(label)}") for label, n in labels.items() if label in largest]
+    rows += [("", f"{n:>{widest},}  {one_line(label)}") for label, n in labels.items() if label in largest]
     if len(labels) > len(largest):
         rows.append(("", f"… {len(labels) - len(largest):,} more with fewer documents: --json has them"))
     kinds: dict[str, str] = known.get("columns", {})
     if kinds:
         rows.append(("columns", f"{len(kinds):,}"))
-    rows += [("", f"{kind:<11}  {plain(column)}") for column, kind in kinds.items()]
+    rows += [("", f"{kind:<11}  {one_line(column)}") for column, kind in kinds.items()]
     rows += [
         ("features", f"{known['features']:,}"),
         *([("", f"without those of fewer than {known['pruned']} documents")] if known["pruned"] > 1 else []),

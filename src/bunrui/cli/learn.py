@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, uninterrupted, watch_blocks
+from bunrui.cli.console import Bar, interrupts, say, say_reading, uninterrupted, watch_blocks
 from bunrui.cli.documents import empty_in, find_chosen, labels_in, placed, point_to_log, require, say_alike, set_place
 from bunrui.cli.info import describe_hashing
 from bunrui.cli.options import (
@@ -34,16 +34,13 @@ from bunrui.cli.options import (
 )
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, DuplicateError, OptionError, UnlearnError
-from bunrui.phrases import some
+from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
-
-__all__ = ["create_classifier", "learn", "open_classifier", "options_of_new", "refuse_contradictions", "unlearn"]
-
 
 _DATA = "Files, folders, mailboxes, or - for the standard input."
 
@@ -261,7 +258,7 @@ class _Done:
     @property
     def labels(self) -> str:
         """Their names, or the first of them."""
-        return some(map(plain, sorted(self._labels)), 5)
+        return some(map(one_line, sorted(self._labels)), 5)
 
 
 def _pour(

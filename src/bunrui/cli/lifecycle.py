@@ -7,17 +7,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import bunrui
-from bunrui.cli.console import counted, interrupts, plain, say, say_reading, uninterrupted
+from bunrui.cli.console import interrupts, say, say_reading, uninterrupted
 from bunrui.cli.documents import find_chosen, point_to_log, require, say_new
 from bunrui.cli.options import Chosen, Classifier, Documents, argument, option, reads_tables, written
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, UnlearnError
-from bunrui.phrases import excerpt
+from bunrui.phrases import counted, excerpt, one_line
 
 if TYPE_CHECKING:
     from bunrui.documents import Reader
-
-__all__ = ["forget", "label", "relabel", "undo"]
 
 _LONGEST_EXCERPT = 60
 
@@ -235,7 +233,7 @@ def label(
                 n_docs = classifier.move_label(name, to or "")
             else:
                 n_docs = classifier.drop_label(name)
-        change = _PAST[action].format(name=plain(name), to=plain(to or ""))
+        change = _PAST[action].format(name=one_line(name), to=one_line(to or ""))
         say(f"{change} ({counted(n_docs, 'document')}): {_now(classifier)}")
 
 

@@ -15,41 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 import typer
 
 import bunrui
-from bunrui.cli.console import counted, plain, say
+from bunrui.cli.console import say
 from bunrui.cli.documents import Stdin
 from bunrui.errors import EncodingError, OptionError
-from bunrui.phrases import some
+from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.cli.collection import Collection
     from bunrui.documents import Reader
-
-__all__ = [
-    "PANEL",
-    "Analysis",
-    "Chosen",
-    "Classifier",
-    "Documents",
-    "Engine",
-    "Keep",
-    "LabelSets",
-    "LabelledDocuments",
-    "LearnedAnalysis",
-    "Memory",
-    "Model",
-    "Parts",
-    "Tables",
-    "argument",
-    "check_text",
-    "file_argument",
-    "flag",
-    "known_columns",
-    "option",
-    "reads_tables",
-    "warn_of_columns",
-    "written",
-]
 
 ModelName = Literal[
     "multinomial",
@@ -614,7 +588,7 @@ def warn_of_columns(known: list[str], reader: Reader) -> None:
 
 
 def _quote(name: str) -> str:
-    return f"'{plain(name)}'"
+    return f"'{one_line(name)}'"
 
 
 # --- the engine

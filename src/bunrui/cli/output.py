@@ -17,9 +17,10 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
 import bunrui
-from bunrui.cli.console import plain, say, to_json
+from bunrui.cli.console import say, to_json
 from bunrui.cli.options import Parts, reads_tables, written
 from bunrui.errors import OptionError
+from bunrui.phrases import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,19 +29,6 @@ if TYPE_CHECKING:
     from bunrui.cli.collection import Alone
     from bunrui.cli.predict import Answer
     from bunrui.evaluation import Evaluation
-
-__all__ = [
-    "check_folder",
-    "check_not_read",
-    "check_page",
-    "finished",
-    "format_of",
-    "open_table",
-    "open_writer",
-    "page_of_test",
-    "page_of_themselves",
-    "write_page",
-]
 
 _TAB = "\t"
 _SUFFIXES = {
@@ -139,7 +127,7 @@ class _PlainLines:
 
     def __init__(self, file: Any, classes: list[str]) -> None:
         self._file = file
-        self._names = [plain(name) for name in classes]
+        self._names = [one_line(name) for name in classes]
 
     def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
         names = self._names

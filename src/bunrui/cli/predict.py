@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import bunrui
 from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure
-from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, watch_blocks
+from bunrui.cli.console import Bar, interrupts, say, say_reading, watch_blocks
 from bunrui.cli.documents import Stdin, placed
 from bunrui.cli.options import (
     Classifier,
@@ -27,6 +27,7 @@ from bunrui.cli.options import (
 from bunrui.cli.output import check_not_read, open_writer
 from bunrui.engines.stream import ahead, at_once, rank, texts_of
 from bunrui.errors import DataError, OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.cli.output import Writer
     from bunrui.documents import Reader
-
-__all__ = ["predict"]
 
 
 def predict(

@@ -18,8 +18,6 @@ from bunrui.errors import MissingExtraError, OptionError
 if TYPE_CHECKING:
     from bunrui.service import Limits
 
-__all__ = ["check_packages", "serve"]
-
 _PACKAGES = ("fastapi", "uvicorn")
 _VARIABLE = "BUNRUI_TOKEN"
 _AUTO = "auto"

@@ -10,18 +10,18 @@ import typer
 
 import bunrui
 from bunrui.cli.collection import collect, say_duplicates
-from bunrui.cli.compare import check_folder, check_text
-from bunrui.cli.console import counted, interrupts, live, say, to_json, uninterrupted
+from bunrui.cli.compare import check_text
+from bunrui.cli.console import interrupts, live, say, to_json, uninterrupted
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, argument, flag, option
+from bunrui.cli.output import check_folder
 from bunrui.errors import OptionError, StoreError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     from bunrui.cli.collection import Collection
     from bunrui.selection import Tuning
     from bunrui.selection.settings import Settings
     from bunrui.selection.tune import Search
-
-__all__ = ["tune"]
 
 _BATCH = 10_000
 

@@ -16,8 +16,6 @@ from bunrui.models.aode import Pairs, count_present_pairs, count_value_pairs, on
 from bunrui.models.base import check_rows
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 
-__all__ = ["AODE"]
-
 Floats = npt.NDArray[np.float64]
 
 _NUMBERS = (int, float, np.integer, np.floating)

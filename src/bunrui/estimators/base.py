@@ -24,8 +24,6 @@ from bunrui.kernel.logs import log
 from bunrui.models.base import prior_shares
 from bunrui.models.linear import log_sum_exp, probabilities
 
-__all__ = ["CountingClassifier", "canonical", "check_discrete", "check_number", "check_weights", "presence_of"]
-
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 

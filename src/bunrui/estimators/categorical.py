@@ -13,8 +13,6 @@ from bunrui.estimators.base import Codes, CountingClassifier
 from bunrui.models.base import Smoothing, smoothing_on
 from bunrui.models.categorical import categorical, count_values
 
-__all__ = ["CategoricalNB"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -19,8 +19,6 @@ from bunrui.models.base import column_names
 from bunrui.models.frames import Given, columns_by_name, is_frame, of_dicts, of_frame
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, Plan, Rules, count_columns, plan_columns, rules_of
 
-__all__ = ["ColumnsExplanation", "ColumnsNB"]
-
 Floats = npt.NDArray[np.float64]
 
 

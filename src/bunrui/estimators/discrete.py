@@ -25,8 +25,6 @@ from bunrui.models.transform import KeptRows, Steps
 from bunrui.models.view import CountView
 from bunrui.sparse import Sparse
 
-__all__ = ["TWCNB", "BernoulliNB", "BinaryNB", "ComplementNB", "DiscreteNB", "MixedNB", "MultinomialNB"]
-
 Floats = npt.NDArray[np.float64]
 
 

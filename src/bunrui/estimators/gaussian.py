@@ -14,8 +14,6 @@ from bunrui.estimators.base import Codes, CountingClassifier, canonical, check_n
 from bunrui.models.gaussian import Normals, dense_moments, gaussian, sparse_moments
 from bunrui.sparse import Sparse
 
-__all__ = ["GaussianNB"]
-
 Floats = npt.NDArray[np.float64]
 
 # Of a sparse matrix, columns whose mean is more than ten deviations from 0 are read with their zeros: what a zero adds

@@ -31,8 +31,6 @@ from bunrui.models.linear import probabilities
 from bunrui.models.table import MOST_CELLS
 from bunrui.sparse import Sparse
 
-__all__ = ["NBAROW", "NBSVM"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

@@ -32,8 +32,6 @@ from bunrui.estimators.base import canonical
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.sparse import Sparse
 
-__all__ = ["TextVectorizer", "read_by"]
-
 MAX_COLUMNS = 2**31 - 1
 
 

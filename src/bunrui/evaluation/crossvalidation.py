@@ -36,19 +36,6 @@ from bunrui.evaluation.loo import Corpus, given_or_kept, is_exact
 from bunrui.evaluation.result import Evaluation
 from bunrui.models import MODELS
 
-__all__ = [
-    "KINDS",
-    "CrossValidation",
-    "CurvePoint",
-    "Fold",
-    "LearningCurve",
-    "LeftOut",
-    "cross_validate",
-    "folds",
-    "learning_curve",
-    "score_left_out",
-]
-
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
