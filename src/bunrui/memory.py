@@ -1,8 +1,7 @@
-"""`Memory`: what a classifier has learned, and the lock on it; models read it, and classifiers may share it.
+"""`Memory`: the counts and documents of a classifier, and the lock on them; models read it, classifiers may share it.
 
-Counts are all that most models need.  For those that are trained from documents a memory has the documents too: in
-memory (`KeptDocuments`), in a file (`bunrui.store`), or not at all (`NoDocuments`).  A digest finds a document again
-without its text.
+Most models need only counts.  For trained models, a memory also has the documents: in memory (`KeptDocuments`), in a
+file (`bunrui.store`), or not at all (`NoDocuments`).  A digest finds a document again without its text.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Places = dict[int, list[int]]
 
 
 class Batch(NamedTuple):
-    """Documents that were learned at once, with their labels."""
+    """Documents of one call of `learn`, with their labels."""
 
     texts: Any
     sets: LabelSets
@@ -55,18 +54,18 @@ class Batch(NamedTuple):
 
 
 class Documents(Protocol):
-    """The documents that were learned, for models that are trained from them."""
+    """The learned documents, for models that are trained from them."""
 
     def check(self, model: str) -> None:
-        """Refuse a model that needs documents, where there are none."""
+        """Refuse a model that needs documents if there are none."""
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """A block in which nobody changes what `batches` reads; in memory, its lock is enough."""
+        """A block during which the documents of `batches` do not change; in memory, the lock is enough."""
         yield
 
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
-        """Batches after a mark, None for the start: whether they are only new ones, they themselves, and a new mark."""
+        """The batches after a mark (None: the start), as: are they only new ones?, the batches, the next mark."""
 
 
 class NoDocuments(Documents):
@@ -90,7 +89,7 @@ class KeptDocuments(Documents):
     Attributes
     ----------
     epoch : int
-        How often documents were taken back: what was trained before that is not to be built upon.
+        How often documents were taken back.  A model that was trained before the last time must start again.
     """
 
     def __init__(self) -> None:
@@ -112,7 +111,7 @@ class KeptDocuments(Documents):
             self._batches.append(Batch(texts, sets, document_digests(texts), self._next))
 
     def extend(self, batches: list[Batch]) -> None:
-        """Keep what another has kept."""
+        """Keep the documents of another."""
         first = self._next
         self._batches += [batch._replace(number=first + k) for k, batch in enumerate(batches)]
 
@@ -121,7 +120,7 @@ class KeptDocuments(Documents):
         return self._batches[-1].number + 1 if self._batches else 0
 
     def find(self, texts: Any, sets: LabelSets) -> Places:
-        """Where documents are, the latest of several; by batch.
+        """The places of documents by batch; of equal documents, the latest.
 
         Raises
         ------
@@ -161,7 +160,7 @@ class Memory:
     documents : Documents
     lock : ReadWriteLock
     trouble : str or None
-        Why the counts are not those of their file, and not to be read.
+        Why the counts differ from those of their file, and must not be read.
     """
 
     def __init__(self, counts: Counts, documents: Documents | None = None) -> None:
@@ -172,7 +171,7 @@ class Memory:
 
     @property
     def kept(self) -> KeptDocuments | None:
-        """The documents, where they are in memory."""
+        """The documents, if they are in memory."""
         return self.documents if isinstance(self.documents, KeptDocuments) else None
 
     def keep_documents(self) -> None:
@@ -181,7 +180,7 @@ class Memory:
             self.documents = KeptDocuments()
 
     def readable_counts(self) -> Counts:
-        """The counts, if there are any to be read; call with the lock held."""
+        """The counts, or an error if they cannot be read; call with the lock held."""
         if self.trouble is not None:
             raise StoreError(self.trouble, hint=(Step("reopen"),))
         if not self.counts.n_docs:
@@ -223,7 +222,7 @@ class Memory:
         release(delta.vocabulary)
 
     def merge(self, other: Memory, model: str) -> None:
-        """Add what another memory has; `model` is for messages."""
+        """Add another memory; `model` is for messages."""
         if other.counts is self.counts:
             raise OptionError("a classifier cannot be merged with itself")
         with other.lock.read():

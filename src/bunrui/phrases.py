@@ -1,4 +1,4 @@
-"""Names, numbers and texts as sentences have them: terminals, pages and errors all say them in the same way.
+"""Names, numbers and texts inside sentences: terminals, pages and errors write them in the same way.
 
 It also says which names labels may have.
 """
@@ -15,7 +15,7 @@ _BREAKS = str.maketrans({"\n": "␊", "\t": "␉", "\u2028": "‹U+2028›", "\u
 
 
 def some(names: Iterable[Any], most: int = 20) -> str:
-    """Names in a sentence; of many, the first.
+    """Names in a sentence; only the first if there are many.
 
     >>> some(["title", "body"]), some(map(repr, range(9)), most=2)
     ('title, body', '0, 1 and 7 more')
@@ -58,7 +58,7 @@ def short(number: float | None) -> str:
 
 
 def readable(document: Any) -> str:
-    """A document as people read it.
+    """A document as a readable string.
 
     >>> readable(["cheap", "pills"]), readable({"pills": 2})
     ('cheap pills', 'pills ×2')
@@ -78,7 +78,7 @@ def excerpt(text: str, most: int) -> str:
 
 
 def visible(text: str) -> str:
-    """A text whose control characters are shown, and do nothing.
+    """A text with visible, harmless signs in place of its control characters.
 
     >>> visible("a\\0b\\x1b[2J\\u202ec\\r\\n")
     'a␀b␛[2J‹U+202E›c\\n'
@@ -87,7 +87,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text that is visible, and stays in its line.
+    """The same on one line.
 
     >>> one_line("a\\tb\\x1b[2J")
     'a␉b␛[2J'

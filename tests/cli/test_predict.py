@@ -102,7 +102,11 @@ def test_empty_input_and_no_classifier(shell) -> None:
 
 def test_an_empty_file(run, mail: Path) -> None:
     Path("a.csv").touch()
-    assert run("predict", "mail.bunrui", "a.csv") == (1, "", "error: a.csv is empty\n")
+    assert run("predict", "mail.bunrui", "a.csv") == (
+        1,
+        "",
+        "error: a.csv: the file is empty: give one with documents\n",
+    )
 
 
 def test_a_line_that_is_no_text(start, mail: Path) -> None:

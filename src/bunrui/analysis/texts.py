@@ -1,10 +1,10 @@
-"""Whatever holds texts → Arrow strings → the buffers that kernels read.
+"""Texts of any type → Arrow strings → the buffers that kernels read.
 
 Texts come as a list, a NumPy array, a pandas or polars series, an Arrow array, or anything with the Arrow PyCapsule
-interface.  A document may also be a list of tokens, or a mapping from word to count: its features are given then, and
-no analyzer sees it.  A token is what an analyzer finds in a text.
+interface.  A document may also be a list of tokens, or a mapping from word to count: these are its features, and no
+analyzer reads it.
 
-Documents that the kernels cannot fold are folded here, so that nobody who reads documents meets them.
+Documents that the kernels cannot fold are folded here, before any kernel reads them.
 """
 
 from __future__ import annotations
@@ -141,9 +141,9 @@ def _explain(texts: Sequence[Any]) -> None:
 
 
 def validate(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The array, if its strings are valid UTF-8: no kernel may see others.
+    """Return the array if its strings are valid UTF-8; else raise: no kernel may see others.
 
-    Every door asks, also where a reader has looked before: it takes 0.1 s for a GB of ASCII, 0.4 s for one of CJK.
+    Every door checks, also after a reader has checked: it takes 0.1 s for a GB of ASCII, 0.4 s for a GB of CJK.
     """
     try:
         each_slice(lambda lo, hi: array.slice(lo, hi - lo).validate(full=True), stretches(len(array), _AT_ONCE))

@@ -19,7 +19,7 @@ from bunrui.phrases import one_line
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
-    from bunrui.models.words import Word
+    from bunrui.models.keywords import Word
     from bunrui.views.tables import Table
 
 _FEW_WORDS = 8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +13,7 @@ from bunrui.cli.compare import check_text
 from bunrui.cli.console import interrupts, live, say, to_json, uninterrupted
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, argument, flag, option
 from bunrui.cli.output import check_folder
-from bunrui.errors import OptionError, StoreError
+from bunrui.errors import OptionError
 from bunrui.phrases import counted
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def tune(
         found = collect(data, documents, Model(), Analysis())
         check_text(found, data[0])
         cut = parts.of(found)
-        say_duplicates(found.texts)
+        say_duplicates(found)
         tuning = _tuned(found, cut, metric=metric, budget=budget, fast=fast)
         _write(out, found, tuning)
     if json:
@@ -88,9 +87,7 @@ def tune(
 def _check_new(out: str) -> None:
     if not out:
         raise OptionError("--out is empty: give the classifier a name.")
-    if os.path.lexists(out):
-        raise StoreError(f"{out} is there already, and is not overwritten: give another name, or delete it")
-    check_folder(out)
+    check_folder(out, is_new=True)
 
 
 def _tuned(found: Collection, parts: Any, **options: Any) -> Tuning:

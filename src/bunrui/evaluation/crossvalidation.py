@@ -32,9 +32,8 @@ from bunrui.counts import Label
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
-from bunrui.evaluation.loo import Corpus, given_or_kept, is_exact
+from bunrui.evaluation.loo import Corpus, given_or_kept
 from bunrui.evaluation.result import Evaluation
-from bunrui.models import MODELS
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -211,7 +210,7 @@ def cross_validate(
     checked = folds_of(documents, folds)
     scores = [
         documents.align(learned.classes_.tolist(), learned.scores(documents.pick(fold.test)[0]))
-        for learned, fold in _learn_each(clf, documents, checked, refit=refit or clf.model not in MODELS)
+        for learned, fold in _learn_each(clf, documents, checked, refit=refit or clf.needs_documents)
     ]
     rows = np.concatenate([fold.test for fold in checked])
     order = np.argsort(rows, kind="stable")
@@ -291,7 +290,7 @@ def score_left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) ->
     (['ham', 'spam'], [1, 1, 0, 0])
     """
     texts, labels = given_or_kept(clf, texts, labels)
-    if is_exact(clf):
+    if clf.current_model.one_pass:
         corpus = Corpus(clf, texts, labels)
         documents, scores = corpus.documents, corpus.scores()
     else:

@@ -164,13 +164,15 @@ class Duplicates:
         return keys
 
 
-def find_duplicates(texts: Any) -> Duplicates:
+def find_duplicates(texts: Any, *, near: bool = True) -> Duplicates:
     """Exact and near duplicates among texts; the top of this module says which are found.
 
     Parameters
     ----------
     texts : sequence of str
         Lists, NumPy, pandas, polars and Arrow arrays.
+    near : bool
+        False finds exact duplicates alone: rows of tables share most of their characters, the names of the columns.
 
     Examples
     --------
@@ -191,7 +193,7 @@ def find_duplicates(texts: Any) -> Duplicates:
     _, firsts, copies = np.unique(document_digests(strings), return_index=True, return_inverse=True)
     first_rows: Integers = firsts[copies]  # of the same text
     distinct = np.unique(first_rows)
-    roots = _near(inputs.pick(strings, distinct))
+    roots = _near(inputs.pick(strings, distinct)) if near else np.arange(len(distinct))
     keys = distinct[roots[np.searchsorted(distinct, first_rows)]]
     order = np.argsort(keys, kind="stable")
     borders = np.flatnonzero(np.diff(keys[order])) + 1

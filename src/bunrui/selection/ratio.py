@@ -37,8 +37,8 @@ from bunrui.kernel.library import run
 from bunrui.kernel.logs import log1p
 from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import scratch_for
-from bunrui.models.base import Scorer
 from bunrui.models.linear import Reader
+from bunrui.models.scorer import Scorer
 from bunrui.models.view import FeatureCounts, whole
 
 Floats = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.errors import MissingExtraError, OptionError
 from bunrui.kernel import unicode
 from bunrui.models import DEFAULT_MODEL, MODELS, kind_of
-from bunrui.models.base import smoothing_of
+from bunrui.models.scorer import smoothing_of
 
 _USUAL = AnalyzerSpec()
 _HEAD_ALPHA = 0.5  # the default of nbsvm and arow

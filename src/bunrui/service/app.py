@@ -34,6 +34,7 @@ from bunrui.service.jobs import add_jobs
 from bunrui.service.learn import add_learn
 from bunrui.service.monitor import ALWAYS, add_monitor, event, log_request, open_log
 from bunrui.service.predict import Endpoint, add_predict
+from bunrui.service.requests import describe
 from bunrui.service.schemas import describe_all
 from bunrui.service.service import GONE, Service
 from bunrui.store import StoredClassifier
@@ -86,7 +87,7 @@ def _add_errors(app: FastAPI, service: Service) -> None:
 
     async def of_query(request: Request, error: Any) -> Response:
         first = error.errors()[0]
-        return told(request, Problem("invalid", f"{first['loc'][-1]}: {first['msg']}"))
+        return told(request, Problem("invalid", f"{first['loc'][-1]}: {describe(first)}"))
 
     def told(request: Request, problem: Problem) -> Response:
         request.scope["bunrui.problem"] = problem  # for the log

@@ -33,7 +33,7 @@ import pyarrow as pa
 
 from bunrui.cells import Cells, Integers
 from bunrui.counts import Counts
-from bunrui.errors import DamagedError, DataError, StoreError
+from bunrui.errors import DamagedError, DataError, Step, StoreError
 from bunrui.kernel.workspace import MAX_TEXT
 
 _HEAD = struct.Struct("<BIQ")
@@ -286,8 +286,9 @@ def _counts(
     _check(head, cells, len(labels), unpacker)
     if len(cells.text) > MAX_TEXT:
         raise StoreError(
-            f"{unpacker.name} has {len(cells.text) / 2**30:.1f} GiB of words, more than the 4 that a classifier in "
-            f"memory can have: make a smaller copy with `bunrui slim {unpacker.name} COPY --min-df 2 --memory 2GB`"
+            f"this has {len(cells.text) / 2**30:.1f} GiB of words, and a classifier in memory can have 4",
+            file=unpacker.name,
+            hint=(Step("slim", unpacker.name),),
         )
     # Only the labels that occur: a file may have thousands, and a delta one of them.
     used = np.sort(head.labels)
