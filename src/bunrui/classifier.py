@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from bunrui.models.keywords import Word
     from bunrui.views.explanation import Explanation
 
-__all__ = ["SETTINGS", "AnyClassifier", "Labels", "TextClassifier", "Texts"]
-
 # How counts are read, besides the model: may change at any time.
 SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "class_norm", "against_rest", "m")
 OPTIONS = ("model", "analyzer", *SETTINGS)
