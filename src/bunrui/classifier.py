@@ -18,7 +18,7 @@ from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, label_sets
-from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step
+from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step, check_whole
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
 from bunrui.models import DEFAULT_MODEL, kind_of
@@ -30,8 +30,6 @@ from bunrui.models.view import select
 if TYPE_CHECKING:
     from bunrui.models.keywords import Word
     from bunrui.views.explanation import Explanation
-
-__all__ = ["SETTINGS", "AnyClassifier", "Labels", "TextClassifier", "Texts"]
 
 # How counts are read, besides the model: may change at any time.
 SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "class_norm", "against_rest", "m")
@@ -145,8 +143,7 @@ class AnyClassifier(ABC):
         >>> clf.predict_top(["green tea"], k=2)[0].tolist()
         [['drink', 'grain']]
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise OptionError(option="k", value=k, expected="a whole number, at least 1")
+        check_whole("k", k)
         best = self.current_model.best(texts, int(k))
         return best.labels, best.scores
 
@@ -596,7 +593,7 @@ def thresholds_of(classes: Sequence[Label], threshold: float | Mapping[Label, fl
     """The threshold of every label, (n_classes,); 0 for one that a mapping does not name."""
     for value in threshold.values() if isinstance(threshold, Mapping) else [threshold]:
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or value != value:
-            raise OptionError(f"a threshold should be a number, not {value!r}")
+            raise OptionError(option="threshold", value=value, expected="a number")
     if not isinstance(threshold, Mapping):
         return np.full(len(classes), float(threshold))
     unknown = sorted(set(threshold) - set(classes))

@@ -14,43 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from bunrui.cli.console import counted, plain, say
+import bunrui
+from bunrui.cli.console import say
 from bunrui.cli.documents import Stdin
 from bunrui.errors import EncodingError, OptionError
 from bunrui.models import CLASS_NORM_ALPHA, DEFAULT_MODEL, MODELS, TRAINED
-from bunrui.phrases import some
+from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.cli.collection import Collection
     from bunrui.documents import Reader
-    from bunrui.store import StoredClassifier
-
-__all__ = [
-    "PANEL",
-    "Analysis",
-    "Chosen",
-    "Classifier",
-    "Documents",
-    "Engine",
-    "Keep",
-    "LabelSets",
-    "LabelledDocuments",
-    "LearnedAnalysis",
-    "Memory",
-    "Model",
-    "Parts",
-    "Tables",
-    "argument",
-    "check_text",
-    "file_argument",
-    "flag",
-    "known_columns",
-    "option",
-    "reads_tables",
-    "warn_of_columns",
-    "written",
-]
 
 if TYPE_CHECKING:
     ModelName = str
@@ -580,7 +554,7 @@ def reads_tables(classifier: AnyClassifier) -> bool:
     return bool(getattr(classifier.analyzer, "name", classifier.analyzer) == "columns")
 
 
-def known_columns(classifier: StoredClassifier) -> list[str]:
+def known_columns(classifier: bunrui.StoredClassifier) -> list[str]:
     """The columns of the first row that a file keeps."""
     if classifier.keep != "text":
         return []
@@ -598,7 +572,7 @@ def warn_of_columns(known: list[str], reader: Reader) -> None:
 
 
 def _quote(name: str) -> str:
-    return f"'{plain(name)}'"
+    return f"'{one_line(name)}'"
 
 
 # --- the engine

@@ -14,6 +14,7 @@ from bunrui.counts import Counts, Label
 from bunrui.engines import threads
 from bunrui.errors import OptionError
 from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.slices import each_slice
 from bunrui.memory import Memory
 from bunrui.models.kinds import MODELS, VARIANTS, Counting
 from bunrui.models.linear import Reader, log_sum_exp
@@ -191,9 +192,7 @@ def _score(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:
                 out[d] = row
             return out
     reader.weights()
-    threads.each_slice(
-        lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe)
-    )
+    each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe))
     return out
 
 
@@ -206,7 +205,7 @@ def _find_best(reader: Reader, docs: Documents, recipe: Recipe, k: int) -> tuple
     longest = threads.longest_document(docs, recipe)
     classes, scores = np.full((n, k), reader.columns[0]), np.empty((n, k))
     ranks = reader.bounds().ranks
-    threads.each_slice(
+    each_slice(
         lambda lo, hi: reader.best_slice(docs, recipe, lo, hi, longest, classes, scores),
         threads.bounds_of(docs, recipe),
     )

@@ -22,8 +22,6 @@ from bunrui.models import MODELS, TRAINED
 from bunrui.selection.measurement import Cost, Documents, Fitted, Folds, LeaveOneOut, by_folds
 from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
 
-__all__ = ["Comparison", "Progress", "Row", "check_models", "compare", "significant"]
-
 Floats = npt.NDArray[np.float64]
 
 _SIGNIFICANT = 0.05

@@ -54,8 +54,6 @@ from bunrui.models.linear import probabilities
 from bunrui.selection.measurement import Documents, Folds, LeaveOneOut, OutOfTimeError, by_folds
 from bunrui.selection.settings import Scripts, Settings, scripts_of
 
-__all__ = ["METRICS", "Choice", "Merit", "Metric", "Search", "Trial", "Tuning", "choose", "first_of", "tune"]
-
 _FINALISTS = 5
 _SIMPLER = (
     "A model that reads counts is simpler than a trained one; then fewer settings other than the defaults are "

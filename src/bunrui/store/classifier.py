@@ -47,8 +47,6 @@ from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Entry, History, Transaction
 
-__all__ = ["StoredClassifier", "check_new_options", "create", "creating", "open"]
-
 Path = str | os.PathLike[str]
 
 
