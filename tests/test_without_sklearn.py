@@ -140,10 +140,10 @@ def test_the_command_line(place: Path) -> None:
     code = f"""
 from bunrui.cli import main
 for command in {commands!r}:
-    print("$", *command, flush=True)
+    print("@@", *command, flush=True)
     assert main(command) == 0, command
 """
-    said = dict(part.partition("\n")[::2] for part in run(place, "-c", code).removeprefix("$ ").split("\n$ "))
+    said = dict(part.partition("\n")[::2] for part in run(place, "-c", code).removeprefix("@@ ").split("\n@@ "))
     assert len(said) == len(commands)
     for model in ("binary-complement", "nbsvm", "twcnb"):
         assert "spam" in said[f"predict {model}.bunrui --line cheap pills"]

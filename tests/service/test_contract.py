@@ -20,6 +20,8 @@ import bunrui
 from tests.service.conftest import TOKEN, Server, shared_server
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.xdist_group("contract")
+
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
