@@ -23,7 +23,6 @@ import pytest
 import bunrui
 import bunrui.analysis.analyzer
 from bunrui import AnalyzerSpec, TextClassifier
-from bunrui.engines import threads
 from bunrui.errors import (
     BunruiError,
     DataError,
@@ -773,17 +772,17 @@ def test_scoring_on_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUNRUI_THREADS", "3")
-    assert threads.n_threads() == 3
+    assert slices.n_threads() == 3
     monkeypatch.setenv("BUNRUI_THREADS", "0")
-    assert threads.n_threads() == 1
+    assert slices.n_threads() == 1
     monkeypatch.setenv("BUNRUI_THREADS", "many")
     with pytest.raises(OptionError, match=r"^BUNRUI_THREADS should be a whole number, not 'many'$"):
-        threads.n_threads()
+        slices.n_threads()
     monkeypatch.delenv("BUNRUI_THREADS")
-    assert 1 <= threads.n_threads() <= (os.cpu_count() or 1)
+    assert 1 <= slices.n_threads() <= (os.cpu_count() or 1)
     # macOS and Windows do not say which processors a process may use.
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    assert threads.n_threads() == os.cpu_count()
+    assert slices.n_threads() == os.cpu_count()
 
 
 # Processes

@@ -23,6 +23,7 @@ from bunrui.kernel import slices
 from bunrui.models import MODELS
 from tests.support.examples import examples
 from tests.support.kernels import MODES, kernels
+from tests.support.models import BY_WORD
 
 Document = tuple[list[str], Any]
 
@@ -42,7 +43,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"model": model, "smoothing": smoothing} for model in MODELS for smoothing in ("eap", "map", "mle")
 ]
 SETTINGS += [{"model": model, "unseen": "smooth", "prior": "uniform"} for model in MODELS]
-SETTINGS += [{"model": model, "alpha": {"a": 0.7, "日本": 3.0}} for model in MODELS if model != "bernoulli"]
+SETTINGS += [{"model": model, "alpha": {"a": 0.7, "日本": 3.0}} for model in BY_WORD]
 SETTINGS += [
     {"model": "multinomial", "prior": "smoothed", "alpha": 1.0},
     {"model": "bernoulli", "prior": "given"},

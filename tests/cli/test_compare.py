@@ -195,8 +195,8 @@ def test_japanese_without_spaces(run, tmp_path: Path) -> None:
         (["--loo", "--folds", "3"], 2, "error: give one of --test, --folds and --loo, not several.\n"),
         (["--folds", "200"], 1, "error: 100 rows cannot be cut into 200 folds: give more rows, or fewer folds\n"),
         (["--test", "no.csv"], 1, "error: there is no file 'no.csv': check the path\n"),
-        (["--html", "no/all.html"], 1, "error: no/all.html: cannot be written: there is no such folder\n"),
-        (["--html", "."], 1, "error: .: is a folder: name a file in it\n"),
+        (["--html", "no/all.html"], 1, "error: no/all.html: there is no folder no: make it, or check the path\n"),
+        (["--html", "."], 1, "error: .: this is a folder: name a file in it\n"),
         (
             ["--html", "news.jsonl"],
             2,

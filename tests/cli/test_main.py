@@ -65,7 +65,7 @@ def test_no_classifier(run, mail: Path, command: str) -> None:
 def test_empty_file(run, mail: Path, command: str) -> None:
     (mail.parent / "x").touch()
     code, out, err = run(*READING[command])
-    assert (code, out) == (1, "") and err == "error: x is empty: give a file that bunrui has made\n"
+    assert (code, out) == (1, "") and err == "error: x: the file is empty: give one that bunrui has made\n"
     assert (mail.parent / "x").stat().st_size == 0
 
 
@@ -73,7 +73,10 @@ def test_empty_file(run, mail: Path, command: str) -> None:
 def test_folder(run, mail: Path, command: str) -> None:
     (mail.parent / "x").mkdir()
     code, out, err = run(*READING[command])
-    assert (code, out) == (1, "") and err == "error: x is a folder, not a classifier file\n"
+    assert (code, out) == (
+        1,
+        "",
+    ) and err == "error: x: this is a folder, not a classifier: give a file that bunrui has made\n"
 
 
 # --- messages

@@ -61,7 +61,7 @@ def test_the_file_has_learned_everything_with_the_chosen_settings(run, news: Pat
 
 def test_a_file_is_not_overwritten(run, news: Path) -> None:
     Path("best.bunrui").write_text("precious")
-    error = "error: best.bunrui is there already, and is not overwritten: give another name, or delete it\n"
+    error = "error: best.bunrui: this is there already, and is not replaced: give another name\n"
     assert run("tune", "news.jsonl", "--out", "best.bunrui") == (1, "", error)
     assert Path("best.bunrui").read_text() == "precious"
 
@@ -173,9 +173,13 @@ def test_small_and_odd_data(run, tmp_path: Path, rows: str) -> None:
             2,
             "error: invalid value for '--metric': choose one of accuracy, macro_f1, ",
         ),
-        (["--out", "no/b"], 1, "error: no/b: cannot be written: there is no such folder\n"),
+        (["--out", "no/b"], 1, "error: no/b: there is no folder no: make it, or check the path\n"),
         (["--out", "b", "--folds", "2", "--by", "source"], 2, "error: all documents come from one file: give several"),
-        (["--out", "b", "--folds", "3", "--by", "id"], 2, "error: a document has no id: give --id COLUMN, or leave "),
+        (
+            ["--out", "b", "--folds", "3", "--by", "id"],
+            2,
+            "error: some documents have no id: read or learn them ",
+        ),
     ],
 )
 def test_wrong_usage(run, news: Path, arguments: list[str], code: int, err: str) -> None:
