@@ -7,12 +7,13 @@ memory (`KeptDocuments`), in a file (`bunrui.store`), or not at all (`NoDocument
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Counts, Label
@@ -22,9 +23,25 @@ from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import MismatchError, NotLearnedError, OptionError, Step, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
 
-__all__ = ["Batch", "Documents", "KeptDocuments", "Memory", "NoDocuments"]
+__all__ = ["Batch", "Documents", "KeptDocuments", "Memory", "NoDocuments", "Weights"]
 
 Places = dict[int, list[int]]
+T = TypeVar("T")
+
+
+class Weights(NamedTuple):
+    """The numbers of a trained model, as a file keeps them; `models/weights.py` checks them.
+
+    Attributes
+    ----------
+    facts : dict
+        What JSON can say.
+    arrays : mapping from name to array
+        Of float64, int64 and int32.
+    """
+
+    facts: dict[str, Any]
+    arrays: Mapping[str, npt.NDArray[Any]]
 
 
 class Batch(NamedTuple):
@@ -66,6 +83,13 @@ class Documents(Protocol):
 
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
         """Batches after a mark, None for the start: whether they are only new ones, they themselves, and a new mark."""
+
+    def restored(self, options: Mapping[str, Any], make: Callable[[Weights, Any, bool], T]) -> T | None:
+        """What `make` makes of the weights that a file keeps of a model with some options; None where there are none.
+
+        It is given the weights, the mark up to which they have learned, and whether that is all that there is.
+        """
+        return None
 
 
 class NoDocuments(Documents):

@@ -10,7 +10,7 @@
     output.py      files that commands write: predictions, tables, pages
 
 and a module for each command, or for a few that do much the same: learn.py (learn, unlearn), lifecycle.py (undo,
-relabel, forget, label), files.py (merge, copy, slim, compact, export), info.py (info, set), log.py (log, check),
+relabel, forget, label), files.py (merge, copy, slim, compact, train, export), info.py (info, set), log.py (log, check),
 explain.py (explain, words).
 
 Modules that load numpy or pyarrow are imported inside the functions that need them: help takes 200 ms without, 540 ms

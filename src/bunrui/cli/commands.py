@@ -56,6 +56,9 @@ COMMANDS = {
         "log", "Look after", "Show everything that was done to a classifier, or the documents that it has learned."
     ),
     "check": _Home("log", "Look after", "Check that a file is what it says."),
+    "train": _Home(
+        "files", "Look after", "Train the model of a classifier now, so that the next command answers at once."
+    ),
     "compact": _Home("files", "Look after", "Make a file as small as it can be, and wipe out what was unlearned."),
     "copy": _Home("files", "Look after", "Write a copy of a classifier, also while it learns."),
     "slim": _Home("files", "Look after", "Write a small copy that keeps nothing but counts, to serve and to share."),

@@ -26,7 +26,7 @@ from bunrui.models.model import Kind, Options
 if TYPE_CHECKING:
     from bunrui.models.trained import TrainedModel
 
-__all__ = ["MOST_FEATURES", "TRAINED", "Trained", "kind_of", "reads_table"]
+__all__ = ["MOST_FEATURES", "TRAINED", "Trained", "is_kept", "kind_of", "reads_table"]
 
 # Of `aode`, whose tables grow with the square: 500 words of 20 classes take 160 MB.
 MOST_FEATURES = 500
@@ -40,10 +40,13 @@ class Trained(NamedTuple):
     name : str
     alpha : float
         α where the user names none.
+    is_kept : bool
+        Whether a file keeps its weights.
     """
 
     name: str
     alpha: float = 1.0
+    is_kept: bool = False
 
     @property
     def needs_documents(self) -> bool:
@@ -75,9 +78,9 @@ class Trained(NamedTuple):
 TRAINED = {
     kind.name: kind
     for kind in (
-        Trained("twcnb", 0.1),
-        Trained("nbsvm", 0.5),
-        Trained("arow", 0.5),
+        Trained("twcnb", 0.1, is_kept=True),
+        Trained("nbsvm", 0.5, is_kept=True),
+        Trained("arow", 0.5, is_kept=True),
         Trained("aode"),
         Trained("columns"),
     )
@@ -90,6 +93,11 @@ def kind_of(model: str) -> Kind:
         return MODELS.get(model) or TRAINED[model]
     except (KeyError, TypeError):
         raise OptionError(option="model", value=model, choices=(*MODELS, *TRAINED)) from None
+
+
+def is_kept(model: str) -> bool:
+    """Whether a file keeps the weights of a model."""
+    return model in TRAINED and TRAINED[model].is_kept
 
 
 def _check_options(model: str, options: Mapping[str, Any]) -> None:

@@ -11,14 +11,26 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer
 from bunrui.counts import Label
 from bunrui.errors import LabelError, Option, OptionError
-from bunrui.memory import Memory
+from bunrui.memory import Memory, Weights
 from bunrui.phrases import some
 
 if TYPE_CHECKING:
     from bunrui.models.words import Word
     from bunrui.views.explanation import Explanation
 
-__all__ = ["Best", "Form", "Kind", "Model", "Options", "Parts", "WordForm", "WordQuestion", "best_of", "check_label"]
+__all__ = [
+    "Best",
+    "Form",
+    "KeptForm",
+    "Kind",
+    "Model",
+    "Options",
+    "Parts",
+    "WordForm",
+    "WordQuestion",
+    "best_of",
+    "check_label",
+]
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -130,6 +142,13 @@ class WordForm(Form, Protocol):
 
     def weights(self, columns: npt.NDArray[np.int64]) -> Floats:
         """What one occurrence of some words adds, (n_columns, n_classes)."""
+
+
+class KeptForm(Form, Protocol):
+    """The same where a file keeps the numbers; `from_arrays` of its class takes them back."""
+
+    def arrays(self, to_learn: bool) -> Weights:
+        """All numbers that answers need, and those that only learning more needs."""
 
 
 class Kind(Protocol):
