@@ -305,8 +305,9 @@ def _entry(row: Any, unpacker: Unpacker) -> Entry:
 
 
 def kinds_since(store: Store, mark: State) -> set[str]:
-    """The kinds of the changes after a state; "rewritten" where the file was read anew since."""
-    if mark.generation != store.state().generation:
+    """The kinds of the changes after a state; "rewritten" where the file does not go on from there."""
+    state = store.state()
+    if mark.generation != state.generation or mark.tx > state.tx:
         return {"rewritten"}
     return {entry.kind for entry in History(store).entries(after=mark.tx)}
 
