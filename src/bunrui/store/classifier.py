@@ -14,15 +14,15 @@ from bunrui.analysis import Analyzer
 from bunrui.calibration import Calibration
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.counts import Counts
-from bunrui.digests import document_digests
 from bunrui.errors import BunruiError, Option, OptionError, StoreError
-from bunrui.memory import Memory
+from bunrui.memory import Memory, document_digests
 from bunrui.models import DEFAULT_MODEL, TRAINED, Model
 from bunrui.models.kinds import is_kept
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
 from bunrui.store.creation import publish_when_done
-from bunrui.store.documents import (
+from bunrui.store.file import File, check_keeps, find_weights
+from bunrui.store.lifecycle import (
     Choice,
     Document,
     all_of,
@@ -33,11 +33,8 @@ from bunrui.store.documents import (
     by_time,
     list_documents,
 )
-from bunrui.store.file import File, check_keeps, find_weights
 from bunrui.store.merge import Source, merge
-from bunrui.store.schema import FORMAT
-from bunrui.store.sessions import Learning, Sum, Unlearning
-from bunrui.store.settings import (
+from bunrui.store.options import (
     calibration_of,
     check_slim,
     classifier_of,
@@ -47,6 +44,8 @@ from bunrui.store.settings import (
     summary_of,
     write_slim,
 )
+from bunrui.store.schema import FORMAT
+from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Entry, History, Transaction
 from bunrui.store.weights import Heading, Rows, is_due, pack_weights, read_rows

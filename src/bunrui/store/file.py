@@ -26,7 +26,7 @@ from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
 from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights, write_weights
 
-__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "find_seen"]
+__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "find_seen", "find_weights"]
 
 _log = logging.getLogger("bunrui")
 T = TypeVar("T")
