@@ -32,7 +32,7 @@ __all__ = [
     "KeptDocuments",
     "Memory",
     "NoDocuments",
-    "Weights",
+    "Parameters",
     "as_bytes",
     "digests_of",
     "document_digests",
@@ -43,8 +43,8 @@ Places = dict[int, list[int]]
 T = TypeVar("T")
 
 
-class Weights(NamedTuple):
-    """The numbers of a trained model, as a file keeps them; `models/weights.py` checks them.
+class Parameters(NamedTuple):
+    """The numbers of a trained model, as a file keeps them; `models/parameters.py` checks them.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Documents(Protocol):
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
         """The batches after a mark (None: the start), as: are they only new ones?, the batches, the next mark."""
 
-    def restored(self, options: Mapping[str, Any], make: Callable[[Weights, Any, bool], T]) -> T | None:
+    def restored(self, options: Mapping[str, Any], make: Callable[[Parameters, Any, bool], T]) -> T | None:
         """What `make` makes of the weights that a file keeps of a model with some options; None where there are none.
 
         It is given the weights, the mark up to which they have learned, and whether that is all that there is.

@@ -57,7 +57,7 @@ from bunrui.kernel.heads import Dual, Head, Sums
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
 from bunrui.models.model import Parts
-from bunrui.models.weights import Weights, take, take_fact, take_labels
+from bunrui.models.parameters import Parameters, take, take_fact, take_labels
 from bunrui.sparse import Sparse
 
 __all__ = ["LOSSES", "Arow", "ArowOptions", "Batch", "HeadForm", "Keys", "LinearHead", "SvmOptions", "read_batch"]
@@ -282,13 +282,13 @@ class LinearHead:
 
     # In a file
 
-    def arrays(self, to_learn: bool) -> Weights:
+    def arrays(self, to_learn: bool) -> Parameters:
         """The numbers of the head: all that answers need, and what learning more needs."""
         facts = {"classes": self.classes.tolist(), "presence": self.presence, "norm": self.norm}
         arrays = {name: getattr(self, name) for name in ("place_of", "factor", "weights", "intercepts")}
-        return Weights(facts, arrays)
+        return Parameters(facts, arrays)
 
-    def set_arrays(self, weights: Weights, to_learn: bool) -> None:
+    def set_arrays(self, weights: Parameters, to_learn: bool) -> None:
         """Take them back; those that more is learned with are copies, which kernels may write to."""
         self.classes = np.array(take_labels(weights, "classes"))
         self.presence = take_fact(weights, "presence", bool)
@@ -303,7 +303,7 @@ class LinearHead:
         self.factor = take(weights, "factor", np.float64, (n_columns,), 0)
         self.intercepts = take(weights, "intercepts", np.float64, (n_margins,))
 
-    def _n_margins(self, weights: Weights) -> int:
+    def _n_margins(self, weights: Parameters) -> int:
         """The columns of the table."""
         return 1 if len(self.classes) == 2 else len(self.classes)
 
@@ -573,7 +573,7 @@ class Arow(LinearHead):
 
     # In a file
 
-    def arrays(self, to_learn: bool) -> Weights:
+    def arrays(self, to_learn: bool) -> Parameters:
         """The numbers of the head, without the room for more."""
         facts, arrays = super().arrays(to_learn)
         names = ("unit", "n_docs", "n_features") if to_learn else ()
@@ -582,9 +582,9 @@ class Arow(LinearHead):
         if to_learn:
             arrays |= {name: getattr(self, name)[: self.n_places] for name in ("variance", "totals", "uses")}
             arrays |= {name: getattr(self, name) for name in ("bias", "bias_variance", "mass")}
-        return Weights(facts, arrays)
+        return Parameters(facts, arrays)
 
-    def set_arrays(self, weights: Weights, to_learn: bool) -> None:
+    def set_arrays(self, weights: Parameters, to_learn: bool) -> None:
         """Take them back."""
         super().set_arrays(weights, to_learn)
         if not to_learn:
@@ -605,7 +605,7 @@ class Arow(LinearHead):
         for name in ("place_of", "factor", "weights", "variance", "totals", "uses", "bias", "bias_variance", "mass"):
             setattr(self, name, getattr(self, name).copy())
 
-    def _n_margins(self, weights: Weights) -> int:
+    def _n_margins(self, weights: Parameters) -> int:
         self.labels = take_labels(weights, "labels")
         if sorted(self.labels) != self.classes.tolist():
             raise DataError("the weights have columns of other labels than they say")
@@ -637,13 +637,13 @@ class HeadForm:
         """Before a row is divided by its length."""
         return np.asarray(_both(self.head.weights_of(columns)) * self.head.factor_of(columns)[:, None])
 
-    def arrays(self, to_learn: bool) -> Weights:
+    def arrays(self, to_learn: bool) -> Parameters:
         """The numbers of the head, and how its training went."""
         facts, arrays = self.head.arrays(to_learn)
-        return Weights(facts if self.descent is None else facts | self.descent._asdict(), arrays)
+        return Parameters(facts if self.descent is None else facts | self.descent._asdict(), arrays)
 
     @classmethod
-    def from_arrays(cls, model: str, weights: Weights, alpha: Any, n_columns: int, to_learn: bool) -> HeadForm:
+    def from_arrays(cls, model: str, weights: Parameters, alpha: Any, n_columns: int, to_learn: bool) -> HeadForm:
         """The form whose numbers these are."""
         if model == "arow":
             head: LinearHead = Arow(ArowOptions(alpha=alpha), n_columns)

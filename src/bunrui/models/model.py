@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer
 from bunrui.counts import Label
 from bunrui.errors import LabelError, Option, OptionError
-from bunrui.memory import Memory, Weights
+from bunrui.memory import Memory, Parameters
 from bunrui.phrases import some
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class WordForm(Form, Protocol):
 class KeptForm(Form, Protocol):
     """The same where a file keeps the numbers; `from_arrays` of its class takes them back."""
 
-    def arrays(self, to_learn: bool) -> Weights:
+    def arrays(self, to_learn: bool) -> Parameters:
         """All numbers that answers need, and those that only learning more needs."""
 
 

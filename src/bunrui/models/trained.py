@@ -17,7 +17,7 @@ from bunrui.counts import Counts, Label
 from bunrui.engines.matrix import look_up
 from bunrui.errors import DataError, NotLearnedError, OptionError, Step
 from bunrui.kernel.mutex import Mutex
-from bunrui.memory import Batch, Documents, Memory, Weights
+from bunrui.memory import Batch, Documents, Memory, Parameters
 from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
 from bunrui.models.explain import hold, place_on_text, read
@@ -26,9 +26,9 @@ from bunrui.models.keywords import Word, find, find_word, words_of
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, is_kept, reads_table
 from bunrui.models.loo import CountedCorpus
 from bunrui.models.model import Best, Form, KeptForm, Options, Parts, WordForm, WordQuestion, best_of
+from bunrui.models.parameters import take, take_ids
 from bunrui.models.twcnb import StepsForm, train_twcnb
 from bunrui.models.view import View, select, whole
-from bunrui.models.weights import take, take_ids
 from bunrui.sparse import Sparse
 from bunrui.views.explanation import Explanation
 
@@ -88,7 +88,7 @@ class TrainedModel:
         memory, name = self._memory, self._options["model"]
         before = before if before is not None and before.is_whole and before.mark is not None else None
 
-        def make(weights: Weights, mark: Any, is_current: bool) -> Fitted | None:
+        def make(weights: Parameters, mark: Any, is_current: bool) -> Fitted | None:
             to_learn = name == "arow" and (is_whole or not is_current)
             if (name == "twcnb" and is_whole) or (not is_current and (before is not None or not to_learn)):
                 return None
@@ -230,7 +230,7 @@ class Fitted:
         both_ends = positive is not None
         return words_of(self.counts, ids.astype(np.uint32), values, top, both_ends=both_ends, by_docs=True)
 
-    def arrays(self, to_learn: bool) -> Weights | None:
+    def arrays(self, to_learn: bool) -> Parameters | None:
         """The numbers of the model, for a file; None where it tells nothing apart yet.
 
         With `to_learn` also those that only learning more needs.
@@ -238,7 +238,7 @@ class Fitted:
         if isinstance(self.form, Nothing):
             return None
         facts, arrays = cast(KeptForm, self.form).arrays(to_learn)
-        return Weights(facts, arrays if self._ids is None else {**arrays, "ids": self._ids})
+        return Parameters(facts, arrays if self._ids is None else {**arrays, "ids": self._ids})
 
     def vocabulary(self) -> list[str]:
         """The words of all columns."""
@@ -340,7 +340,7 @@ def restore(
     options: Mapping[str, Any],
     analyzer: Analyzer,
     counts: Counts,
-    weights: Weights,
+    weights: Parameters,
     mark: Any,
     *,
     is_current: bool,

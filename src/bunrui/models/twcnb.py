@@ -15,10 +15,10 @@ from bunrui.classcounts import ClassCounts, SparseCounts, encode_labels
 from bunrui.errors import DataError
 from bunrui.models.complement import complement
 from bunrui.models.model import Parts
+from bunrui.models.parameters import Parameters, take
 from bunrui.models.scorer import Smoothing, normalised, smoothing_on
 from bunrui.models.table import MatrixView, Table, dense_table
 from bunrui.models.transform import KeptRows, Steps
-from bunrui.models.weights import Weights, take
 from bunrui.sparse import Sparse
 
 __all__ = ["StepsForm", "train_twcnb"]
@@ -58,17 +58,17 @@ class StepsForm:
     def weights(self, columns: Integers) -> Floats:
         return dense_table(self._table.view, self._table.scorer, columns.astype(np.uint32))
 
-    def arrays(self, to_learn: bool) -> Weights:
+    def arrays(self, to_learn: bool) -> Parameters:
         """The counts of rows after all steps, of which the weights are a formula."""
         view = self._table.view
         cells = view.counts.cells
         arrays: dict[str, npt.NDArray[Any]]
         arrays = {"starts": cells.indptr, "classes": cells.indices, "counts": cells.data, "doc_count": view.doc_count}
-        return Weights({}, arrays)
+        return Parameters({}, arrays)
 
     @classmethod
     def from_arrays(
-        cls, weights: Weights, alpha: Any, smoothing: str, n_columns: int, doc_count: npt.NDArray[Any]
+        cls, weights: Parameters, alpha: Any, smoothing: str, n_columns: int, doc_count: npt.NDArray[Any]
     ) -> StepsForm:
         """The form whose numbers these are."""
         starts = take(weights, "starts", np.int64, (n_columns + 1,), 0)

@@ -8,7 +8,7 @@ from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError
-from bunrui.memory import Weights, document_digests
+from bunrui.memory import Parameters, document_digests
 from bunrui.models.kinds import is_kept
 from bunrui.store.file import File, find_weights
 from bunrui.store.store import Store
@@ -109,7 +109,7 @@ def _check_weights(file: File, classifier: AnyClassifier, counts: Counts, report
     _say(report, is_same, "the weights, trained again from the texts", "the texts give others: train the model again")
 
 
-def _are_same(one: Weights | None, other: Weights | None) -> bool:
+def _are_same(one: Parameters | None, other: Parameters | None) -> bool:
     """Whether two models have the same numbers, to the last bit."""
     if one is None or other is None:
         return one is other

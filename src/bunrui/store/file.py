@@ -18,7 +18,7 @@ from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError, DamagedError, DataError, OptionError, Step, StoreError
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
-from bunrui.memory import Batch, Memory, Weights
+from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
@@ -327,7 +327,7 @@ class LogDocuments:
             self._check_counts()
         return goes_on, self._read(mark.tx if goes_on else 0), state
 
-    def restored(self, options: Mapping[str, Any], make: Callable[[Weights, Any, bool], T]) -> T | None:
+    def restored(self, options: Mapping[str, Any], make: Callable[[Parameters, Any, bool], T]) -> T | None:
         """As `bunrui.memory.Documents` has it; call `at_rest`.
 
         Weights that are damaged are as good as none where documents are there to train the model again.

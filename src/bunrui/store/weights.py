@@ -25,7 +25,7 @@ import numpy.typing as npt
 from bunrui.classifier import SETTINGS
 from bunrui.counts import Counts
 from bunrui.errors import DamagedError
-from bunrui.memory import Weights
+from bunrui.memory import Parameters
 from bunrui.store.codec import Unpacker, pack, pack_json
 from bunrui.store.trouble import explain_errors
 
@@ -81,7 +81,7 @@ def is_due(heading: Heading | None, options: Mapping[str, Any], n_docs: int) -> 
     return n_docs >= 2 * heading.n_docs or 2 * n_docs <= heading.n_docs
 
 
-def pack_weights(weights: Weights, options: Mapping[str, Any], counts: Counts, state: State) -> tuple[Heading, Rows]:
+def pack_weights(weights: Parameters, options: Mapping[str, Any], counts: Counts, state: State) -> tuple[Heading, Rows]:
     """The heading and the rows of some weights."""
     rows: Rows = []
     arrays: dict[str, list[Any]] = {}
@@ -155,9 +155,9 @@ def read_rows(store: Store) -> Rows:
         return store.db.execute(query, (_HEADING,)).fetchall()
 
 
-def read_weights(store: Store, heading: Heading) -> Weights:
+def read_weights(store: Store, heading: Heading) -> Parameters:
     """Weights whose arrays are read when somebody asks for them."""
-    return Weights(heading.facts, _StoredArrays(store, heading))
+    return Parameters(heading.facts, _StoredArrays(store, heading))
 
 
 class _StoredArrays(Mapping[str, npt.NDArray[Any]]):

@@ -1,6 +1,6 @@
 """The weights that a file keeps of a trained model, checked before a kernel reads them: kernels check no bounds.
 
-A form gives its numbers by `arrays`, as `Weights`, and takes them back by `from_arrays`.  A file may come from
+A form gives its numbers by `arrays`, as `Parameters`, and takes them back by `from_arrays`.  A file may come from
 anywhere: whatever `from_arrays` takes has gone through `take` or `take_fact`.
 """
 
@@ -12,15 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.errors import DataError
-from bunrui.memory import Weights
+from bunrui.memory import Parameters
 
-__all__ = ["Weights", "take", "take_fact", "take_ids", "take_labels"]
+__all__ = ["Parameters", "take", "take_fact", "take_ids", "take_labels"]
 
 T = TypeVar("T")
 
 
 def take(
-    weights: Weights, name: str, dtype: Any, shape: tuple[int | None, ...], least: float = -np.inf, most: float = np.inf
+    weights: Parameters,
+    name: str,
+    dtype: Any,
+    shape: tuple[int | None, ...],
+    least: float = -np.inf,
+    most: float = np.inf,
 ) -> npt.NDArray[Any]:
     """An array of this type and shape (None is any length), whose numbers are finite and within bounds.
 
@@ -43,7 +48,7 @@ def take(
     return array
 
 
-def take_ids(weights: Weights, name: str, n: int) -> npt.NDArray[np.int64]:
+def take_ids(weights: Parameters, name: str, n: int) -> npt.NDArray[np.int64]:
     """Ids below n, which ascend."""
     ids = take(weights, name, np.int64, (None,), 0, n - 1)
     if (np.diff(ids) <= 0).any():
@@ -51,10 +56,10 @@ def take_ids(weights: Weights, name: str, n: int) -> npt.NDArray[np.int64]:
     return ids
 
 
-def take_fact(weights: Weights, name: str, *types: type[T]) -> T:
+def take_fact(weights: Parameters, name: str, *types: type[T]) -> T:
     """A fact of one of these types; a number is finite and not negative.
 
-    >>> take_fact(Weights({"n_docs": 3.0, "norm": None}, {}), "n_docs", float)
+    >>> take_fact(Parameters({"n_docs": 3.0, "norm": None}, {}), "n_docs", float)
     3.0
     """
     fact = weights.facts.get(name)
@@ -63,7 +68,7 @@ def take_fact(weights: Weights, name: str, *types: type[T]) -> T:
     return fact  # type: ignore[return-value]
 
 
-def take_labels(weights: Weights, name: str) -> list[str]:
+def take_labels(weights: Parameters, name: str) -> list[str]:
     """Labels, each once."""
     labels = take_fact(weights, name, list)
     if not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
