@@ -356,9 +356,11 @@ class StoredClassifier(AnyClassifier):
         """
         file = self._file
         file.check_not_read_only("train")
-        if self._is_twin or not is_kept(self.model):
+        if self._is_twin:
+            raise OptionError("a file keeps the weights of its own model, and not of what with_model gives")
+        if not is_kept(self.model):
             kept = ", ".join(filter(is_kept, TRAINED))
-            raise OptionError(f"a file keeps weights of its own model, if that is one of {kept}: nothing to train")
+            raise OptionError(f"{self.model} has no weights that a file keeps", hint=f"choose one of {kept}")
         check_keeps(self.model, self.keep, self.path)
         file.catch_up()
         file.read_again()
@@ -462,6 +464,7 @@ class StoredClassifier(AnyClassifier):
             history = History(store)
             n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
+        is_trained = self.is_trained
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
@@ -472,6 +475,7 @@ class StoredClassifier(AnyClassifier):
                 "hashing": hashing_of(self, counts.n_features),
                 **self.settings,
                 "alpha": self.effective_alpha,
+                "is_trained": is_trained,
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,

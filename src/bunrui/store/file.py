@@ -24,7 +24,7 @@ from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
-from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights, write_weights
+from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights, unpacker_of, write_weights
 
 __all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "find_seen", "find_weights"]
 
@@ -337,12 +337,12 @@ class LogDocuments:
             stored = find_weights(store, options, self._file.memory.counts)
             return None if stored is None else make(read_weights(store, stored.heading), stored.mark, stored.is_current)
         except DataError as error:
-            damaged = store.unpacker().damaged(str(error))
+            damaged = unpacker_of(store).damaged(str(error))
         except DamagedError as error:
             damaged = error
         if store.keep != "text":
             raise damaged
-        _log.warning("%s The model is trained again; `bunrui train %s` writes its weights anew", damaged, store.path)
+        _log.warning("%s: until then, whoever asks trains it in memory", damaged)
         return None
 
     def _check_counts(self) -> None:
@@ -396,8 +396,8 @@ def check_not_pruned(store: Store, verb: str) -> None:
     model = store.settings().get("model") if store.keep != "text" else None
     if isinstance(model, str) and kind_of(model).needs_documents:
         raise StoreError(
-            f"{store.path} has the weights of {model}, and no documents to train it again: {verb} in the file it was "
-            "made from, or first choose a model that reads counts"
+            f"{store.path} has the weights of {model}, and no documents to train it again: {verb} in the file that it "
+            "was made from, or first choose a model that reads counts"
         )
     if store.pruned > 1:
         raise StoreError(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bunrui.store.store import State, Store
 
 __all__ = ["Heading", "Rows", "drop_weights", "is_due", "pack_weights", "read_heading", "read_rows"]
-__all__ += ["read_weights", "stamp_weights", "write_weights"]
+__all__ += ["read_weights", "stamp_weights", "unpacker_of", "write_weights"]
 
 _HEADING = "heading"
 _PART_BYTES = 1 << 26
@@ -135,7 +135,7 @@ def read_heading(store: Store) -> Heading | None:
         row = store.db.execute("SELECT content FROM weights WHERE name = ? AND part = 0", (_HEADING,)).fetchone()
     if row is None:
         return None
-    unpacker = store.unpacker()
+    unpacker = unpacker_of(store)
     known = unpacker.json(row[0])
     try:
         heading = Heading(**known)
@@ -146,6 +146,14 @@ def read_heading(store: Store) -> Heading | None:
     if not is_right:
         raise unpacker.damaged("the heading of its weights cannot be read")
     return heading
+
+
+def unpacker_of(store: Store) -> Unpacker:
+    """For the weights of a file."""
+    advice = f"Train its model again with 'bunrui train {store.path}'"
+    if store.keep != "text":
+        advice = "Make this copy again, from the file that has the documents"
+    return Unpacker(store.path, store.budget(), advice)
 
 
 def read_rows(store: Store) -> Rows:
@@ -166,7 +174,7 @@ class _StoredArrays(Mapping[str, npt.NDArray[Any]]):
     def __init__(self, store: Store, heading: Heading) -> None:
         self._store = store
         self._said = heading.arrays
-        self._unpacker = store.unpacker()
+        self._unpacker = unpacker_of(store)
 
     def __len__(self) -> int:
         return len(self._said)
