@@ -56,8 +56,9 @@ from bunrui.kernel.headrows import ALONE, Rows, Targets, tally
 from bunrui.kernel.heads import Dual, Head, Sums
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
+from bunrui.memory import Parameters
 from bunrui.models.model import Parts
-from bunrui.models.parameters import Parameters, take, take_fact, take_labels
+from bunrui.models.parameters import take, take_fact, take_labels
 from bunrui.sparse import Sparse
 
 __all__ = ["LOSSES", "Arow", "ArowOptions", "Batch", "HeadForm", "Keys", "LinearHead", "SvmOptions", "read_batch"]

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from bunrui.errors import DataError
 from bunrui.memory import Parameters
 
-__all__ = ["Parameters", "take", "take_fact", "take_ids", "take_labels"]
-
 T = TypeVar("T")
 
 

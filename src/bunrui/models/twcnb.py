@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from bunrui.classcounts import ClassCounts, SparseCounts, encode_labels
 from bunrui.errors import DataError
+from bunrui.memory import Parameters
 from bunrui.models.complement import complement
 from bunrui.models.model import Parts
-from bunrui.models.parameters import Parameters, take
+from bunrui.models.parameters import take
 from bunrui.models.scorer import Smoothing, normalised, smoothing_on
 from bunrui.models.table import MatrixView, Table, dense_table
 from bunrui.models.transform import KeptRows, Steps

@@ -14,8 +14,6 @@ from bunrui.store.file import File, find_weights
 from bunrui.store.store import Store
 from bunrui.store.weights import read_weights
 
-__all__ = ["Report", "check"]
-
 
 class Report(NamedTuple):
     """What was checked and found right, what is wrong, and what could not be checked."""

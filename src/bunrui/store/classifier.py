@@ -16,8 +16,9 @@ from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Te
 from bunrui.counts import Counts
 from bunrui.errors import BunruiError, Option, OptionError, StoreError
 from bunrui.memory import Memory, document_digests
-from bunrui.models import DEFAULT_MODEL, TRAINED, Model
+from bunrui.models import DEFAULT_MODEL, TRAINED
 from bunrui.models.kinds import is_kept
+from bunrui.models.model import Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
 from bunrui.store.creation import publish_when_done
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
     from bunrui.models.trained import Fitted
 
 _log = logging.getLogger("bunrui")
-
-__all__ = ["StoredClassifier", "check_new_options", "create", "creating", "open"]
 
 Path = str | os.PathLike[str]
 

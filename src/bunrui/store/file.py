@@ -13,10 +13,10 @@ from weakref import proxy
 import numpy as np
 
 from bunrui.counts import Counts
-from bunrui.engines import threads
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError, DamagedError, DataError, OptionError, Step, StoreError
 from bunrui.kernel.mutex import Mutex
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
@@ -25,8 +25,6 @@ from bunrui.store.log import Seen
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
 from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights, unpacker_of, write_weights
-
-__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "find_seen", "find_weights"]
 
 _log = logging.getLogger("bunrui")
 T = TypeVar("T")
@@ -176,7 +174,7 @@ class File:
                     transaction.snapshot(self.memory.counts, transaction.number - 1)
                     join(self.store, transaction.number - 1)
                 yield transaction
-                has_changed = transaction.finish(threads.each_slice)
+                has_changed = transaction.finish(each_slice)
             assert before is not None
             if has_changed:
                 self._take_in(transaction.changes, State(before.generation, transaction.number))

@@ -11,24 +11,13 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.analyzer import sharing
 from bunrui.calibration import Calibration
 from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
-from bunrui.errors import BunruiError, MismatchError, MissingExtraError, Option, OptionError
+from bunrui.errors import BunruiError, MismatchError, MissingExtraError, Option, OptionError, check_whole
 from bunrui.models import DEFAULT_MODEL
 from bunrui.models.kinds import is_kept
 from bunrui.store.creation import publish_when_done
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 from bunrui.store.weights import Heading, Rows, stamp_weights, write_weights
-
-__all__ = [
-    "calibration_of",
-    "check_slim",
-    "classifier_of",
-    "hashing_of",
-    "new_store",
-    "options_of",
-    "summary_of",
-    "write_slim",
-]
 
 _NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
 
@@ -116,8 +105,7 @@ def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: i
 
 def check_slim(classifier: AnyClassifier, min_df: Any, *, has_memory: bool = False) -> None:
     """Refuse what cannot be; with `has_memory`, the copy is to be made within some memory."""
-    if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
-        raise OptionError(option="min_df", value=min_df, expected="a whole number above 0")
+    check_whole("min_df", min_df)
     if not classifier.needs_documents or (is_kept(classifier.model) and not has_memory):
         return
     hint: Any = "first choose a model that reads counts, such as ", Option("model", DEFAULT_MODEL)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bunrui.counts import Counts, Integers, check_strings
+from bunrui.cells import Integers
+from bunrui.counts import Counts, check_strings
 from bunrui.errors import StoreError
 from bunrui.store.blocks import Row
 from bunrui.store.codec import Head, Part, Parts, Unpacker, pack_numbers
@@ -26,9 +27,6 @@ Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 
 # Changes after which a trained model can go on from the weights that it had.
 GOES_ON = ("learn", "set", "calibrate", "slim")
-
-__all__ = ["GOES_ON", "Entry", "History", "Transaction", "insert_block", "insert_counts", "kinds_since", "now"]
-__all__ += ["undo"]
 
 
 def write_time(moment: datetime) -> str:

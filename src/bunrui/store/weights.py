@@ -32,9 +32,6 @@ from bunrui.store.trouble import explain_errors
 if TYPE_CHECKING:
     from bunrui.store.store import State, Store
 
-__all__ = ["Heading", "Rows", "drop_weights", "is_due", "pack_weights", "read_heading", "read_rows"]
-__all__ += ["read_weights", "stamp_weights", "unpacker_of", "write_weights"]
-
 _HEADING = "heading"
 _PART_BYTES = 1 << 26
 _TYPES = {name: np.dtype(name) for name in ("<f8", "<i8", "<i4", "<i2", "|i1")}
