@@ -91,6 +91,11 @@ class AnyClassifier(ABC):
         return kind_of(self.model).needs_documents
 
     @property
+    def is_trained(self) -> bool:
+        """Whether the next question is answered without training: counts are enough, or a file has the weights."""
+        return not self.needs_documents
+
+    @property
     def classes_(self) -> npt.NDArray[Any]:
         """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
         with self.memory.lock.read():

@@ -50,6 +50,9 @@ COMMANDS = {
     "calibrate": _Home("calibrate", "Look after", "Calibrate the probabilities of a classifier."),
     "log": _Home("log", "Look after", "Show the changes of a classifier, or its documents."),
     "check": _Home("log", "Look after", "Check a file for damage."),
+    "train": _Home(
+        "files", "Look after", "Train the model of a classifier now, so that the next command answers at once."
+    ),
     "compact": _Home("files", "Look after", "Make a file as small as possible, and wipe out unlearned documents."),
     "copy": _Home("files", "Look after", "Copy a classifier, also while it learns."),
     "slim": _Home("files", "Look after", "Write a small copy with counts only, to serve and to share."),

@@ -1,4 +1,4 @@
-"""`bunrui merge`, `copy`, `slim`, `compact`, `export`: what is done with whole files."""
+"""`bunrui merge`, `copy`, `slim`, `compact`, `train`, `export`: what is done with whole files."""
 
 from __future__ import annotations
 
@@ -86,6 +86,8 @@ def slim(
 ) -> None:
     """Write a small copy with counts only, to serve and to share.
 
+    Of nbsvm, arow and twcnb it has the weights too, and answers at once.
+
     [bold]Examples[/]
 
       bunrui slim mail.bunrui public.bunrui
@@ -94,17 +96,22 @@ def slim(
     """
     from bunrui.store.bounded import slim_bounded
 
+    model = None  # that was trained
     with interrupts(f"interrupted; {copy} was not written"):
         if memory is not None:
             least = slim_bounded(file, copy, memory, min_df=min_df)
         else:
             with closing(bunrui.open(file, read_only=True)) as classifier:
+                model = classifier.model if classifier.needs_documents else None
                 least = classifier.slim(copy, min_df=min_df)
     say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
-    if least == 1:
+    if least == 1 and model is None:
         say("it can predict, explain, evaluate, change its model, learn more and be merged")
     else:
         say("it can predict, explain, evaluate and change its model")
+    if model is not None:
+        say(f"it has the weights of {model}, but no documents to train it again: as {model} it learns no more")
+    if least > 1:
         say(f"it lacks the words of fewer than {least} documents: it cannot learn, unlearn or be merged exactly")
     say("it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests")
 
@@ -126,6 +133,27 @@ def compact(file: Classifier) -> None:
         classifier.compact()
     after, old = size(os.path.getsize(file)), size(before)
     say(f"compacted {file}: {after}, as small as it can be" if after == old else f"compacted {file}: {after} of {old}")
+
+
+def train(file: Classifier) -> None:
+    """Train the model of a classifier now, so that the next command answers at once.
+
+    Learning does it by itself for nbsvm, arow and twcnb: with the first
+    documents, and whenever they have doubled. After an unlearn, a relabel or
+    an undo, and for nbsvm and twcnb after every learn, each command trains
+    the model again until then, or until this one has done it. The weights
+    are in FILE; 'bunrui check' trains the model again and compares them.
+
+    [bold]Examples[/]
+
+      bunrui train reviews.bunrui
+    """
+    before = os.path.getsize(file) if os.path.isfile(file) else 0
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
+        classifier.train()
+        model, n_docs = classifier.model, classifier.counts.n_docs
+    after, old = size(os.path.getsize(file)), size(before)
+    say(f"trained {model} from {counted(n_docs, 'document')}: {file} has {after}, it had {old}")
 
 
 def export(

@@ -69,6 +69,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         *([("", describe_hashing(known["hashing"]))] if known["hashing"] else []),
         ("analyzer", bunrui.AnalyzerSpec(**known["analyzer"]).describe()),
         ("model", known["model"]),
+        *_training(known),
         ("smoothing", known["smoothing"]),
         ("alpha", known["alpha"]),
         ("prior", written("prior", known["prior"])),
@@ -89,6 +90,15 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("changed", _moment(known["changed"])),
     ]
     return rows
+
+
+def _training(known: dict[str, Any]) -> list[tuple[str, str]]:
+    """Whether a model that is trained has its weights in the file."""
+    from bunrui.models.kinds import is_kept
+
+    if not is_kept(known["model"]):
+        return []
+    return [("", "trained" if known["is_trained"] else "trained before each answer, until 'bunrui train' is called")]
 
 
 def _calibration(known: dict[str, Any] | None) -> list[tuple[str, str]]:

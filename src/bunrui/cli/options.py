@@ -334,7 +334,7 @@ class Model:
 
         options = self.given()
         chosen = classifier.with_model(**options) if options else classifier
-        if chosen.needs_documents:
+        if not chosen.is_trained:
             say(f"training {chosen.model} from {counted(classifier.counts.n_docs, 'document')} that the file keeps")
         return chosen
 
