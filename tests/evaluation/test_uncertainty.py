@@ -127,7 +127,7 @@ def test_one_document() -> None:
             {"metric": "auc"},
             "there is no interval of 'auc': choose accuracy, micro_f1, macro_f1, or give a function",
         ),
-        ({"level": 95}, "level should lie between 0 and 1, not 95: 0.95 is usual"),
+        ({"level": 95}, "level should be between 0 and 1, not 95: 0.95 is usual"),
         ({"n_resamples": 0}, "n_resamples should be 1 or more, not 0: 1000 is usual"),
     ],
 )
