@@ -15,7 +15,7 @@ import typer
 
 from bunrui.cli.console import counted, plain, say
 from bunrui.cli.documents import Stdin
-from bunrui.errors import EncodingError, OptionError
+from bunrui.errors import EncodingError, OptionError, StoreError
 from bunrui.phrases import some
 
 if TYPE_CHECKING:
@@ -452,7 +452,7 @@ class LabelSets:
         if self.threshold != "best":
             return float(self.threshold or 0)
         if getattr(classifier, "keep", "text") != "text":
-            raise OptionError("--threshold best needs a FILE that keeps texts: give a number.")
+            raise StoreError("--threshold best needs a FILE that keeps texts", hint="give a number")
         from bunrui.evaluation.loo import best_thresholds
 
         return best_thresholds(classifier)
