@@ -252,9 +252,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "alpha nan": ({"alpha": float("nan")}, "alpha should be above 0, not nan: for no smoothing use smoothing='mle'"),
     "alpha inf": ({"alpha": float("inf")}, "alpha should be between 1e-100 and 1e+100, not inf"),
     "alpha huge": ({"alpha": 1e308}, "alpha should be between 1e-100 and 1e+100, not 1e+308"),
-    "alpha string": ({"alpha": "x"}, "alpha should be a number, or a mapping from word to number, not 'x'"),
     "alpha bool": ({"alpha": True}, "alpha should be a number, or a mapping from word to number, not True"),
-    "alpha str": ({"alpha": "1"}, "alpha should be above 0, not '1': for no smoothing use smoothing='mle'"),
+    "alpha str": ({"alpha": "1"}, "alpha should be a number, or a mapping from word to number, not '1'"),
     "alpha of a word": ({"alpha": {"a": 0}}, "alpha should be above 0, not 0: for no smoothing use smoothing='mle'"),
     "alpha of map": ({"smoothing": "map", "alpha": 1.0}, "alpha of smoothing='map' should be above 1, not 1.0"),
     "alpha of a word, map": (
