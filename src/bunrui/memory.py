@@ -24,20 +24,6 @@ from bunrui.engines.threads import ReadWriteLock
 from bunrui.errors import DataError, MismatchError, NotLearnedError, OptionError, Step, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
 
-__all__ = [
-    "DIGEST",
-    "Batch",
-    "Digests",
-    "Documents",
-    "KeptDocuments",
-    "Memory",
-    "NoDocuments",
-    "as_bytes",
-    "digests_of",
-    "document_digests",
-    "key_words",
-]
-
 Places = dict[int, list[int]]
 
 

@@ -10,19 +10,6 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = [
-    "LONGEST_LABEL",
-    "counted",
-    "excerpt",
-    "one_line",
-    "percent",
-    "readable",
-    "short",
-    "some",
-    "unfit",
-    "visible",
-]
-
 _UNSEEN = re.compile("\r\n|[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _BREAKS = str.maketrans({"\n": "␊", "\t": "␉", "\u2028": "‹U+2028›", "\u2029": "‹U+2029›"})
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bunrui import data
+from tests.support.waiting import PATIENCE
 
 ON_TERMINAL = """
 import os, sys
@@ -247,8 +248,8 @@ def test_the_table_grows_on_a_terminal_and_goes(start, news: Path) -> None:
 
     reader = threading.Thread(target=read)
     reader.start()
-    out, _ = process.communicate(timeout=100)
-    reader.join(timeout=10)
+    out, _ = process.communicate(timeout=PATIENCE)
+    reader.join(PATIENCE)
     os.close(mine)
     assert process.returncode == 0 and len(json.loads(out)["rows"]) == 4
     text = b"".join(shown).decode()

@@ -29,8 +29,6 @@ from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reference import EMOTICONS
 from bunrui.kernel.unicode import UNICODE_VERSION
 
-__all__ = ["DICTIONARIES", "KINDS", "AnalyzerSpec", "digest", "function_fingerprint", "read_stop_words"]
-
 # Raised whenever a change of the code changes the features of some text.
 VERSION = 1
 DICTIONARIES = ("ja", "zh", "ko")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import counted, interrupts, say, to_json, uninterrupted
+import bunrui
+from bunrui.cli.console import interrupts, say, to_json, uninterrupted
 from bunrui.cli.documents import require
 from bunrui.cli.options import Classifier, flag
 from bunrui.errors import OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 
     from bunrui.calibration import Calibration
     from bunrui.classifier import AnyClassifier
-    from bunrui.store import StoredClassifier
-
-__all__ = ["Doubts", "calibrate", "calibrate_file", "describe_calibration", "say_uncalibrated", "say_unsure"]
 
 _FEW = 100
 
@@ -47,9 +46,8 @@ def calibrate(
       bunrui calibrate mail.bunrui --json | jq .ece_after
       bunrui predict mail.bunrui new.csv --unsure 0.05
     """
-    from bunrui import store
 
-    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
         found = calibrate_file(classifier)
     if json:
         known = found.to_dict()
@@ -62,7 +60,7 @@ def calibrate(
     print(f"{'log loss':<12}{found.log_loss_before:>8.4f}{found.log_loss_after:>8.4f}")
 
 
-def calibrate_file(classifier: StoredClassifier) -> Calibration:
+def calibrate_file(classifier: bunrui.StoredClassifier) -> Calibration:
     """Calibrate a classifier, and say so."""
     from bunrui.selection import calibration_for
 

@@ -16,8 +16,6 @@ from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["COMMANDS", "root"]
-
 
 class _Home(NamedTuple):
     module: str

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import bunrui
 from bunrui.cli.collection import LearnedBefore, collect, say_duplicates
-from bunrui.cli.console import counted, interrupts, live, say, show, to_json
+from bunrui.cli.console import interrupts, live, say, show, to_json
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts, argument, flag, option, reads_tables
-from bunrui.cli.output import check_folder, check_page, write_page
+from bunrui.cli.output import check_page, write_page
 from bunrui.errors import OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     from bunrui.cli.collection import Collection
     from bunrui.selection import Comparison
     from bunrui.selection.compare import Progress, Row
-
-__all__ = ["check_folder", "check_text", "compare"]
 
 
 def _names(given: str | None) -> str | None:
@@ -55,8 +55,8 @@ def compare(
     and --loo, the documents are cut into 5 parts.
 
     Of models that read counts, all documents are counted once and parts are
-    subtracted. Those that are trained (twcnb, nbsvm, arow, aode) and the
-    baselines are trained for each part, which takes longer.
+    subtracted. Those that are trained from documents, and the baselines, are
+    trained for each part, which takes longer.
 
     [bold]Examples[/]
 
@@ -93,7 +93,6 @@ def compare(
 
 
 def _compared(found: Collection, tested: Collection | None, **options: Any) -> Comparison:
-    from bunrui import selection
 
     with live() as show_live:
 
@@ -101,7 +100,7 @@ def _compared(found: Collection, tested: Collection | None, **options: Any) -> C
             if show_live is not None:
                 show_live(lambda most: _growing(progress, most))
 
-        return selection.compare(
+        return bunrui.selection.compare(
             found.texts,
             found.labels,
             test=None if tested is None else (tested.texts, tested.labels),

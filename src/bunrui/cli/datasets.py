@@ -6,14 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, show, size, stdout_console, to_json
+from bunrui.cli.console import Bar, interrupts, say, show, size, stdout_console, to_json
 from bunrui.cli.options import argument, flag, option
 from bunrui.errors import DataError, OptionError
+from bunrui.phrases import counted, one_line
 
 if TYPE_CHECKING:
     from bunrui.datasets import Corpus
-
-__all__ = ["datasets"]
 
 _ACTIONS = ("list", "fetch", "path")
 _GROUP = "uci-"  # tables of which there are too many for a line each
@@ -92,7 +91,7 @@ def _list(json: bool) -> None:
         _show(rows)
     else:
         for corpus, here in rows:
-            print("\t".join(map(plain, (*_fields(corpus), here or ""))))
+            print("\t".join(map(one_line, (*_fields(corpus), here or ""))))
 
 
 def _folder(corpus: Corpus) -> str | None:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from bunrui.errors import STEPS, UNSAID, BunruiError, Option, Step
 
-__all__ = ["describe"]
-
 _STEPS = STEPS | {
     "learn": "learn documents first, with 'bunrui learn'",
     "create": "make one with 'bunrui learn {file} DATA'",

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager, ExitStack, closing
-from typing import TYPE_CHECKING
 
-from bunrui.cli.console import counted, interrupts, say, size, uninterrupted
+import bunrui
+from bunrui.cli.console import interrupts, say, size, uninterrupted
 from bunrui.cli.options import Classifier, Memory, argument, file_argument, flag, option
 from bunrui.cli.output import open_table
-
-if TYPE_CHECKING:
-    from bunrui.store import StoredClassifier
-
-__all__ = ["compact", "copy", "export", "merge", "slim"]
+from bunrui.phrases import counted
 
 
 def merge(
@@ -35,12 +31,11 @@ def merge(
       bunrui merge all.bunrui monday.bunrui tuesday.bunrui
       bunrui merge mail.bunrui from-a-friend.bunrui
     """
-    from bunrui import store
 
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
-        opened = [stack.enter_context(closing(store.open(other, read_only=True))) for other in others]
+        opened = [stack.enter_context(closing(bunrui.open(other, read_only=True))) for other in others]
         is_new = not os.path.lexists(file)
-        with uninterrupted(), _alike(file, opened) if is_new else closing(store.open(file)) as target:
+        with uninterrupted(), _alike(file, opened) if is_new else closing(bunrui.open(file)) as target:
             before = target.last_change
             left_out = target.merge_all(opened, unique=unique)
             known, changes = target.info(), target.history(after=before)
@@ -53,13 +48,12 @@ def merge(
         say(f"{n_duplicates:,} of them: a text that was there before; each time counts")
 
 
-def _alike(file: str, opened: list[StoredClassifier]) -> AbstractContextManager[StoredClassifier]:
+def _alike(file: str, opened: list[bunrui.StoredClassifier]) -> AbstractContextManager[bunrui.StoredClassifier]:
     """A new classifier for what the others know."""
-    from bunrui import store
     from bunrui.store.store import KEEPS
 
     keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
-    return store.creating(file, keep=keep, **opened[0].get_params())
+    return bunrui.store.creating(file, keep=keep, **opened[0].get_params())
 
 
 def copy(
@@ -98,14 +92,13 @@ def slim(
       bunrui slim mail.bunrui tiny.bunrui --min-df 3
       bunrui slim web.bunrui small.bunrui --min-df 2 --memory 2GB
     """
-    from bunrui import store
     from bunrui.store.bounded import slim_bounded
 
     with interrupts(f"interrupted; {copy} was not written"):
         if memory is not None:
             least = slim_bounded(file, copy, memory, min_df=min_df)
         else:
-            with closing(store.open(file, read_only=True)) as classifier:
+            with closing(bunrui.open(file, read_only=True)) as classifier:
                 least = classifier.slim(copy, min_df=min_df)
     say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
     if least == 1:
@@ -127,10 +120,9 @@ def compact(file: Classifier) -> None:
 
       bunrui compact mail.bunrui
     """
-    from bunrui import store
 
     before = os.path.getsize(file) if os.path.isfile(file) else 0
-    with closing(store.open(file)) as classifier, uninterrupted():
+    with closing(bunrui.open(file)) as classifier, uninterrupted():
         classifier.compact()
     after, old = size(os.path.getsize(file)), size(before)
     say(f"compacted {file}: {after}, as small as it can be" if after == old else f"compacted {file}: {after} of {old}")
@@ -152,9 +144,8 @@ def export(
       bunrui export mail.bunrui counts.parquet
       bunrui export mail.bunrui counts.csv
     """
-    from bunrui import store
 
-    with interrupts(f"interrupted; {output} was not written"), closing(store.open(file, read_only=True)) as classifier:
+    with interrupts(f"interrupted; {output} was not written"), closing(bunrui.open(file, read_only=True)) as classifier:
         with open_table(output) as write:
             for table in classifier.counts.tables():
                 write(table)

@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, to_json
+import bunrui
+from bunrui.cli.console import Bar, interrupts, say, say_reading, to_json
 from bunrui.cli.options import Analysis, Documents, flag, option
 from bunrui.cli.output import check_not_read, finished, format_of, open_table
 from bunrui.errors import DataError, OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.selection.filter import Rows, Selection
-
-__all__ = ["check_output", "filter", "open_rows"]
-
 
 _SELECT = "Select by one of"
 
@@ -88,7 +87,6 @@ def filter(
       bunrui filter --target good.txt --raw crawl.parquet --sample 100000 --seed 1 -o sample.parquet
       bunrui filter --target good.csv --raw crawl.jsonl --top 1000 --scores | jq .log_ratio
     """
-    from bunrui.analysis import AnalyzerSpec
     from bunrui.selection.filter import select
     from bunrui.selection.ratio import HASH_BITS
 
@@ -110,7 +108,7 @@ def filter(
             top=None if top is None else float(top[:-1]) / 100 if top.endswith("%") else int(top),
             sample=sample,
             seed=seed,
-            analyzer=AnalyzerSpec(**analysis.given()),
+            analyzer=bunrui.AnalyzerSpec(**analysis.given()),
             hash_bits=HASH_BITS if hash_bits is None else hash_bits,
             fit_on=fit_on,
             folder=None if output is None else os.path.dirname(output) or ".",

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import bunrui
 from bunrui.cli.calibrate import describe_calibration
-from bunrui.cli.console import plain, say, size, to_json, uninterrupted
+from bunrui.cli.console import say, size, to_json, uninterrupted
 from bunrui.cli.options import Classifier, Model, flag, written
 from bunrui.errors import BunruiError, OptionError
-
-if TYPE_CHECKING:
-    from bunrui.store import StoredClassifier
-
-__all__ = ["describe_hashing", "info", "set_"]
+from bunrui.phrases import one_line
 
 _MOST_LABELS = 50
 
@@ -31,9 +28,8 @@ def info(
       bunrui info mail.bunrui
       bunrui info mail.bunrui --json | jq .labels
     """
-    from bunrui import store
 
-    with closing(store.open(file, read_only=True)) as classifier:
+    with closing(bunrui.open(file, read_only=True)) as classifier:
         known = classifier.info()
         alpha = f"default ({known['alpha']})" if classifier.alpha is None else str(classifier.alpha)
         if classifier.model == "columns" and known["documents"]:
@@ -45,7 +41,7 @@ def info(
         print(f"{name:<14}{value}".rstrip())
 
 
-def _columns(classifier: StoredClassifier) -> dict[str, str]:
+def _columns(classifier: bunrui.StoredClassifier) -> dict[str, str]:
     """What the columns of tables are taken for; nothing where that cannot be said."""
     try:
         return dict(Model().of(classifier).to_sklearn()[-1].columns_)
@@ -55,24 +51,23 @@ def _columns(classifier: StoredClassifier) -> dict[str, str]:
 
 
 def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
-    from bunrui.analysis import AnalyzerSpec
 
     labels: dict[str, int] = known["labels"]
     widest = max((len(f"{n:,}") for n in labels.values()), default=0)
     rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}")]
     largest = set(sorted(labels, key=lambda label: (-labels[label], label))[:_MOST_LABELS])
-    rows += [("", f"{n:>{widest},}  {plain(label)}") for label, n in labels.items() if label in largest]
+    rows += [("", f"{n:>{widest},}  {one_line(label)}") for label, n in labels.items() if label in largest]
     if len(labels) > len(largest):
         rows.append(("", f"… {len(labels) - len(largest):,} more with fewer documents: --json has them"))
     kinds: dict[str, str] = known.get("columns", {})
     if kinds:
         rows.append(("columns", f"{len(kinds):,}"))
-    rows += [("", f"{kind:<11}  {plain(column)}") for column, kind in kinds.items()]
+    rows += [("", f"{kind:<11}  {one_line(column)}") for column, kind in kinds.items()]
     rows += [
         ("features", f"{known['features']:,}"),
         *([("", f"without those of fewer than {known['pruned']} documents")] if known["pruned"] > 1 else []),
         *([("", describe_hashing(known["hashing"]))] if known["hashing"] else []),
-        ("analyzer", AnalyzerSpec(**known["analyzer"]).describe()),
+        ("analyzer", bunrui.AnalyzerSpec(**known["analyzer"]).describe()),
         ("model", known["model"]),
         ("smoothing", known["smoothing"]),
         ("alpha", known["alpha"]),
@@ -121,12 +116,11 @@ def set_(file: Classifier, model: Model) -> None:
       bunrui set mail.bunrui --model complement --alpha 0.5
       bunrui set mail.bunrui --alpha default --min-df 2
     """
-    from bunrui import store
 
     options = model.given()
     if not options:
         raise OptionError("there is nothing to set: give at least one option, such as --model.")
-    with closing(store.open(file)) as classifier, uninterrupted():
+    with closing(bunrui.open(file)) as classifier, uninterrupted():
         before = classifier.get_params()
         has_changed = classifier.configure(**options).get_params() != before
     if not has_changed:

@@ -9,7 +9,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, uninterrupted, watch_blocks
+import bunrui
+from bunrui.cli.console import Bar, interrupts, say, say_reading, uninterrupted, watch_blocks
 from bunrui.cli.documents import empty_in, find_chosen, labels_in, placed, point_to_log, require, say_alike, set_place
 from bunrui.cli.info import describe_hashing
 from bunrui.cli.options import (
@@ -33,17 +34,13 @@ from bunrui.cli.options import (
 )
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, DuplicateError, OptionError, StoreError, UnlearnError
-from bunrui.phrases import some
+from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.classifier import AnyClassifier, TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
-    from bunrui.store import StoredClassifier
-
-__all__ = ["create_classifier", "learn", "open_classifier", "options_of_new", "refuse_contradictions", "unlearn"]
-
 
 _DATA = "Files, folders, mailboxes, or - for the standard input."
 
@@ -196,10 +193,9 @@ def _learn_bounded(
 
 
 def _calibrate(file: str) -> None:
-    from bunrui import store
     from bunrui.cli.calibrate import calibrate_file
 
-    with interrupts("interrupted; the documents were learned"), closing(store.open(file)) as classifier:
+    with interrupts("interrupted; the documents were learned"), closing(bunrui.open(file)) as classifier:
         calibrate_file(classifier)
 
 
@@ -225,10 +221,9 @@ def unlearn(
       bunrui unlearn mail.bunrui ~/Mail/spam/1234.eml --as spam
       bunrui unlearn mail.bunrui --by-id '<1234@example.org>'
     """
-    from bunrui import store
 
     chosen.check(data)
-    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
         if not data:
             n_docs = _unlearn_named(classifier, chosen)
             say(f"unlearned {counted(n_docs, 'document')} from {file}")
@@ -239,7 +234,7 @@ def unlearn(
     say_reading(reader)
 
 
-def _unlearn_named(classifier: StoredClassifier, chosen: Chosen) -> int:
+def _unlearn_named(classifier: bunrui.StoredClassifier, chosen: Chosen) -> int:
     """Take back the documents with some ids or digests; how many there were."""
     require(classifier, "text", "give them as DATA, with their labels")
     documents, before = find_chosen(classifier, chosen), classifier.counts.n_docs
@@ -264,7 +259,7 @@ class _Done:
     @property
     def labels(self) -> str:
         """Their names, or the first of them."""
-        return some(map(plain, sorted(self._labels)), 5)
+        return some(map(one_line, sorted(self._labels)), 5)
 
 
 def _pour(
@@ -307,36 +302,34 @@ def _names(batch: pa.RecordBatch) -> dict[str, Any]:
 
 
 @contextmanager
-def open_classifier(file: str, model: Model, analyzer: dict[str, Any], keep: str | None) -> Iterator[StoredClassifier]:
+def open_classifier(
+    file: str, model: Model, analyzer: dict[str, Any], keep: str | None
+) -> Iterator[bunrui.StoredClassifier]:
     """The classifier in a file, if the options do not contradict it."""
-    from bunrui import store
 
-    with closing(store.open(file)) as classifier:
+    with closing(bunrui.open(file)) as classifier:
         refuse_contradictions(classifier, file, classifier.keep, model, analyzer, keep)
         yield classifier
 
 
 def create_classifier(
     file: str, model: Model, analyzer: dict[str, Any], keep: str | None
-) -> AbstractContextManager[StoredClassifier]:
+) -> AbstractContextManager[bunrui.StoredClassifier]:
     """A new classifier, which is not there if something goes wrong."""
-    from bunrui import store
 
-    return store.creating(file, keep=keep or "text", **options_of_new(model, analyzer))
+    return bunrui.store.creating(file, keep=keep or "text", **options_of_new(model, analyzer))
 
 
 def options_of_new(model: Model, analyzer: dict[str, Any]) -> dict[str, Any]:
     """The options of a new classifier."""
-    from bunrui.analysis import AnalyzerSpec
 
-    spec = AnalyzerSpec(**analyzer)
+    spec = bunrui.AnalyzerSpec(**analyzer)
     return ({"model": "columns"} if spec.name == "columns" else {}) | model.given() | {"analyzer": spec}
 
 
 def refuse_contradictions(
     classifier: AnyClassifier, file: str, keeps: str, model: Model, analyzer: dict[str, Any], keep: str | None
 ) -> None:
-    from bunrui.analysis import AnalyzerSpec
 
     for name, wanted in model.given().items():
         has = getattr(classifier, name)
@@ -352,9 +345,9 @@ def refuse_contradictions(
             )
     if analyzer:
         spec = classifier.analyzer
-        assert isinstance(spec, AnalyzerSpec)  # a file has nothing else
+        assert isinstance(spec, bunrui.AnalyzerSpec)  # a file has nothing else
         is_other = analyzer.get("name", spec.name) != spec.name
-        if is_other or AnalyzerSpec(**(asdict(spec) | analyzer)) != spec:
+        if is_other or bunrui.AnalyzerSpec(**(asdict(spec) | analyzer)) != spec:
             raise OptionError(
                 f"{file} was made with another analyzer ({spec.describe()}): leave the options of the analyzer out, "
                 "or learn into another file"
@@ -366,7 +359,9 @@ def refuse_contradictions(
 # --- on a cluster
 
 
-def _learn_on_ray(address: str | None, file: str, classifier: StoredClassifier, reader: Reader) -> Callable[[], None]:
+def _learn_on_ray(
+    address: str | None, file: str, classifier: bunrui.StoredClassifier, reader: Reader
+) -> Callable[[], None]:
     """Learn the documents of a reader into a file; what is to be said when it has its name."""
     from bunrui.engines.ray import count
     from bunrui.engines.tasks import blank
@@ -377,7 +372,7 @@ def _learn_on_ray(address: str | None, file: str, classifier: StoredClassifier, 
             file=file,
             hint="learn into a new file, or without --engine ray",
         )
-    new: TextClassifier = blank(classifier)
+    new: bunrui.TextClassifier = blank(classifier)
     with watch_blocks(reader) as watch:
         done = count(new, reader, address=address, tell=watch)
         with uninterrupted():

@@ -6,18 +6,16 @@ from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import counted, interrupts, plain, say, say_reading, uninterrupted
+import bunrui
+from bunrui.cli.console import interrupts, say, say_reading, uninterrupted
 from bunrui.cli.documents import find_chosen, point_to_log, require, say_new
 from bunrui.cli.options import Chosen, Classifier, Documents, argument, option, reads_tables, written
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, UnlearnError
-from bunrui.phrases import excerpt
+from bunrui.phrases import counted, excerpt, one_line
 
 if TYPE_CHECKING:
     from bunrui.documents import Reader
-    from bunrui.store import StoredClassifier
-
-__all__ = ["forget", "label", "relabel", "undo"]
 
 _LONGEST_EXCERPT = 60
 
@@ -34,9 +32,8 @@ def undo(file: Classifier) -> None:
       bunrui learn mail.bunrui wrong.csv
       bunrui undo mail.bunrui
     """
-    from bunrui import store
 
-    with closing(store.open(file)) as classifier:
+    with closing(bunrui.open(file)) as classifier:
         with uninterrupted():
             kind, n_docs = classifier.undo()
         if kind == "set":
@@ -58,7 +55,7 @@ _LABEL_CHANGES = {
 }
 
 
-def _settings_again(classifier: StoredClassifier) -> str:
+def _settings_again(classifier: bunrui.StoredClassifier) -> str:
     """The settings that the last undo has brought back."""
     undone = max(classifier.history(), key=lambda entry: entry.undone or "")
     names = [name for name in undone.note if name in classifier.get_params()]
@@ -91,12 +88,11 @@ def relabel(
       bunrui relabel mail.bunrui --to ham not-spam.csv
       echo "win a lunch" | bunrui relabel mail.bunrui --to ham -
     """
-    from bunrui import store
 
     chosen.check(data)
     if not all(to):
         raise OptionError("--to is empty: give the label a name.")
-    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
         require(classifier, "digests", "unlearn them with their old labels, and learn them with the new ones")
         reader, texts = None, _Texts()
         if data:
@@ -140,7 +136,7 @@ class _Texts:
             say_reading(reader)
             raise DataError("there are no documents to be read: nothing was changed")
 
-    def unknown(self, classifier: StoredClassifier) -> Exception:
+    def unknown(self, classifier: bunrui.StoredClassifier) -> Exception:
         """The error of the first text that the classifier has not learned."""
         from bunrui.memory import document_digests
 
@@ -175,12 +171,11 @@ def forget(
       bunrui forget mail.bunrui --before 2026-01-01
       bunrui forget mail.bunrui --source customer-17.csv
     """
-    from bunrui import store
 
     if before is None and source is None:
         raise OptionError("say which documents: give --before, --source, or both.")
     moment = None if before is None else _moment(before)
-    with closing(store.open(file)) as classifier:
+    with closing(bunrui.open(file)) as classifier:
         require(classifier, "text", f"take them back by their texts, with 'bunrui unlearn {file} DATA'")
         with uninterrupted():
             n_docs = classifier.forget(before=moment, source=source)
@@ -225,13 +220,12 @@ def label(
       bunrui label drop mail.bunrui test
       bunrui label move mail.bunrui phishing spam
     """
-    from bunrui import store
 
     if action not in _PAST or (to is None) != (action == "drop"):
         raise OptionError("write 'label rename FILE LABEL TO', 'label drop FILE LABEL' or 'label move FILE LABEL TO'.")
     if to == "":
         raise OptionError("the new name is empty: give the label one.")
-    with closing(store.open(file)) as classifier:
+    with closing(bunrui.open(file)) as classifier:
         with uninterrupted():
             if action == "rename":
                 n_docs = classifier.rename_label(name, to or "")
@@ -239,11 +233,11 @@ def label(
                 n_docs = classifier.move_label(name, to or "")
             else:
                 n_docs = classifier.drop_label(name)
-        change = _PAST[action].format(name=plain(name), to=plain(to or ""))
+        change = _PAST[action].format(name=one_line(name), to=one_line(to or ""))
         say(f"{change} ({counted(n_docs, 'document')}): {_now(classifier)}")
 
 
-def _now(classifier: StoredClassifier) -> str:
+def _now(classifier: bunrui.StoredClassifier) -> str:
     """What a file has learned, after a change."""
     known = classifier.info()
     documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")

@@ -8,8 +8,9 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import bunrui
 from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure
-from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, watch_blocks
+from bunrui.cli.console import Bar, interrupts, say, say_reading, watch_blocks
 from bunrui.cli.documents import Stdin, placed
 from bunrui.cli.options import (
     Classifier,
@@ -26,6 +27,7 @@ from bunrui.cli.options import (
 from bunrui.cli.output import check_not_read, open_writer
 from bunrui.engines.stream import ahead, at_once, rank, texts_of
 from bunrui.errors import DataError, OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.cli.output import Writer
     from bunrui.documents import Reader
-
-__all__ = ["predict"]
 
 
 def predict(
@@ -96,7 +96,6 @@ def predict(
       bunrui predict mail.bunrui 's3://bucket/*.parquet' --engine ray -o s3://bucket/labels
       tail -n 1000 chat.txt | bunrui predict mail.bunrui
     """
-    from bunrui import store
 
     _check_usage(data, line, log_odds, against, json, output)
     check_not_read(output, data or ())
@@ -110,13 +109,13 @@ def predict(
         if not data or output is None:
             raise OptionError("--engine ray needs DATA, and --output with the name of a folder.")
         asked = {"top": top, "log_odds": log_odds, "against": against, "several": several}
-        with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
+        with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
             reader = documents.read(data, labelled=False, columns=reads_tables(opened))
             _predict_on_ray(engine.address, model.of(opened), reader, output, asked)
         return
     data = data or ["-"]
     stdin = Stdin()
-    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
         is_table, is_plain = reads_tables(opened), documents == Documents() and not json and output is None
         if not line and data == ["-"] and is_plain and not is_table:
             line = stdin.few_lines()

@@ -10,14 +10,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
+import bunrui
 from bunrui.cli.console import say
 from bunrui.cli.options import Classifier, flag, option
 from bunrui.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:
     from bunrui.service import Limits
-
-__all__ = ["check_packages", "serve"]
 
 _PACKAGES = ("fastapi", "uvicorn")
 _VARIABLE = "BUNRUI_TOKEN"
@@ -90,7 +89,6 @@ def serve(
       BUNRUI_TOKEN=… bunrui serve mail.bunrui --port 8000
       bunrui serve mail.bunrui --host 0.0.0.0 --name mail.example.org
     """
-    from bunrui import store
 
     check_packages()
     from bunrui.service import Settings, host_names, link
@@ -98,7 +96,7 @@ def serve(
 
     secret = _secret(token, read_only)
     origins = frozenset(_origin(given) for given in cors or ())
-    with closing(store.open(file, read_only=secret is None)) as classifier, closing(listen(host, port)) as opened:
+    with closing(bunrui.open(file, read_only=secret is None)) as classifier, closing(listen(host, port)) as opened:
         bound = opened.getsockname()[1]
         say(f"serving {file} at {link(host, bound, secret if token else None)}")
         if secret is None:

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+import bunrui
 from bunrui.cli.collection import collect, say_duplicates
-from bunrui.cli.compare import check_folder, check_text
-from bunrui.cli.console import counted, interrupts, live, say, to_json, uninterrupted
+from bunrui.cli.compare import check_text
+from bunrui.cli.console import interrupts, live, say, to_json, uninterrupted
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, argument, flag, option
+from bunrui.cli.output import check_folder
 from bunrui.errors import OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     from bunrui.cli.collection import Collection
     from bunrui.selection import Tuning
     from bunrui.selection.settings import Settings
     from bunrui.selection.tune import Search
-
-__all__ = ["tune"]
 
 _BATCH = 10_000
 
@@ -90,18 +91,16 @@ def _check_new(out: str) -> None:
 
 
 def _tuned(found: Collection, parts: Any, **options: Any) -> Tuning:
-    from bunrui import selection
-    from bunrui.analysis import AnalyzerSpec
 
     given: Any = found.classifier.analyzer  # of a file or of the command line: no function
-    analyzer = AnalyzerSpec(name=given) if isinstance(given, str) else given
+    analyzer = bunrui.AnalyzerSpec(name=given) if isinstance(given, str) else given
     with live() as show_live:
 
         def watch(search: Search, settings: Settings) -> None:
             if show_live is not None:
                 show_live(lambda most: _growing(search, settings, most))
 
-        return selection.tune(found.texts, found.labels, folds=parts, analyzer=analyzer, watch=watch, **options)
+        return bunrui.selection.tune(found.texts, found.labels, folds=parts, analyzer=analyzer, watch=watch, **options)
 
 
 def _growing(search: Search, settings: Settings, most: int) -> Any:
@@ -116,11 +115,12 @@ def _growing(search: Search, settings: Settings, most: int) -> Any:
 
 def _write(out: str, found: Collection, tuning: Tuning) -> None:
     """The classifier that has learned everything; it is there as a whole or not at all."""
-    from bunrui import store
 
     chosen = tuning.settings
     with ExitStack() as stack:
-        classifier = stack.enter_context(store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options()))
+        classifier = stack.enter_context(
+            bunrui.store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
+        )
         with classifier.learning(note={"tuned": tuning.note()}) as session:
             for start in range(0, len(found.texts), _BATCH):
                 rows = slice(start, start + _BATCH)

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.errors import DataError
 
-__all__ = ["NOT_OFFICIAL", "Member", "members"]
-
 MAX_MEMBER = 256 << 20
 MAX_UNPACKED = 2 << 30
 MAX_MEMBERS = 500_000

@@ -34,8 +34,6 @@ from bunrui.datasets.publishers import READERS, Layout, read_texts
 from bunrui.documents.sources import Progress
 from bunrui.errors import DataError, OptionError, Sentence, Step
 
-__all__ = ["CORPORA", "Corpus", "File", "fetch", "find_corpus", "folder", "load", "path", "user_cache"]
-
 
 @dataclass(frozen=True)
 class File:

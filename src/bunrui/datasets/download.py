@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 
 from bunrui.errors import DataError
 
-__all__ = ["VARIABLE", "Report", "UnreachableError", "discard", "download", "writing"]
-
 VARIABLE = "BUNRUI_DATASETS"
 """The environment variable that names another folder for corpora."""
 

@@ -20,8 +20,6 @@ from bunrui.datasets.archives import NOT_OFFICIAL, Member
 from bunrui.documents import read
 from bunrui.errors import DataError, EncodingError
 
-__all__ = ["READERS", "Document", "Layout", "read_arff", "read_texts"]
-
 
 class Document(NamedTuple):
     """`label` is a list where a document can have several; documents with an `order` are sorted by it."""

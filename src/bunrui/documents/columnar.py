@@ -15,8 +15,6 @@ from bunrui.documents.tabular import add_row, take_columns, tidy_columns, to_cel
 from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows
 from bunrui.errors import DataError, EncodingError
 
-__all__ = ["ERRORS", "read_arrow", "read_batches", "read_parquet"]
-
 _BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 _MOST_ROWS = 1 << 20
 _FEWER = 64  # how many times as many rows are a batch without the other columns: the first rows may be short

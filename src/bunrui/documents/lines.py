@@ -23,18 +23,6 @@ from bunrui.documents.tabular import row_text
 from bunrui.documents.validation import LABELS, STRING, TOKENS, Object, Reading, RowError, Rows, Written, tidy
 from bunrui.errors import DataError, EncodingError, Option
 
-__all__ = [
-    "Block",
-    "cut_blocks",
-    "find_last_line",
-    "join_chunks",
-    "parse_in_parts",
-    "read_fasttext",
-    "read_jsonl",
-    "read_lines",
-    "row_error",
-]
-
 Integers = npt.NDArray[np.int64]
 
 _BOM = b"\xef\xbb\xbf"

@@ -23,8 +23,6 @@ from bunrui.documents.tabular import check_format
 from bunrui.documents.validation import Options, Reading, split_labels
 from bunrui.errors import DataError, Option, OptionError
 
-__all__ = ["Reader", "Tracked", "read"]
-
 
 def read(
     sources: Any,

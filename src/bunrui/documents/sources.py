@@ -25,19 +25,6 @@ import pyarrow as pa
 
 from bunrui.errors import DataError, Option
 
-__all__ = [
-    "COMPRESSIONS",
-    "MAX_RECORD",
-    "Progress",
-    "Source",
-    "Stream",
-    "files_at",
-    "find_files",
-    "is_address",
-    "locate",
-    "without_secret",
-]
-
 MAX_RECORD = 1 << 30
 """Bytes of the longest document: more is taken for a mistake, such as a quote that is never closed."""
 

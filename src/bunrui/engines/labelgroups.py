@@ -14,8 +14,6 @@ from bunrui.counts import Label, check_types
 from bunrui.errors import DataError, LabelError
 from bunrui.phrases import unfit
 
-__all__ = ["LabelSets", "check_new", "label_sets"]
-
 Integers = npt.NDArray[np.int64]
 
 _KINDS = (

@@ -22,11 +22,10 @@ from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import BLOCK
 from bunrui.kernel.rows import Csr, Rows
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.vocabulary import BYTES, FEATURES, MISSING, Vocabulary
 from bunrui.kernel.workspace import grown_vocabulary, listed_vocabulary, new_items, new_vocabulary, resized, scratch_for
 from bunrui.sparse import Sparse
-
-__all__ = ["Counted", "Features", "count_features", "hash_features", "look_up", "sorted_ids"]
 
 Integers = npt.NDArray[np.int64]
 Part = tuple[Vocabulary, Csr]
@@ -109,9 +108,7 @@ class _Source(NamedTuple):
         else:
             docs, recipe = self.analyzer.documents(inputs.strings(texts)), self.analyzer.recipe
         longest = threads.longest_document(docs, recipe)
-        return threads.each_slice(
-            lambda lo, hi: self._fill(docs, recipe, lo, hi, longest), threads.bounds_of(docs, recipe)
-        )
+        return each_slice(lambda lo, hi: self._fill(docs, recipe, lo, hi, longest), threads.bounds_of(docs, recipe))
 
     def _fill(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int) -> Part:
         offsets = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets
@@ -150,7 +147,7 @@ class _Source(NamedTuple):
 def _assembled(parts: Sequence[Csr], columns: Sequence[Any], n_columns: int) -> Sparse:
     """The matrix of all rows, columns ascending in each."""
     each = range(len(parts) + 1)
-    done = threads.each_slice(lambda p, _: _sorted(parts[p], columns[p], n_columns), each)
+    done = each_slice(lambda p, _: _sorted(parts[p], columns[p], n_columns), each)
     return Sparse.stack([Sparse(*part, (len(part.starts) - 1, n_columns)) for part in done])
 
 

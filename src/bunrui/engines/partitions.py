@@ -29,13 +29,11 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.cells import Cells
-from bunrui.counts import Counts, Integers, Totals, total
+from bunrui.cells import Cells, Integers
+from bunrui.counts import Counts, Totals, total
 from bunrui.errors import Option, StoreError
 from bunrui.kernel import slices
 from bunrui.kernel.workspace import release
-
-__all__ = ["BITS", "PARTITIONS", "Part", "Spill", "add_part", "add_up", "by_partition", "parts_of", "sum_of"]
 
 BITS = 12
 PARTITIONS = 1 << BITS

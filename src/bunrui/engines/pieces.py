@@ -26,8 +26,6 @@ from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.validation import Options
 from bunrui.errors import DataError, OptionError
 
-__all__ = ["Block", "reading_id", "shard_ids", "split"]
-
 _DIGITS = 32
 _READ = 1 << 20
 _IRRELEVANT = ("batch_bytes", "id")  # to what is counted

@@ -25,8 +25,6 @@ from bunrui.engines.pieces import Block, split
 from bunrui.engines.tasks import Answers, Done, Folder, Labels, blank
 from bunrui.errors import BunruiError, DataError, MissingExtraError, Option, OptionError
 
-__all__ = ["Counted", "Done", "Tree", "connect", "count", "learn", "predict", "predict_blocks"]
-
 _RETRIES = 5  # of a block whose worker or machine is lost; an error in the data is final
 _MOST_PARTS = 64
 _AHEAD = 2  # blocks under way for each worker

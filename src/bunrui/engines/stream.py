@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-__all__ = ["Ranking", "ahead", "at_once", "rank", "slices", "texts_of"]
-
 T = TypeVar("T")
 
 _END: Any = object()

@@ -13,10 +13,8 @@ import numpy.typing as npt
 
 from bunrui.errors import DataError
 from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
-from bunrui.kernel.slices import cut, each_slice, n_threads
+from bunrui.kernel.slices import cut
 from bunrui.kernel.workspace import MAX_DOCUMENT
-
-__all__ = ["ReadWriteLock", "bounds_of", "each_slice", "longest_document", "n_threads", "sizes_of"]
 
 Integers = npt.NDArray[np.int64]
 

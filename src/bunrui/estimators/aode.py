@@ -11,12 +11,10 @@ from sklearn.utils.metaestimators import available_if
 
 from bunrui.classcounts import ClassCounts, Labels, in_order
 from bunrui.errors import MismatchError, Option, OptionError, UnlearnError, is_whole
-from bunrui.estimators.base import Codes, CountingClassifier, canonical
+from bunrui.estimators.base import NAMES, Codes, CountingClassifier, canonical
 from bunrui.models.aode import Pairs, count_present_pairs, count_value_pairs, ones_of
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 from bunrui.models.scorer import check_rows
-
-__all__ = ["AODE"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -91,6 +89,8 @@ class AODE(CountingClassifier):
     ([5.0], ['low', 'high'])
     """
 
+    _takes: ClassVar[dict[str, bool]] = {"sparse": True, **NAMES}
+    _is_poor = False
     _counting: ClassVar[tuple[str, ...]] = ("discretise",)
     _accepted: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
 
@@ -230,14 +230,6 @@ class AODE(CountingClassifier):
     def cuts_(self) -> list[Floats | None]:
         """Where a column was cut, None for one that was not."""
         return list(self._known("cuts_").part.cuts)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.poor_score = False
-        return tags
 
 
 def _float_columns(X: Any) -> list[int] | None:

@@ -24,10 +24,12 @@ from bunrui.kernel.logs import log
 from bunrui.models.linear import log_sum_exp, probabilities
 from bunrui.models.scorer import prior_shares
 
-__all__ = ["CountingClassifier", "canonical", "check_discrete", "check_number", "check_weights", "presence_of"]
-
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+
+
+# What scikit-learn is told of estimators that take columns of names, with values missing.
+NAMES = {"categorical": True, "string": True, "allow_nan": True}
 
 
 class CountingClassifier(ClassifierMixin, BaseEstimator):
@@ -44,8 +46,10 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     # Parameters that say what is counted: they cannot change once something is.
     _counting: ClassVar[tuple[str, ...]] = ()
 
-    # What scikit-learn's `validate_data` is to accept.
+    # What scikit-learn's `validate_data` is to accept, and what its tags say of the rows and of the accuracy.
     _accepted: ClassVar[dict[str, Any]] = {"accept_sparse": "csr"}
+    _takes: ClassVar[dict[str, bool]] = {"sparse": True}
+    _is_poor: ClassVar[bool] = True
 
     _learned: Any
     _declared: Labels | None
@@ -284,9 +288,17 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.poor_score = True
+        tags.classifier_tags.poor_score = self._is_poor
+        for name, value in self._takes.items():
+            setattr(tags.input_tags, name, value)
         return tags
+
+
+def keep_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Make the parameters of `__init__`, its `locals()`, attributes of the same names, as scikit-learn asks for."""
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
 
 
 # Checks

@@ -9,11 +9,9 @@ import numpy.typing as npt
 
 from bunrui.classcounts import ClassCounts, Labels, encode_values, in_order
 from bunrui.errors import OptionError
-from bunrui.estimators.base import Codes, CountingClassifier
+from bunrui.estimators.base import NAMES, Codes, CountingClassifier, keep_parameters
 from bunrui.models.categorical import categorical, count_values
 from bunrui.models.scorer import Smoothing, smoothing_on
-
-__all__ = ["CategoricalNB"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,6 +67,7 @@ class CategoricalNB(CountingClassifier):
     [['rain', 'sun'], [1, 2]]
     """
 
+    _takes: ClassVar[dict[str, bool]] = NAMES
     _accepted: ClassVar[dict[str, Any]] = {"dtype": None, "ensure_all_finite": False}
 
     def __init__(
@@ -82,13 +81,7 @@ class CategoricalNB(CountingClassifier):
         smoothing: str = "eap",
         prior: Any = "empirical",
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.min_categories = min_categories
-        self.smoothing = smoothing
-        self.prior = prior
+        keep_parameters(self, locals())
 
     def _given(self, X: Any) -> Any:
         # Of a list with strings and numbers NumPy would make strings.
@@ -166,11 +159,3 @@ class CategoricalNB(CountingClassifier):
         """log P(value | class) of every column, each (n_classes, n_values)."""
         columns = self._known("feature_log_prob_").part.places
         return [table[in_order(column)[1]].T for column, table in zip(columns, self._tables(), strict=True)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags

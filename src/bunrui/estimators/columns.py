@@ -13,13 +13,19 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from bunrui.classcounts import ClassCounts, Labels, encode_labels
 from bunrui.errors import DataError, MismatchError, OptionError, check_whole
-from bunrui.estimators.base import Codes, CountingClassifier, check_discrete, check_number, check_weights
+from bunrui.estimators.base import (
+    NAMES,
+    Codes,
+    CountingClassifier,
+    check_discrete,
+    check_number,
+    check_weights,
+    keep_parameters,
+)
 from bunrui.estimators.vectorizer import read_by
 from bunrui.models.frames import Given, columns_by_name, is_frame, of_dicts, of_frame
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, Plan, Rules, count_columns, plan_columns, rules_of
 from bunrui.models.scorer import column_names
-
-__all__ = ["ColumnsExplanation", "ColumnsNB"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -123,6 +129,8 @@ class ColumnsNB(CountingClassifier):
     ['size', 'text']
     """
 
+    _takes: ClassVar[dict[str, bool]] = NAMES
+    _is_poor = False
     _counting: ClassVar[tuple[str, ...]] = ("columns", "numeric", "n_bins", "max_categories", "analyzer")
     _plans: tuple[Plan, ...]
 
@@ -141,17 +149,7 @@ class ColumnsNB(CountingClassifier):
         prior: Any = "empirical",
         class_prior: Any = None,
     ) -> None:
-        self.columns = columns
-        self.numeric = numeric
-        self.n_bins = n_bins
-        self.max_categories = max_categories
-        self.analyzer = analyzer
-        self.smoothing = smoothing
-        self.text_alpha = text_alpha
-        self.alpha = alpha
-        self.var_smoothing = var_smoothing
-        self.prior = prior
-        self.class_prior = class_prior
+        keep_parameters(self, locals())
 
     # Tables
 
@@ -284,14 +282,3 @@ class ColumnsNB(CountingClassifier):
         single = {name: part[0] for name, part in columns.items()}
         scores = np.asarray(sum(single.values(), prior))
         return ColumnsExplanation(self.classes_.tolist()[int(scores.argmax())], self.classes_, prior, single, scores)
-
-    # As a scikit-learn estimator
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.poor_score = False
-        return tags

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from bunrui.classcounts import ClassCounts, Labels, SparseCounts, as_whole, count_cells
 from bunrui.errors import DataError, Option, OptionError
-from bunrui.estimators.base import Codes, CountingClassifier, canonical, presence_of
+from bunrui.estimators.base import Codes, CountingClassifier, canonical, keep_parameters, presence_of
 from bunrui.models.bernoulli import bernoulli, log_present
 from bunrui.models.complement import complement
 from bunrui.models.multinomial import binary, mixed, multinomial
@@ -24,8 +24,6 @@ from bunrui.models.table import DENSE_CELLS, MatrixView, Table, dense_table
 from bunrui.models.transform import KeptRows, Steps
 from bunrui.models.view import CountView
 from bunrui.sparse import Sparse
-
-__all__ = ["TWCNB", "BernoulliNB", "BinaryNB", "ComplementNB", "DiscreteNB", "MixedNB", "MultinomialNB"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,6 +34,7 @@ class DiscreteNB(CountingClassifier):
     _formula: ClassVar[Callable[..., Scorer]]
     counts_presence: ClassVar[bool] = False
     reads_presence: ClassVar[bool] = False
+    _takes: ClassVar[dict[str, bool]] = {"sparse": True, "positive_only": True}
 
     # Options of the formula; False where a subclass does not have them.
     class_norm: bool = False
@@ -53,14 +52,7 @@ class DiscreteNB(CountingClassifier):
         class_norm: bool = False,
         against_rest: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.smoothing = smoothing
-        self.prior = prior
-        self.class_norm = class_norm
-        self.against_rest = against_rest
+        keep_parameters(self, locals())
 
     # Rows
 
@@ -154,11 +146,6 @@ class DiscreteNB(CountingClassifier):
         """
         table = self._table()
         return dense_table(table.view, table.scorer, columns.astype(np.uint32))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
 
 def have_same(these: Mapping[str, Any], those: Mapping[str, Any]) -> bool:
@@ -308,6 +295,7 @@ class BernoulliNB(DiscreteNB):
     _formula = staticmethod(bernoulli)
     counts_presence = True
     _counting = ("binarize",)
+    _takes: ClassVar[dict[str, bool]] = CountingClassifier._takes
 
     def __init__(
         self,
@@ -321,16 +309,7 @@ class BernoulliNB(DiscreteNB):
         prior: Any = "empirical",
         against_rest: bool = False,
     ) -> None:
-        super().__init__(
-            alpha=alpha,
-            force_alpha=force_alpha,
-            fit_prior=fit_prior,
-            class_prior=class_prior,
-            smoothing=smoothing,
-            prior=prior,
-            against_rest=against_rest,
-        )
-        self.binarize = binarize
+        keep_parameters(self, locals())
 
     def rows_to_count(self, X: Any) -> Any:
         X = canonical(X)
@@ -360,11 +339,6 @@ class BernoulliNB(DiscreteNB):
         if cells.shape[0] * cells.shape[1] > DENSE_CELLS:
             raise OptionError("features × classes are too many for a dense table: predict without it")
         return log_present(cells.toarray(), learned.doc_count, self._smoothing(self.n_features_in_)).T
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = False
-        return tags
 
 
 class ComplementNB(DiscreteNB):
@@ -439,17 +413,7 @@ class ComplementNB(DiscreteNB):
         length_norm: bool = False,
         transform_queries: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.norm = norm
-        self.smoothing = smoothing
-        self.complement = complement
-        self.log_tf = log_tf
-        self.idf = idf
-        self.length_norm = length_norm
-        self.transform_queries = transform_queries
+        keep_parameters(self, locals())
 
     @property
     def steps(self) -> Steps:
@@ -529,7 +493,4 @@ class TWCNB(ComplementNB):
     def __init__(
         self, *, alpha: Any = None, force_alpha: bool = True, smoothing: str = "eap", transform_queries: bool = False
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.smoothing = smoothing
-        self.transform_queries = transform_queries
+        keep_parameters(self, locals())

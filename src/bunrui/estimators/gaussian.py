@@ -10,11 +10,9 @@ from scipy import sparse
 
 from bunrui.classcounts import ClassCounts, Labels
 from bunrui.errors import OptionError
-from bunrui.estimators.base import Codes, CountingClassifier, canonical, check_number
+from bunrui.estimators.base import Codes, CountingClassifier, canonical, check_number, keep_parameters
 from bunrui.models.gaussian import Normals, dense_moments, gaussian, sparse_moments
 from bunrui.sparse import Sparse
-
-__all__ = ["GaussianNB"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -65,6 +63,8 @@ class GaussianNB(CountingClassifier):
     [[8.5], [1.5]]
     """
 
+    _takes: ClassVar[dict[str, bool]] = {"sparse": True, "allow_nan": True}
+    _is_poor = False
     _accepted: ClassVar[dict[str, Any]] = {
         "accept_sparse": "csr",
         "dtype": np.float64,
@@ -72,9 +72,7 @@ class GaussianNB(CountingClassifier):
     }
 
     def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9, prior: Any = "empirical") -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-        self.prior = prior
+        keep_parameters(self, locals())
 
     @property
     def class_prior(self) -> Any:
@@ -140,12 +138,6 @@ class GaussianNB(CountingClassifier):
     def class_prior_(self) -> Floats:
         """P(class), (n_classes,)."""
         return np.exp(self.log_prior_of(self._known("class_prior_")))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.poor_score = False
-        return tags
 
 
 def _dense_scores(X: Floats, normals: Normals) -> Floats:

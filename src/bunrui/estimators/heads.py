@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bunrui.classcounts import Labels, check_among, join_labels, sort_labels
 from bunrui.errors import Option, OptionError, check_choice
-from bunrui.estimators.base import canonical, check_discrete, check_number, check_weights
+from bunrui.estimators.base import canonical, check_discrete, check_number, check_weights, keep_parameters
 from bunrui.models.heads import (
     LOSSES,
     Arow,
@@ -30,8 +30,6 @@ from bunrui.models.heads import (
 from bunrui.models.linear import probabilities
 from bunrui.models.table import MOST_CELLS
 from bunrui.sparse import Sparse
-
-__all__ = ["NBAROW", "NBSVM"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -243,19 +241,7 @@ class NBSVM(HeadClassifier):
         tol: float = 1e-4,
         random_state: Any = None,
     ) -> None:
-        self.C = C
-        self.loss = loss
-        self.alpha = alpha
-        self.variance = variance
-        self.start = start
-        self.beta = beta
-        self.bias = bias
-        self.presence = presence
-        self.idf_power = idf_power
-        self.norm = norm
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     @classmethod
     def wang_manning(cls, **options: Any) -> Self:
@@ -376,15 +362,7 @@ class NBAROW(HeadClassifier):
         norm: str | None = "l2",
         random_state: Any = None,
     ) -> None:
-        self.r = r
-        self.floor = floor
-        self.alpha = alpha
-        self.start = start
-        self.bias = bias
-        self.presence = presence
-        self.idf_power = idf_power
-        self.norm = norm
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn in one pass.

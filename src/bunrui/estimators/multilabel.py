@@ -43,8 +43,6 @@ from bunrui.models.multilabel import PairView, best_cut
 from bunrui.models.table import DENSE_CELLS, MatrixView, dense_table
 from bunrui.sparse import Sparse
 
-__all__ = ["MultilabelNB"]
-
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]
 Ids = npt.NDArray[np.uint32]

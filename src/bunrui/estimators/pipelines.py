@@ -39,8 +39,6 @@ from bunrui.models.table import dense_table
 from bunrui.models.trained import Fitted
 from bunrui.models.twcnb import StepsForm
 
-__all__ = ["BASELINES", "Baseline", "fit_baseline", "pipeline_of"]
-
 
 def pipeline_of(parts: Reader | Fitted, options: Mapping[str, Any]) -> Pipeline:
     """A fitted pipeline that predicts what a model does; `options` are those of its classifier."""

@@ -28,11 +28,9 @@ from bunrui.analysis.spec import read_stop_words
 from bunrui.analysis.texts import Token
 from bunrui.engines.matrix import Counted, Features, count_features, hash_features, look_up, sorted_ids
 from bunrui.errors import DataError, Option, OptionError, check_whole, is_whole
-from bunrui.estimators.base import canonical
+from bunrui.estimators.base import canonical, keep_parameters
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.sparse import Sparse
-
-__all__ = ["TextVectorizer", "read_by"]
 
 MAX_COLUMNS = 2**31 - 1
 
@@ -125,16 +123,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         dtype: npt.DTypeLike = np.int64,
         n_features: int | None = None,
     ) -> None:
-        self.analyzer = analyzer
-        self.ngram_range = ngram_range
-        self.stop_words = stop_words
-        self.binary = binary
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.vocabulary = vocabulary
-        self.dtype = dtype
-        self.n_features = n_features
+        keep_parameters(self, locals())
 
     # Learning the columns
 

@@ -35,19 +35,6 @@ from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.loo import Corpus, given_or_kept
 from bunrui.evaluation.result import Evaluation
 
-__all__ = [
-    "KINDS",
-    "CrossValidation",
-    "CurvePoint",
-    "Fold",
-    "LearningCurve",
-    "LeftOut",
-    "cross_validate",
-    "folds",
-    "learning_curve",
-    "score_left_out",
-]
-
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 

@@ -40,17 +40,6 @@ import numpy.typing as npt
 from bunrui.analysis import texts as inputs
 from bunrui.kernel.hashing import K1, K2, K3
 
-__all__ = [
-    "N_BINS",
-    "SIZE",
-    "DuplicateGroup",
-    "Duplicates",
-    "distinct_shingles",
-    "find_duplicates",
-    "mix_words",
-    "signatures",
-]
-
 Words = npt.NDArray[np.uint64]
 Signatures = npt.NDArray[np.uint32]
 Integers = npt.NDArray[np.int64]

@@ -17,8 +17,6 @@ from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.metrics import membership
 
-__all__ = ["Labelled", "check_classifier"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

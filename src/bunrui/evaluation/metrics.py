@@ -56,20 +56,6 @@ if TYPE_CHECKING:
     from bunrui.counts import Label
     from bunrui.engines.labelgroups import LabelSets
 
-__all__ = [
-    "ClassMetrics",
-    "LabelMetrics",
-    "Macro",
-    "Metrics",
-    "Micro",
-    "MultilabelMetrics",
-    "Pair",
-    "Tally",
-    "measure",
-    "measure_labels",
-    "membership",
-]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

@@ -21,8 +21,6 @@ from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
 from bunrui.phrases import some
 from bunrui.views.explanation import Explanation
 
-__all__ = ["Evaluation", "Mistake", "explain_mistake", "find_mistakes"]
-
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 

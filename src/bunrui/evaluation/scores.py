@@ -46,27 +46,6 @@ import numpy.typing as npt
 
 from bunrui.errors import OptionError
 
-__all__ = [
-    "N_BINS",
-    "Bin",
-    "Odds",
-    "PrecisionRecall",
-    "Ranking",
-    "Roc",
-    "average_precision",
-    "brier_score",
-    "calibration_error",
-    "log_loss",
-    "log_right",
-    "macro",
-    "precision_recall_curve",
-    "recall_at_fpr",
-    "reliability",
-    "roc_auc",
-    "roc_curve",
-    "sharpen",
-]
-
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -34,8 +34,6 @@ import numpy.typing as npt
 from bunrui.errors import DataError, OptionError, check_choice, check_whole
 from bunrui.evaluation.metrics import Metrics
 
-__all__ = ["CorrectedT", "Interval", "McNemar", "bootstrap", "corrected_t_test", "mcnemar"]
-
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

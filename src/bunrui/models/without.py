@@ -29,14 +29,13 @@ from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.library import run
 from bunrui.kernel.loo import Changes, Labels, Left, Lists, Own, Reading, Rows
 from bunrui.kernel.score import Linear, Sums
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.sums import HIGH, LOW, add_parts
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.workspace import NO_COUNTS, resized, scratch_for
 from bunrui.models.linear import FEW_CLASSES
 from bunrui.models.scorer import Floats, Scorer
 from bunrui.models.view import CountView, FeatureCounts
-
-__all__ = ["Ground", "ground_of", "read_rows", "score_without"]
 
 Integers = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.uint32]
@@ -65,7 +64,7 @@ def read_rows(docs: Documents, recipe: Recipe, v: Vocabulary) -> list[Rows]:
     def read(lo: int, hi: int) -> Rows:
         return _read_slice(docs, lo, hi, recipe, longest, v)
 
-    return threads.each_slice(read, threads.bounds_of(docs, recipe))
+    return each_slice(read, threads.bounds_of(docs, recipe))
 
 
 def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int, v: Vocabulary) -> Rows:
@@ -409,7 +408,7 @@ def score_without(
             own = np.ascontiguousarray(mine.weigh(without.after))
             run(kernel.score_rows, *args, own, linear, int(mine.presence), sums, out.reshape(-1))
 
-    threads.each_slice(score, range(len(ground.parts) + 1))
+    each_slice(score, range(len(ground.parts) + 1))
     return out
 
 

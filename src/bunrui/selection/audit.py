@@ -27,8 +27,6 @@ from bunrui.evaluation.duplicates import find_duplicates
 from bunrui.selection.calibrate import fit_calibration
 from bunrui.views.explanation import Contribution, Explanation
 
-__all__ = ["Audit", "Conflict", "Suspect", "audit"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

@@ -22,8 +22,6 @@ from bunrui.models import MODELS, TRAINED
 from bunrui.selection.measurement import Cost, Documents, Fitted, Folds, LeaveOneOut, by_folds
 from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
 
-__all__ = ["Comparison", "Progress", "Row", "check_models", "compare", "significant"]
-
 Floats = npt.NDArray[np.float64]
 
 _SIGNIFICANT = 0.05
@@ -148,7 +146,7 @@ class Comparison:
         return {"documents": self.n_docs, "predicted": self.how, "rows": rows, "skipped": list(self.skipped)}
 
 
-_ON_TEXT = tuple(name for name in TRAINED if name != "columns")
+_ON_TEXT = tuple(name for name, kind in TRAINED.items() if kind.on_text)
 _WARM_BYTES = 300_000  # with so many, kernels run compiled
 
 

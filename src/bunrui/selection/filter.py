@@ -35,8 +35,6 @@ from bunrui.kernel.logs import log
 from bunrui.selection.ratio import HASH_BITS, Ratio
 from bunrui.selection.records import Batch, Originals
 
-__all__ = ["Best", "Gumbel", "Rows", "Selection", "select"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

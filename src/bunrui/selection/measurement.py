@@ -31,8 +31,6 @@ from bunrui.models.kinds import MOST_FEATURES
 from bunrui.models.view import select
 from bunrui.selection.settings import Settings
 
-__all__ = ["Cost", "Documents", "Fitted", "Folds", "LeaveOneOut", "OutOfTimeError", "Size", "by_folds", "size_of"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 

@@ -35,12 +35,11 @@ from bunrui.kernel import buckets
 from bunrui.kernel import ratio as kernel
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log1p
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import scratch_for
 from bunrui.models.linear import Reader
 from bunrui.models.scorer import Scorer
 from bunrui.models.view import FeatureCounts, whole
-
-__all__ = ["BACKGROUND", "HASH_BITS", "Collisions", "Ratio"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -233,7 +232,7 @@ class _Buckets:
             finally:
                 self._rooms.append(room)  # with all that was counted before
 
-        threads.each_slice(part, threads.bounds_of(docs, recipe))
+        each_slice(part, threads.bounds_of(docs, recipe))
 
     def collisions(self) -> Collisions:
         """How much the buckets mix up, from all features of the first 64th of the buckets."""
@@ -273,7 +272,7 @@ class _Features:
         longest = threads.longest_document(docs, recipe)
         reader.weights()
         bounds = threads.bounds_of(docs, recipe)
-        threads.each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), bounds)
+        each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), bounds)
         return out.T
 
     def _current_reader(self) -> Reader:

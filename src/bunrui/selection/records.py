@@ -29,8 +29,6 @@ from bunrui.documents.tabular import take_columns
 from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, OptionError
 
-__all__ = ["COLUMNAR", "Batch", "Originals"]
-
 Mask = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 

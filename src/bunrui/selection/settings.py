@@ -15,8 +15,6 @@ from bunrui.kernel import unicode
 from bunrui.models import DEFAULT_MODEL, MODELS, kind_of
 from bunrui.models.scorer import smoothing_of
 
-__all__ = ["Scripts", "Settings", "analyzer_fields", "analyzer_name", "analyzer_named", "analyzers_for", "scripts_of"]
-
 _USUAL = AnalyzerSpec()
 _HEAD_ALPHA = 0.5  # the default of nbsvm and arow
 

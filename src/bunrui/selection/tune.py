@@ -54,8 +54,6 @@ from bunrui.models.linear import probabilities
 from bunrui.selection.measurement import Documents, Folds, LeaveOneOut, OutOfTimeError, by_folds
 from bunrui.selection.settings import Scripts, Settings, scripts_of
 
-__all__ = ["METRICS", "Choice", "Merit", "Metric", "Search", "Trial", "Tuning", "choose", "first_of", "tune"]
-
 _FINALISTS = 5
 _SIMPLER = (
     "A model that reads counts is simpler than a trained one; then fewer settings other than the defaults are "
@@ -422,7 +420,7 @@ def _climb(search: Search, start: Settings, alphas: tuple[float, ...]) -> None:
 
 def _makes_sense(model: str, change: dict[str, Any]) -> bool:
     if "prior" in change:
-        return "complement" not in model and model != "wcnb"  # which have none
+        return MODELS[model].has_prior
     # Presence has to be found first in Python, which takes a hundred times as long.
     return "unseen" not in change or not MODELS[model].presence
 

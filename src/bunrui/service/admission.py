@@ -20,25 +20,6 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from bunrui.service import Limits, Settings
 from bunrui.service.errors import Problem
 
-__all__ = [
-    "ARROW",
-    "BYTES",
-    "HEADERS",
-    "JSON",
-    "SMALL",
-    "Admission",
-    "Body",
-    "BodyReader",
-    "Call",
-    "Gone",
-    "Head",
-    "Lane",
-    "Room",
-    "Security",
-    "head_of",
-    "media_type",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 Body = bytes | bytearray

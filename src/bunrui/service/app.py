@@ -39,8 +39,6 @@ from bunrui.service.schemas import describe_all
 from bunrui.service.service import GONE, Service
 from bunrui.store import StoredClassifier
 
-__all__ = ["Gate", "create_app", "listen", "run"]
-
 Scope = Any
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]

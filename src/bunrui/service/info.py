@@ -13,8 +13,6 @@ from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of
 from bunrui.store.transaction import Entry
 
-__all__ = ["add_info"]
-
 
 def add_info(app: FastAPI, service: Service) -> None:
     """Add the routes."""

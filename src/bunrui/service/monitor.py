@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from bunrui.service.service import Service
 
-__all__ = ["ALWAYS", "Metrics", "add_monitor", "event", "gauge", "log_request", "open_log", "places"]
-
 _LOG = logging.getLogger("bunrui.service")
 _LOGGERS = ("bunrui", "uvicorn", "asyncio")
 _REPEAT_SECONDS = 60.0

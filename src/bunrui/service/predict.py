@@ -26,8 +26,6 @@ from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of, version
 from bunrui.views.explanation import Explanation, explanation_html
 
-__all__ = ["MOST_BYTES", "Endpoint", "add_predict", "explain_one", "predict_all"]
-
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 # Bytes of texts that are predicted on the event loop: going to a thread and back takes 0.1 ms, a message of 2 KB 0.15.

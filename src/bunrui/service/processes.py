@@ -28,8 +28,6 @@ from bunrui.service.errors import Problem, problem_of
 from bunrui.service.jobs import Job
 from bunrui.service.monitor import event, places
 
-__all__ = ["Died", "main", "main_of_study", "run_apart", "study_apart", "write_stream"]
-
 Send = Callable[[Any], None]
 
 _ASKED = struct.Struct("<QQQ")  # bytes of memory, of the arguments, of the body

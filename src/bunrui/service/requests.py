@@ -29,8 +29,6 @@ from bunrui.service.admission import ARROW, SMALL, Body, Head, media_type
 from bunrui.service.errors import Problem
 from bunrui.service.schemas import OPTIONS
 
-__all__ = ["describe", "is_small", "options_of", "read", "read_stream"]
-
 T = TypeVar("T", bound=BaseModel)
 
 _MOST_ERRORS = 5

@@ -24,8 +24,6 @@ from bunrui.service.jobs import Cancelled, Job, Jobs
 from bunrui.service.monitor import Metrics, event
 from bunrui.store import StoredClassifier
 
-__all__ = ["GONE", "Served", "Service", "call_of", "version"]
-
 R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
 

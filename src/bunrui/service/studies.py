@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from bunrui.selection import Comparison
     from bunrui.selection.compare import Progress
 
-__all__ = ["compare_all", "evaluation_members", "find_curve", "find_mistakes", "find_suspects", "leave_out", "study"]
-
 _LONGEST = 5000  # characters of a document
 _MOST_MISTAKES, _MOST_OF_A_PAIR, _MOST_PAIRS = 1000, 50, 100_000
 _MOST_SUSPECTS, _MOST_CONTRIBUTIONS, _LONGEST_EXPLAINED = 50, 500, 20_000

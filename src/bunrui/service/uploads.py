@@ -20,8 +20,6 @@ from bunrui.errors import DataError
 from bunrui.phrases import excerpt
 from bunrui.service.errors import Problem, spell_in_json
 
-__all__ = ["Upload", "batches_apart", "inspect_apart"]
-
 _BATCH = 1 << 20
 _HEAD = 1 << 16
 _GROWTH = 8

@@ -12,8 +12,6 @@ from bunrui.memory import document_digests
 from bunrui.store.file import File
 from bunrui.store.store import Store
 
-__all__ = ["Report", "check"]
-
 
 class Report(NamedTuple):
     """What was checked and found right, what is wrong, and what could not be checked."""

@@ -31,25 +31,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bunrui.cells import Cells
-from bunrui.counts import Counts, Integers
+from bunrui.cells import Cells, Integers
+from bunrui.counts import Counts
 from bunrui.errors import DamagedError, DataError, Step, StoreError
 from bunrui.kernel.workspace import MAX_TEXT
-
-__all__ = [
-    "HEAD_SIZE",
-    "Head",
-    "Part",
-    "Parts",
-    "Unpacker",
-    "counts_by_part",
-    "join_parts",
-    "pack",
-    "pack_json",
-    "pack_numbers",
-    "pack_part",
-    "size_of",
-]
 
 _HEAD = struct.Struct("<BIQ")
 HEAD_SIZE = _HEAD.size

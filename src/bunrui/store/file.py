@@ -12,10 +12,10 @@ from weakref import proxy
 import numpy as np
 
 from bunrui.counts import Counts
-from bunrui.engines import threads
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError, OptionError, Step, StoreError
 from bunrui.kernel.mutex import Mutex
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory
 from bunrui.models import kind_of
@@ -23,8 +23,6 @@ from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import History, Transaction, undo
-
-__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "find_seen"]
 
 # Transactions that leave the documents as they are.
 _NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
@@ -168,7 +166,7 @@ class File:
                     transaction.snapshot(self.memory.counts, transaction.number - 1)
                     join(self.store, transaction.number - 1)
                 yield transaction
-                has_changed = transaction.finish(threads.each_slice)
+                has_changed = transaction.finish(each_slice)
             assert before is not None
             if has_changed:
                 self._take_in(transaction.changes, State(before.generation, transaction.number))

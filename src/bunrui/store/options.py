@@ -17,17 +17,6 @@ from bunrui.store.creation import publish_when_done
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 
-__all__ = [
-    "calibration_of",
-    "check_slim",
-    "classifier_of",
-    "hashing_of",
-    "new_store",
-    "options_of",
-    "summary_of",
-    "write_slim",
-]
-
 _NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
 
 

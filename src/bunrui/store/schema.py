@@ -28,19 +28,6 @@ from urllib.parse import quote
 from bunrui.errors import DamagedError, StoreError
 from bunrui.store.journal import FORMAT_MASK, OPENING, Connection, new_mark, owns_journal
 
-__all__ = [
-    "APPLICATION_ID",
-    "FORMAT",
-    "MIGRATIONS",
-    "SEALED",
-    "SEALED_SINCE",
-    "connect",
-    "is_whole",
-    "migrate",
-    "seal",
-    "version_of",
-]
-
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
 APPLICATION_ID = 0x6275_6E72  # "bunr"
 WAIT_SECONDS = 10.0

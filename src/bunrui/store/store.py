@@ -26,8 +26,6 @@ from bunrui.store.schema import FORMAT, SEALED, SEALED_SINCE, connect, is_whole,
 from bunrui.store.transaction import Transaction, now
 from bunrui.store.trouble import check_is_file, explain_errors, warn_of_network
 
-__all__ = ["KEEPS", "State", "Store", "apply"]
-
 KEEPS = ("nothing", "digests", "text")  # the further right, the more
 
 # When the deltas are folded into a new snapshot.

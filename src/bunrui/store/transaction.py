@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bunrui.counts import Counts, Integers, check_strings
+from bunrui.cells import Integers
+from bunrui.counts import Counts, check_strings
 from bunrui.errors import StoreError
 from bunrui.store.blocks import Row
 from bunrui.store.codec import Head, Part, Parts, Unpacker, pack_numbers
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from bunrui.store.store import Store
 
 Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
-
-__all__ = ["Entry", "History", "Transaction", "insert_block", "insert_counts", "now", "undo"]
 
 
 def write_time(moment: datetime) -> str:

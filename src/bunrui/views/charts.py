@@ -15,8 +15,6 @@ import numpy as np
 
 from bunrui.views.markup import Markup, element, fit, number, text_width
 
-__all__ = ["BLUE", "ORANGE", "SIZE", "Axis", "Bar", "Plane", "bars", "ranges"]
-
 BLUE, ORANGE = "var(--for, #0072b2)", "var(--against, #e69f00)"
 SIZE = 12.0  # of letters
 _INK, _MUTED = "currentColor", {"class_": "axis", "fill_opacity": "0.7"}

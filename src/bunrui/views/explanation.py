@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from bunrui.counts import Label
 
-__all__ = ["Contribution", "Explanation", "excerpt_html", "explanation_html", "spell", "telling_words"]
-
 _ROWS = 15  # of a table
 _NAMES = 8  # under the pointer, or of words that are not known
 _LEVELS = 5  # depths of a colour: few, so that neighbours share one

@@ -23,23 +23,6 @@ from typing import Any, NamedTuple
 
 from bunrui.phrases import one_line, visible
 
-__all__ = [
-    "Markup",
-    "Phrase",
-    "Section",
-    "element",
-    "escaped",
-    "fact_list",
-    "fit",
-    "fragment",
-    "isolated",
-    "joined",
-    "number",
-    "page",
-    "section",
-    "text_width",
-]
-
 _HALVES = re.compile("[\ud800-\udfff]")
 _WIDE = 0.6  # of a letter, by its size
 _EMPTY = frozenset(("br", "input", "meta"))  # elements of HTML that have no end
