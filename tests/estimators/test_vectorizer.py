@@ -272,7 +272,7 @@ def test_long_documents_of_many_features() -> None:
 @pytest.mark.parametrize(
     ("texts", "error", "words"),
     [
-        ("one string", DataError, "not one string"),
+        ("one string", DataError, "mapping from feature to column, not 'abc'"),
         (["a", None], DataError, "text 1"),
         (["a", 3], DataError, "text 1 should be a string, not int"),
         (["a \ud800"], EncodingError, "lone surrogate"),
@@ -317,7 +317,7 @@ def test_nothing_to_transform() -> None:
         ({"vocabulary": ["a", "b", "a"]}, "vocabulary has 'a' twice"),
         ({"vocabulary": ["a", 3]}, "vocabulary has 3, which is not a string"),
         ({"vocabulary": {"a": 0, "b": 2}}, "vocabulary should be a mapping to the columns 0 to 1, each of them once"),
-        ({"vocabulary": "abc"}, "not one string"),
+        ({"vocabulary": "abc"}, "mapping from feature to column, not 'abc'"),
         ({"min_df": 3, "max_df": 2}, "max_df=2 leaves fewer documents than min_df=3 asks for"),
     ],
     ids=str,

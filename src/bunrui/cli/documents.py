@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.cli.options import Chosen
-    from bunrui.errors import BunruiError
 
 
 _FEW_BYTES = 1 << 16
