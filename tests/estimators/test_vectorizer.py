@@ -272,7 +272,7 @@ def test_long_documents_of_many_features() -> None:
 @pytest.mark.parametrize(
     ("texts", "error", "words"),
     [
-        ("one string", DataError, "mapping from feature to column, not 'abc'"),
+        ("one string", DataError, "not one string"),
         (["a", None], DataError, "text 1"),
         (["a", 3], DataError, "text 1 should be a string, not int"),
         (["a \ud800"], EncodingError, "lone surrogate"),
