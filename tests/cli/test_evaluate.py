@@ -73,7 +73,8 @@ def test_the_file_is_not_changed(run, mail: Path) -> None:
             "a.csv",
             "本文,分類\n送料,質問\n",
             "error: a.csv: there is no column 'text' and no column 'label', only '本文', '分類': "
-            "choose others with --text and --label. If the first line is a row, put a line such as text,label above it\n",
+            "choose others with --text and --label. If the first line is a row, put a line such as text,label "
+            "above it\n",
         ),
         ("a.csv", "text,label\n", "error: there are no documents to be read: nothing was evaluated\n"),
     ],
