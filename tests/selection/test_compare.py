@@ -249,7 +249,10 @@ def test_a_label_alone_is_never_predicted() -> None:
         ({"models": ["nbsvm"], "loo": True}, "nbsvm would be trained once for each document"),
         ({"baselines": True, "loo": True}, "baselines would be trained once for each document"),
         ({"analyzers": ["sentences"]}, "there is no analyzer 'sentences'"),
-        ({"analyzers": ["words:two"]}, "an analyzer is a name, and perhaps a number as in words:2, not 'words:two'"),
+        (
+            {"analyzers": ["words:two"]},
+            "analyzers should be names, perhaps with a number as in words:2, not 'words:two'",
+        ),
         ({"analyzers": ["columns"]}, "the analyzer 'columns' reads tables"),
         ({"loo": True, "folds": 3}, "give one of folds, loo, test, not several"),
     ],

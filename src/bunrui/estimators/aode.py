@@ -27,7 +27,8 @@ def _counts_go_on(estimator: Any) -> bool:
         return True
     if hasattr(estimator, "_learned") and not estimator._is_cut():
         return True
-    raise OptionError("columns of numbers are cut by fit: set discretise=False to learn categories step by step")
+    off = Option("discretise", False)
+    raise OptionError(("columns of numbers are cut by fit: set ", off, " to learn categories step by step"))
 
 
 class AODE(CountingClassifier):

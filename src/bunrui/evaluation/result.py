@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
-from bunrui.errors import BunruiError, DataError, LabelError, OptionError
+from bunrui.errors import BunruiError, DataError, LabelError, Option, OptionError
 from bunrui.evaluation import scores as formulas
 from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, membership, single
 from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
@@ -277,7 +277,7 @@ class Evaluation:
     def _against_rest(self, label: Label | None) -> tuple[Booleans, Floats]:
         label = self.positive if label is None else label
         if label is None:
-            raise OptionError('name the label that is looked for: Evaluation(..., positive="spam")')
+            raise OptionError(("name the label that is looked for, as ", Option("positive", "spam")))
         column = self._column(label)
         return self._own[:, column], self._ranked_by(column)
 
