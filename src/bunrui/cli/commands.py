@@ -32,7 +32,7 @@ COMMANDS = {
     "label": _Home(
         "lifecycle", "Learn", "Rename a label, drop it with its documents, or move its documents to another."
     ),
-    "count": _Home("count", "Learn", "Count one piece of a corpus, to be merged with others."),
+    "count": _Home("files", "Learn", "Count one piece of a corpus, to be merged with others."),
     "merge": _Home("files", "Learn", "Add what other classifiers have learned."),
     "tune": _Home("tune", "Learn", "Find the settings that suit your documents, and make a classifier with them."),
     "predict": _Home("predict", "Ask", "Predict the labels of documents."),
