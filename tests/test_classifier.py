@@ -35,6 +35,7 @@ from bunrui.errors import (
 )
 from bunrui.kernel import slices
 from bunrui.models import MODELS, TRAINED
+from tests.support.waiting import PATIENCE
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "👍 한국어 무료", ""]
 LABELS = ["spam", "ham", "spam", "ham", "spam", "ham"]
@@ -1009,7 +1010,7 @@ def test_nobody_who_learns_waits_for_a_text_to_be_folded_or_read(ask: str) -> No
     def stop_once(frame: Any, event: str, arg: Any) -> None:
         if event == "call" and frame.f_code.co_name in ("folded", "features") and not has_come.is_set():
             has_come.set()
-            went_on.append(may_go_on.wait(20))
+            went_on.append(may_go_on.wait(PATIENCE))
 
     def work() -> None:
         sys.setprofile(stop_once)
@@ -1018,7 +1019,7 @@ def test_nobody_who_learns_waits_for_a_text_to_be_folded_or_read(ask: str) -> No
 
     thread = threading.Thread(target=work)
     thread.start()
-    assert has_come.wait(60)
+    assert has_come.wait(PATIENCE)
     clf.learn(["new new"], ["other"])
     may_go_on.set()
     thread.join()

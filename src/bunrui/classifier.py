@@ -18,12 +18,12 @@ from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, label_sets
-from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step
+from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step, check_whole
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
-from bunrui.models import DEFAULT_MODEL, Model, kind_of
+from bunrui.models import DEFAULT_MODEL, kind_of
 from bunrui.models.linear import probabilities
-from bunrui.models.model import WordQuestion, check_label
+from bunrui.models.model import Model, WordQuestion, check_label
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 
@@ -143,8 +143,7 @@ class AnyClassifier(ABC):
         >>> clf.predict_top(["green tea"], k=2)[0].tolist()
         [['drink', 'grain']]
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise OptionError(option="k", value=k, expected="a whole number, at least 1")
+        check_whole("k", k)
         best = self.current_model.best(texts, int(k))
         return best.labels, best.scores
 
@@ -325,10 +324,10 @@ class TextClassifier(AnyClassifier):
     Parameters
     ----------
     model : str
-        `multinomial`, `binary`, `mixed`, `bernoulli`, `complement`, `wcnb` or `binary-complement`; `with_model` can
-        change it at any time.  `twcnb`, `nbsvm`, `arow` and `aode` are trained from documents: a classifier with one of
-        them keeps its documents, and trains at its next answer.  So does `columns`, which needs the analyzer `columns`.
-        With this analyzer, `aode` reads columns, too.
+        A name in `bunrui.models.MODELS`, such as `multinomial`; `with_model` can change it at any time.  Those in
+        `bunrui.models.TRAINED`, such as `nbsvm`, are trained from documents: a classifier with one of them keeps its
+        documents, and trains at its next answer.  `columns` needs the analyzer `columns`.  With this analyzer, `aode`
+        reads columns, too.
     analyzer : str, AnalyzerSpec or function
         How text becomes features: `universal` (any script, no dictionary), `words`, `ja`, `zh`, `ko`, a spec with
         options, or a function from text to tokens.  `columns` is for tables: each text is a row, a JSON object in a
@@ -347,10 +346,10 @@ class TextClassifier(AnyClassifier):
     max_features : int, optional
         Read only so many words, the most telling ones by mutual information; `("chi2", n)` by χ².
     class_norm : bool
-        Scale the counts of every class to one size first (Frank and Bouckaert 2006); for `multinomial`, `binary` and
-        `mixed`.
+        Scale the counts of every class to one size first (Frank and Bouckaert 2006); for models with this name among
+        their `options`, such as `multinomial`.
     against_rest : bool
-        Score a class against all other documents; for these models and `bernoulli`.
+        Score a class against all other documents; for models with this name among their `options`.
     m : float
         For `aode`: a value is a parent if at least so many documents have it.
 
@@ -594,7 +593,7 @@ def thresholds_of(classes: Sequence[Label], threshold: float | Mapping[Label, fl
     """The threshold of every label, (n_classes,); 0 for one that a mapping does not name."""
     for value in threshold.values() if isinstance(threshold, Mapping) else [threshold]:
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or value != value:
-            raise OptionError(f"a threshold should be a number, not {value!r}")
+            raise OptionError(option="threshold", value=value, expected="a number")
     if not isinstance(threshold, Mapping):
         return np.full(len(classes), float(threshold))
     unknown = sorted(set(threshold) - set(classes))

@@ -68,18 +68,24 @@ STEPS = {
     "check-pattern": "check the pattern",
     "create": "make one with bunrui.create({file!r})",
     "reopen": "call refresh, or open it anew",
+    "fetch": "get it with bunrui.datasets.fetch({file!r})",
+    "fetch-from": "give your copy with bunrui.datasets.fetch({file!r}, PATH)",
+    "list-corpora": "bunrui.datasets.CORPORA has all of them",
     "slim": "make a smaller copy with `bunrui slim {file} COPY --min-df 2 --memory 2GB`",
     "learn-table": "make the classifier with analyzer='columns'",
     "replace-surrogate": 'replace it, for example with text.encode("utf-8", "replace").decode()',
 }
 """What to do next, in Python's words."""
 
+_NO_ROOM = "there is no room left for this", "make room"
 _PERMISSIONS = "you may not read or write this", "check its permissions and those of its folder"
 _SYSTEM = {
     errno.ENOENT: ("there is no such file or folder", "check the path"),
     errno.ENOTDIR: ("a part of the path is a file, not a folder", "check the path"),
     errno.EISDIR: ("this is a folder", "name a file in it"),
-    errno.ENOSPC: ("the disk is full", "make room, and try again"),
+    errno.ENOSPC: _NO_ROOM,
+    errno.EFBIG: _NO_ROOM,
+    getattr(errno, "EDQUOT", errno.ENOSPC): _NO_ROOM,
     errno.EACCES: _PERMISSIONS,
     errno.EPERM: _PERMISSIONS,
     errno.EROFS: _PERMISSIONS,

@@ -57,6 +57,17 @@ def test_merge_other_analyzers(run, mail: Path, target: str) -> None:
     assert not Path("new.bunrui").exists() and info(run, "mail.bunrui")["documents"] == 4
 
 
+def test_merge_other_kinds_of_columns(run, tmp_path: Path) -> None:
+    Path("t.csv").write_text("label,age\na,1\nb,2\n")
+    run("learn", "a.bunrui", "t.csv", "--columns", "--kind", "age=binned")
+    run("learn", "b.bunrui", "t.csv", "--columns")
+    for target, *others in (("new.bunrui", "a.bunrui", "b.bunrui"), ("a.bunrui", "b.bunrui")):
+        code, _, err = run("merge", target, *others)
+        said = f"error: b.bunrui was made with another analyzer (columns) than {target} (columns, age=binned): learn"
+        assert code == 1 and err.startswith(said)
+    assert not Path("new.bunrui").exists()
+
+
 def test_merge_with_itself(run, mail: Path) -> None:
     err = "error: mail.bunrui cannot be merged with itself: name other files\nTry 'bunrui merge --help'.\n"
     assert run("merge", "mail.bunrui", "mail.bunrui") == (2, "", err)
@@ -156,12 +167,12 @@ def test_copy_to_where_it_cannot_be(run, mail: Path) -> None:
     assert run("copy", "mail.bunrui", "mail.csv") == (
         1,
         "",
-        "error: mail.csv is there already: open it, or choose another name\n",
+        "error: mail.csv: this is there already, and is not replaced: give another name\n",
     )
     assert run("copy", "mail.bunrui", "no/b.bunrui") == (
         1,
         "",
-        "error: no/b.bunrui cannot be made: No such file or directory\n",
+        "error: no/b.bunrui: there is no folder no: make it, or check the path\n",
     )
     assert Path("mail.csv").read_bytes() == before and not list(Path().glob(".*"))
 
@@ -203,7 +214,7 @@ def test_slim_without_rare_words(run, mail: Path) -> None:
 
 def test_slim_onto_something(run, mail: Path) -> None:
     Path("s.bunrui").write_text("precious")
-    err = "error: s.bunrui is there already: open it, or choose another name\n"
+    err = "error: s.bunrui: this is there already, and is not replaced: give another name\n"
     assert run("slim", "mail.bunrui", "s.bunrui") == (1, "", err)
     assert Path("s.bunrui").read_text() == "precious"
 
@@ -238,7 +249,7 @@ def test_export(run, keep: str, suffix: str) -> None:
     learn(run, "a.bunrui", "one two two,日本 x\ntwo,[red]\n", "--keep", keep, "--analyzer", "words")
     assert run("export", "a.bunrui", f"o.{suffix}") == (0, "", f"wrote 3 rows into o.{suffix}\n")
     rows = table(f"o.{suffix}")
-    assert sorted(rows, key=str) == [
+    assert rows == [
         {"feature": "one", "label": "日本 x", "term_count": 1, "doc_freq": 1},
         {"feature": "two", "label": "[red]", "term_count": 1, "doc_freq": 1},
         {"feature": "two", "label": "日本 x", "term_count": 2, "doc_freq": 1},
@@ -291,8 +302,8 @@ def test_export_over_a_file(run, mail: Path) -> None:
             "error: the name 'mail.bunrui' does not tell the format: give it one of .parquet .pq .csv .tsv .arrow "
             ".feather\nTry 'bunrui export --help'.\n",
         ),
-        (["mail.bunrui", "no/o.csv"], 1, "error: no/o.csv: cannot be written: there is no such folder\n"),
-        (["mail.bunrui", "d.csv"], 1, "error: d.csv: is a folder: name a file in it\n"),
+        (["mail.bunrui", "no/o.csv"], 1, "error: no/o.csv: there is no folder no: make it, or check the path\n"),
+        (["mail.bunrui", "d.csv"], 1, "error: d.csv: this is a folder: name a file in it\n"),
         (["x", "o.csv"], 1, "error: there is no classifier x: make one with 'bunrui learn x DATA'\n"),
         (
             ["mail.csv", "o.csv"],

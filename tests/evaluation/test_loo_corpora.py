@@ -12,6 +12,7 @@ import pytest
 from bunrui import TextClassifier
 from bunrui.evaluation import Corpus
 from bunrui.models import MODELS
+from tests.support.models import BY_WORD
 
 pytestmark = pytest.mark.data
 
@@ -27,7 +28,7 @@ def test_equals_unlearning(data_folder: Path, name: str, options: dict[str, Any]
     texts, labels = table["text"].to_pylist(), [str(label) for label in table["label"].to_pylist()]
     corpus = Corpus(TextClassifier(), texts, labels)
     clf = TextClassifier().learn(texts, labels)
-    models = [model for model in MODELS if model != "bernoulli" or "alpha" not in options]
+    models = list(BY_WORD if "alpha" in options else MODELS)
     scores = {model: corpus.scores(model, **options) for model in models}
     readers = {model: clf.with_model(model, **options) for model in models}
     for row in rng.choice(len(texts), 8, replace=False).tolist():

@@ -18,6 +18,7 @@ from bunrui.kernel import unicode
 from bunrui.kernel.compile import twin_of
 from bunrui.kernel.fold import BAD_UTF8, HARD_TEXT, SLACK, copy_codepoints, fold_nfkc
 from tests.kernel.test_normal import JOINING, SHARED, STRINGS, reference
+from tests.support.examples import examples
 
 # Bytes around the text that would continue or change it, and elements behind `out` that nobody may write.
 BEFORE = b"\xe3\x81"
@@ -100,7 +101,7 @@ def test_every_code_point_before_a_mark(mode: str, mark: str) -> None:
 @example("a\u0301\u0323")
 @example("\u1100\u1161\u11a8\u11a8")
 @example("ᾳ\u0301")
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_strings(text: str) -> None:
     data = text.encode()
     found = FOLDS["compiled"](data)

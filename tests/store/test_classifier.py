@@ -33,6 +33,7 @@ from bunrui.errors import (
 )
 from bunrui.models import MODELS
 from tests.store.probing import reseal
+from tests.support.examples import examples
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "🙂 free pills"]
 LABELS = ["spam", "ham", "spam", "ham", "spam"]
@@ -825,7 +826,7 @@ class Histories(RuleBasedStateMachine):
 
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(
-    max_examples=30, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(30), stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 

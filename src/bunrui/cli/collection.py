@@ -179,12 +179,13 @@ def say_duplicates(found: Collection) -> int | None:
     is_table = reads_tables(found.classifier)
     n_extra = find_duplicates(texts, near=not is_table).n_extra
     if n_extra:
-        are = f"{'is' if n_extra == 1 else 'are'} {'copies' if is_table else 'copies, or near copies,'}"
+        are = "is a copy" if n_extra == 1 else "are copies"
+        near = "" if is_table else ", or a near copy," if n_extra == 1 else ", or near copies,"
         has_ids = any(id is not None for id in found.ids)
         then = "; --folds 5 --by id keeps together what has the same id" if has_ids else ""
         say(
-            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are} of others, which "
-            f"make the result look better{then}"
+            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are}{near} of others, which "
+            f"{'makes' if n_extra == 1 else 'make'} the result look better{then}"
         )
     return n_extra
 

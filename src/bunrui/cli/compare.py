@@ -55,8 +55,8 @@ def compare(
     and --loo, the documents are cut into 5 parts.
 
     Of models that read counts, all documents are counted once and parts are
-    subtracted. Those that are trained (twcnb, nbsvm, arow, aode) and the
-    baselines are trained for each part, which takes longer.
+    subtracted. Those that are trained from documents, and the baselines, are
+    trained for each part, which takes longer.
 
     [bold]Examples[/]
 

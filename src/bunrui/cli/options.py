@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -17,6 +18,7 @@ import bunrui
 from bunrui.cli.console import say
 from bunrui.cli.documents import Stdin
 from bunrui.errors import EncodingError, OptionError
+from bunrui.models import CLASS_NORM_ALPHA, DEFAULT_MODEL, MODELS, TRAINED
 from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
@@ -24,20 +26,10 @@ if TYPE_CHECKING:
     from bunrui.cli.collection import Collection
     from bunrui.documents import Reader
 
-ModelName = Literal[
-    "multinomial",
-    "binary",
-    "mixed",
-    "bernoulli",
-    "complement",
-    "wcnb",
-    "binary-complement",
-    "twcnb",
-    "nbsvm",
-    "arow",
-    "aode",
-    "columns",
-]
+if TYPE_CHECKING:
+    ModelName = str
+else:
+    ModelName = Literal[(*MODELS, *TRAINED)]
 
 
 AnalyzerName = Literal["universal", "words", "ja", "zh", "ko"]
@@ -256,6 +248,16 @@ def _is_positive(text: str) -> bool:
         return False
 
 
+def _listed(names: Iterable[str], last: str, is_meant: Callable[[str], bool]) -> str:
+    """Some names as in a sentence."""
+    *first, end = filter(is_meant, names)
+    return f"{', '.join(first)} {last} {end}"
+
+
+def _takers(variant: str) -> str:
+    return _listed(MODELS, "and", lambda name: variant in MODELS[name].options)
+
+
 @dataclass(frozen=True)
 class Model:
     """How counts are read."""
@@ -265,8 +267,9 @@ class Model:
     model: ModelName | None = option(
         "--model",
         "NAME",
-        "binary-complement (the default), complement, wcnb, multinomial, binary, mixed or bernoulli; "
-        "twcnb, nbsvm, arow and aode are trained from the texts that FILE keeps; columns and aode are for tables.",
+        f"{DEFAULT_MODEL} (the default), {_listed(MODELS, 'or', lambda name: name != DEFAULT_MODEL)}; "
+        f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_text)} are trained from the texts that FILE keeps; "
+        f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_tables)} are for tables.",
     )
     smoothing: Literal["eap", "map", "mle"] | None = option(
         "--smoothing", "NAME", "The estimator: eap (the default), map or mle."
@@ -291,13 +294,13 @@ class Model:
 
     class_norm: bool | None = flag(
         "--class-norm/--no-class-norm",
-        "Bring the counts of all classes to one size first, for multinomial, binary and mixed; --alpha "
-        "then smooths shares, 1e-7 by default.",
+        f"Bring the counts of all classes to one size first, for {_takers('class_norm')}; --alpha then smooths "
+        f"shares, {CLASS_NORM_ALPHA:.0e} by default.".replace("e-0", "e-"),
         default=None,
     )
     against_rest: bool | None = flag(
         "--against-rest/--no-against-rest",
-        "Score a class against all other classes together, for multinomial, binary, mixed and bernoulli.",
+        f"Score a class against all other classes together, for {_takers('against_rest')}.",
         default=None,
     )
     m: float | None = option("--m", "NUMBER", "For aode: how many documents a value needs to be a parent (1).")

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from bunrui.classcounts import ClassCounts, Labels, in_order
-from bunrui.errors import MismatchError, OptionError, UnlearnError
+from bunrui.errors import MismatchError, Option, OptionError, UnlearnError, is_whole
 from bunrui.estimators.base import NAMES, Codes, CountingClassifier, canonical
 from bunrui.models.aode import Pairs, count_present_pairs, count_value_pairs, ones_of
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
@@ -182,13 +182,13 @@ class AODE(CountingClassifier):
                 return set(frame)
             return set(range(n)) if X.dtype.kind == "f" else set()
         if not isinstance(self.discretise, (list, tuple)):
-            raise OptionError(f"discretise should be True, False or a list of columns, not {self.discretise!r}")
+            raise OptionError(option="discretise", value=self.discretise, expected="True, False or a list of columns")
         named = getattr(self, "feature_names_in_", np.empty(0, object)).tolist()
         columns = set()
         for column in self.discretise:
             place = named.index(column) if column in named else column
-            if isinstance(place, bool) or not isinstance(place, (int, np.integer)) or not 0 <= place < n:
-                raise OptionError(f"discretise names the column {column!r}, which X does not have")
+            if not is_whole(place) or not 0 <= place < n:
+                raise OptionError((Option("discretise"), f" names the column {column!r}, which X does not have"))
             columns.add(int(place))
         return columns
 

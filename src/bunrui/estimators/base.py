@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bunrui.classcounts import Labels, as_whole, check_among, encode_labels, join_labels, sort_labels
-from bunrui.errors import DataError, LabelError, MismatchError, OptionError
+from bunrui.errors import DataError, LabelError, MismatchError, Option, OptionError
 from bunrui.kernel.logs import log
 from bunrui.models.linear import log_sum_exp, probabilities
 from bunrui.models.scorer import prior_shares
@@ -204,7 +204,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     def _check_options(self) -> None:
         for name, value in self._counted_by.items():
             if getattr(self, name) != value:
-                raise OptionError(f"{name}={value!r} decided what was counted: call fit again after changing it")
+                raise OptionError((Option(name, value), " decided what was counted"), hint="call fit after changing it")
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Any:
         """What some rows add."""
@@ -249,15 +249,16 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         if self.class_prior is not None:
             given = np.asarray(self.class_prior, np.float64)
             if given.shape != docs.shape:
-                raise OptionError(
-                    f"class_prior should have one number for each of {len(docs)} classes, not {given.shape}"
-                )
+                expected = f"one number for each of {len(docs)} classes"
+                raise OptionError(option="class_prior", value=given.tolist(), expected=expected)
             if not (np.isfinite(given) & (given >= 0)).all() or not given.any():
-                raise OptionError(f"class_prior should have numbers above 0, or 0 for some, not {given.tolist()}")
+                expected = "numbers above 0, or 0 for some"
+                raise OptionError(option="class_prior", value=given.tolist(), expected=expected)
             shares = given
         else:
             if not self.fit_prior and (prior == "smoothed" or isinstance(prior, tuple)):
-                raise OptionError("fit_prior=False is prior='uniform': leave one of the two out")
+                uniform = Option("prior", "uniform")
+                raise OptionError((Option("fit_prior", False), " is ", uniform, ": leave one of the two out"))
             prior = prior if self.fit_prior else "uniform"
             shares = prior_shares(docs, learned.classes.tolist() if isinstance(prior, Mapping) else (), prior)
         out = np.full(len(shares), -np.inf)
@@ -319,11 +320,14 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[Any]:
         return np.ones(n_rows, np.int64)
     weights = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
     if weights.shape != (n_rows,):
-        raise DataError(f"sample_weight should have one weight for each of {n_rows} rows, not {weights.shape}")
+        expected = f"one weight for each of {n_rows} rows"
+        raise DataError(option="sample_weight", value=weights.shape, expected=expected)
     if (weights < 0).any():
-        raise DataError("sample_weight should not be below 0: to take rows back, use unlearn")
+        hint = "to take rows back, use unlearn"
+        raise DataError(option="sample_weight", value=weights.min().item(), expected="0 or more", hint=hint)
     if not weights.any():
-        raise DataError("sample_weight is zero for all rows, so that there is nothing to learn: leave it out")
+        hint = "leave it out to learn all rows alike"
+        raise DataError(option="sample_weight", value=0, expected="above 0 for some rows", hint=hint)
     return np.asarray(as_whole(weights))
 
 
@@ -332,7 +336,7 @@ def check_number(name: str, value: Any, above: float | None = None) -> None:
     good = not isinstance(value, bool) and isinstance(value, (int, float, np.number)) and np.isfinite(value)
     if not good or (value < 0 if above is None else value <= above):
         rule = "0 or more" if above is None else f"above {above}"
-        raise OptionError(f"{name} should be a number, {rule}, not {value!r}")
+        raise OptionError(option=name, value=value, expected=f"a number, {rule}")
 
 
 # Matrices

@@ -98,7 +98,7 @@ class CategoricalNB(CountingClassifier):
     def _smoothing(self, warn: bool = False) -> Smoothing:
         smoothing = smoothing_on(self.n_features_in_, None, self.smoothing, self.alpha, self.force_alpha, warn)
         if not smoothing.is_single:
-            raise OptionError("CategoricalNB takes one alpha for all values")
+            raise OptionError(option="alpha", value=self.alpha, expected="one number for all values")
         return smoothing
 
     def _sizes(self, learned: ClassCounts) -> npt.NDArray[np.int64]:
@@ -108,10 +108,8 @@ class CategoricalNB(CountingClassifier):
             return seen
         least = np.asarray(self.min_categories)
         if least.dtype.kind not in "iu" or least.shape not in ((), seen.shape) or (least < 0).any():
-            raise OptionError(
-                f"min_categories should be a whole number, or one for each of {len(seen)} columns, "
-                f"not {self.min_categories!r}"
-            )
+            expected = f"a whole number, or one for each of {len(seen)} columns"
+            raise OptionError(option="min_categories", value=self.min_categories, expected=expected)
         return np.asarray(np.maximum(seen, least), np.int64)
 
     def _tables(self) -> list[Floats]:

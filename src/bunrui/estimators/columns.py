@@ -12,7 +12,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from bunrui.classcounts import ClassCounts, Labels, encode_labels
-from bunrui.errors import DataError, MismatchError, OptionError
+from bunrui.errors import DataError, MismatchError, OptionError, check_whole
 from bunrui.estimators.base import (
     NAMES,
     Codes,
@@ -58,7 +58,7 @@ class ColumnsExplanation:
         names = self.classes.tolist()
         for each in (label, other):
             if each not in names:
-                raise OptionError(f"there is no class {each!r}: choose among {names}")
+                raise OptionError(f"there is no class {each!r}", option="label", value=each, choices=map(str, names))
         a, b = names.index(label), names.index(other)
         odds = {name: float(part[a] - part[b]) for name, part in self.columns.items()}
         return dict(sorted(odds.items(), key=lambda item: -abs(item[1])))
@@ -237,11 +237,9 @@ class ColumnsNB(CountingClassifier):
 
     def _check_choices(self) -> None:
         for name in ("n_bins", "max_categories"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise OptionError(f"{name} should be a whole number, 1 or more, not {value!r}")
+            check_whole(name, getattr(self, name))
         if self.columns is not None and not isinstance(self.columns, Mapping):
-            raise OptionError(f"columns should be a mapping from name to kind, not {self.columns!r}")
+            raise OptionError(option="columns", value=self.columns, expected="a mapping from name to kind")
 
     def _rules(self) -> Rules:
         check_number("var_smoothing", self.var_smoothing)

@@ -315,7 +315,7 @@ class BernoulliNB(DiscreteNB):
         X = canonical(X)
         if self.binarize is not None:
             if not isinstance(self.binarize, (int, float, np.number)) or not 0 <= self.binarize < np.inf:
-                raise OptionError(f"binarize should be a number, 0 or more, or None, not {self.binarize!r}")
+                raise OptionError(option="binarize", value=self.binarize, expected="a number, 0 or more, or None")
             return presence_of(X, float(self.binarize))
         values = X.data if sparse.issparse(X) else X
         if values.min(initial=0) < 0 or values.max(initial=1) > 1:
@@ -328,7 +328,7 @@ class BernoulliNB(DiscreteNB):
     def check_parameters(self, learned: Any) -> None:
         super().check_parameters(learned)
         if not self._smoothing(self.n_features_in_).is_single:
-            raise OptionError("BernoulliNB takes one alpha for all columns, not one for each")
+            raise OptionError(option="alpha", value=self.alpha, expected="one number for all columns")
 
     @property
     def feature_log_prob_(self) -> npt.NDArray[np.float64]:

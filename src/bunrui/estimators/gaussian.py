@@ -91,7 +91,8 @@ class GaussianNB(CountingClassifier):
 
     def log_prior_of(self, learned: ClassCounts) -> Floats:
         if self.priors is not None and not np.isclose(np.sum(self.priors), 1.0):
-            raise OptionError(f"priors should sum to 1, not to {np.sum(self.priors):g}: divide them by their sum")
+            hint = f"divide them by their sum, {np.sum(self.priors):g}"
+            raise OptionError(option="priors", value=self.priors, expected="numbers with the sum 1", hint=hint)
         return super().log_prior_of(learned)
 
     def _normals(self) -> tuple[Normals, float]:

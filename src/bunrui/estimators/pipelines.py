@@ -24,7 +24,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from bunrui.analysis import AnalyzerSpec
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, Option, OptionError
 from bunrui.estimators.aode import AODE
 from bunrui.estimators.columns import ColumnsNB
 from bunrui.estimators.discrete import TWCNB
@@ -51,7 +51,7 @@ def pipeline_of(parts: Reader | Fitted, options: Mapping[str, Any]) -> Pipeline:
 
 def _pipeline_of_reader(reader: Reader, options: Mapping[str, Any]) -> Pipeline:
     if options["unseen"] == "smooth":
-        raise OptionError("scikit-learn ignores words that were never learned: use unseen='ignore'")
+        raise OptionError(("scikit-learn ignores words that were never learned: use ", Option("unseen", "ignore")))
     counts, scorer = reader.view.counts, reader.scorer
     ids, columns = reader.view.feature_ids(), reader.columns
     table = dense_table(reader.view, scorer)
@@ -143,7 +143,7 @@ def fit_baseline(name: str, texts: Any, labels: list[Any]) -> Baseline:
     (['spam', 'ham'], (5, 5))
     """
     if name not in BASELINES:
-        raise OptionError(f"there is no baseline {name!r}: choose one of {', '.join(BASELINES)}")
+        raise OptionError(option="baseline", value=name, choices=BASELINES)
     # As many steps as it takes: with the 100 of the default it warns that it has not come to an end.
     model = LinearSVC() if name == "LinearSVC" else LogisticRegression(max_iter=1000)
     sets = [[label] if isinstance(label, str) else sorted(label) for label in labels]

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.engines.labelgroups import label_sets
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, Option, OptionError, check_choice, check_whole
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.loo import Corpus, given_or_kept
 from bunrui.evaluation.result import Evaluation
@@ -79,12 +79,12 @@ def folds(
     >>> [(fold.train.tolist(), fold.test.tolist()) for fold in folds(6, k=2, kind="time", times=[3, 1, 2, 9, 8, 3])]
     [([1, 2], [0, 5]), ([0, 1, 2, 5], [3, 4])]
     """
-    if kind not in KINDS:
-        raise OptionError(f"there are no folds {kind!r}: choose 'stratified', 'plain', 'grouped' or 'time'")
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2 - (kind == "time"):
-        raise OptionError(f"there should be at least {'1 fold' if kind == 'time' else '2 folds'}, not {k!r}")
-    if (groups is not None) != (kind == "grouped") or (times is not None and kind != "time"):
-        raise OptionError("groups= are for kind='grouped', which needs them, and times= for kind='time'")
+    check_choice("kind", kind, KINDS)
+    check_whole("k", k, least=1 if kind == "time" else 2)
+    if (groups is not None) != (kind == "grouped"):
+        raise OptionError((Option("groups", ...), " and ", Option("kind", "grouped"), " go together: give both"))
+    if times is not None and kind != "time":
+        raise OptionError((Option("times", ...), " goes with ", Option("kind", "time"), ": give both"))
     for name, given in (("groups", groups), ("times", times)):
         if given is not None and len(given) != n:
             raise DataError(f"there are {n} rows and {len(given)} {name}: give one for each row")
@@ -99,7 +99,8 @@ def folds(
     order = rng.permutation(n)
     if kind == "stratified":
         if labels is None:
-            raise OptionError("folds of kind='stratified' need labels: give them, or choose kind='plain'")
+            plain = Option("kind", "plain")
+            raise OptionError((Option("kind", kind), " needs labels: give them, or choose ", plain))
         order = order[np.argsort(label_sets(labels, n, {}).groups[order], kind="stable")]
     # Dealt out like cards: neighbours, which have the same label, go to different folds.
     dealt = np.empty(n, np.int64)

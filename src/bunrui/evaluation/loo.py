@@ -29,8 +29,8 @@ from bunrui.counts import Counts
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.result import Evaluation
-from bunrui.models import Model
 from bunrui.models.loo import CountedCorpus
+from bunrui.models.model import Model
 from bunrui.models.multilabel import best_cut
 
 if TYPE_CHECKING:

@@ -258,7 +258,7 @@ def recall_at_fpr(positive: Booleans, scores: Floats, fpr: float) -> float:
     0.5
     """
     if not 0 <= fpr <= 1:
-        raise OptionError(f"a false-positive rate is a share from 0 to 1, not {fpr!r}: 0.01 is one of a hundred")
+        raise OptionError(option="fpr", value=fpr, expected="from 0 to 1", hint="0.01 is one of a hundred")
     taken = _taken(positive, scores)
     if not taken.true[-1] or not taken.false[-1]:
         return float("nan")

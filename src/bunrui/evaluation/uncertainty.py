@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, OptionError, check_choice, check_whole
 from bunrui.evaluation.metrics import Metrics
 
 Booleans = npt.NDArray[np.bool_]
@@ -106,11 +106,10 @@ def bootstrap(
     0.912
     """
     if not 0 < level < 1:
-        raise OptionError(f"level should lie between 0 and 1, not {level!r}: 0.95 is usual")
-    if n_resamples < 1:
-        raise OptionError(f"n_resamples should be 1 or more, not {n_resamples!r}: 1000 is usual")
-    if isinstance(metric, str) and metric not in _VECTORISED:
-        raise OptionError(f"there is no interval of {metric!r}: choose {', '.join(_VECTORISED)}, or give a function")
+        raise OptionError(option="level", value=level, expected="between 0 and 1", hint="0.95 is usual")
+    check_whole("n_resamples", n_resamples)
+    if isinstance(metric, str):
+        check_choice("metric", metric, _VECTORISED)
     if metric in ("accuracy", "micro_f1") and metrics.accuracy in (0, 1):
         return _wilson(metrics.n, level, is_right=metrics.accuracy == 1)
     rows, columns, doc_counts = metrics.cells
@@ -214,7 +213,8 @@ def corrected_t_test(first: Any, second: Any, *, test_over_train: float) -> Corr
     if one.ndim != 1 or one.shape != other.shape or len(one) < 2 or not np.isfinite([one, other]).all():
         raise DataError("give the scores of both classifiers for the same folds, two folds or more")
     if not 0 < test_over_train < math.inf:
-        raise OptionError(f"test_over_train should be more than 0, not {test_over_train!r}: 1/9 for ten folds")
+        hint = "it is 1/9 for ten folds"
+        raise OptionError(option="test_over_train", value=test_over_train, expected="above 0", hint=hint)
     differences = one - other
     mean, variance = float(differences.mean()), float(differences.var(ddof=1))
     if not variance:

@@ -146,7 +146,7 @@ class Comparison:
         return {"documents": self.n_docs, "predicted": self.how, "rows": rows, "skipped": list(self.skipped)}
 
 
-_ON_TEXT = tuple(name for name in TRAINED if name != "columns")
+_ON_TEXT = tuple(name for name, kind in TRAINED.items() if kind.on_text)
 _WARM_BYTES = 300_000  # with so many, kernels run compiled
 
 

@@ -30,7 +30,7 @@ import pyarrow as pa
 from bunrui.analysis import AnalyzerSpec
 from bunrui.documents import Reader, read
 from bunrui.engines.stream import ahead, texts_of
-from bunrui.errors import DataError, Option, OptionError, StoreError
+from bunrui.errors import DataError, Option, OptionError, StoreError, check_whole
 from bunrui.kernel.logs import log
 from bunrui.selection.ratio import HASH_BITS, Ratio
 from bunrui.selection.records import Batch, Originals
@@ -144,8 +144,7 @@ def _check(threshold: Any, top: Any, sample: Any, fit_on: Any) -> None:
             raise OptionError((known, Option("fit_on"), " out, or give a number"))
         top = None
     for name, number in (("top", top), ("sample", sample), ("fit_on", fit_on)):
-        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1):
-            raise OptionError(option=name, value=number, expected="a whole number above 0")
+        check_whole(name, number, or_none=True)
 
 
 class _Choice(NamedTuple):

@@ -420,7 +420,7 @@ def _climb(search: Search, start: Settings, alphas: tuple[float, ...]) -> None:
 
 def _makes_sense(model: str, change: dict[str, Any]) -> bool:
     if "prior" in change:
-        return "complement" not in model and model != "wcnb"  # which have none
+        return MODELS[model].has_prior
     # Presence has to be found first in Python, which takes a hundred times as long.
     return "unseen" not in change or not MODELS[model].presence
 

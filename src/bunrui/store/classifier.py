@@ -14,7 +14,8 @@ from bunrui.calibration import Calibration
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.errors import Option, OptionError, StoreError
 from bunrui.memory import Memory, document_digests
-from bunrui.models import DEFAULT_MODEL, Model
+from bunrui.models import DEFAULT_MODEL
+from bunrui.models.model import Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
 from bunrui.store.creation import publish_when_done

@@ -11,7 +11,7 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.analyzer import sharing
 from bunrui.calibration import Calibration
 from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
-from bunrui.errors import BunruiError, MismatchError, MissingExtraError, Option, OptionError
+from bunrui.errors import BunruiError, MismatchError, MissingExtraError, Option, OptionError, check_whole
 from bunrui.models import DEFAULT_MODEL
 from bunrui.store.creation import publish_when_done
 from bunrui.store.store import Store
@@ -103,8 +103,7 @@ def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: i
 
 def check_slim(classifier: AnyClassifier, min_df: Any) -> None:
     """Refuse what cannot be."""
-    if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
-        raise OptionError(option="min_df", value=min_df, expected="a whole number above 0")
+    check_whole("min_df", min_df)
     if classifier.needs_documents:
         raise OptionError(
             f"{classifier.model} is trained from documents, and a slim copy keeps none",
