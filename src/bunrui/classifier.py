@@ -91,6 +91,11 @@ class AnyClassifier(ABC):
         return kind_of(self.model).needs_documents
 
     @property
+    def is_trained(self) -> bool:
+        """Whether the next question is answered without training: counts are enough, or a file has the weights."""
+        return not self.needs_documents
+
+    @property
     def classes_(self) -> npt.NDArray[Any]:
         """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
         with self.memory.lock.read():
@@ -442,12 +447,12 @@ class TextClassifier(AnyClassifier):
         return model
 
     def check_options(self) -> None:
-        """Refuse options that make no sense, where `set_params` took some."""
+        """Refuse invalid options: `set_params` takes any."""
         if not self._is_checked:
             _check(self.get_params())
 
     def set_calibration(self, calibration: Calibration | None) -> None:
-        """Take on a calibration, as `bunrui.selection.calibrate` fits them, or none."""
+        """Use a calibration (`bunrui.selection.calibrate` fits them), or none."""
         self.calibration = calibration
 
     # Learning

@@ -1,4 +1,4 @@
-"""`merge`, `copy`, `slim`, `compact`, `export`."""
+"""`merge`, `copy`, `slim`, `compact`, `train`, `export`."""
 
 from __future__ import annotations
 
@@ -212,11 +212,54 @@ def test_slim_without_rare_words(run, mail: Path) -> None:
     assert "it lacks the words of fewer than 2 documents" in again and "learn more" not in again
 
 
+def test_slim_of_a_trained_model(run, mail: Path) -> None:
+    assert run("set", "mail.bunrui", "--model", "arow").code == 0
+    code, out, err = run("slim", "mail.bunrui", "s.bunrui")
+    assert (code, out) == (0, "") and re.sub(r"\d+\.\d kB", "SIZE", err) == (
+        "wrote s.bunrui: SIZE, mail.bunrui has SIZE\n"
+        "it can predict, explain, evaluate and change its model\n"
+        "it has the weights of arow, but no documents to train it again: as arow it learns no more\n"
+        "it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests\n"
+    )
+    question = ["--line", "cheap team", "--top", "2", "--json"]
+    assert run("predict", "s.bunrui", *question) == run("predict", "mail.bunrui", *question)
+    assert run("learn", "s.bunrui", "mail.csv") == (
+        1,
+        "",
+        "error: s.bunrui has the weights of arow, and no documents to train it again: learn in the file that it was "
+        "made from, or first choose a model that reads counts\n",
+    )
+    assert "trained\n" in run("info", "s.bunrui").out
+
+
 def test_slim_onto_something(run, mail: Path) -> None:
     Path("s.bunrui").write_text("precious")
     err = "error: s.bunrui: this is there already, and is not replaced: give another name\n"
     assert run("slim", "mail.bunrui", "s.bunrui") == (1, "", err)
     assert Path("s.bunrui").read_text() == "precious"
+
+
+def test_train(run, mail: Path) -> None:
+    assert run("train", "mail.bunrui") == (
+        2,
+        "",
+        "error: binary-complement has no weights that a file keeps: choose one of twcnb, nbsvm, arow\n"
+        "Try 'bunrui train --help'.\n",
+    )
+    told = "training nbsvm from 4 documents that the file keeps\n"
+    question = ["predict", "mail.bunrui", "--line", "cheap team"]
+    assert run("set", "mail.bunrui", "--model", "nbsvm").code == 0
+    assert run(*question).err == ""
+    run("unlearn", "mail.bunrui", "mail.csv")
+    run("learn", "mail.bunrui", "mail.csv")
+    assert run(*question).err == told
+    assert "until 'bunrui train' is called" in run("info", "mail.bunrui").out
+    code, out, err = run("train", "mail.bunrui")
+    assert (code, out) == (0, "") and re.fullmatch(
+        r"trained nbsvm from 4 documents: mail.bunrui has [\d.]+ kB, it had [\d.]+ kB\n", err
+    )
+    assert run(*question).err == ""
+    assert run("check", "mail.bunrui").code == 0
 
 
 def test_compact(run, mail: Path) -> None:

@@ -25,6 +25,7 @@ READING = {
     "slim": ["slim", "x", "y"],
     "undo": ["undo", "x"],
     "compact": ["compact", "x"],
+    "train": ["train", "x"],
     "merge": ["merge", "y", "x"],
     "unlearn": ["unlearn", "x", "mail.csv"],
     "learn": ["learn", "x", "mail.csv"],

@@ -1,4 +1,4 @@
-"""`bunrui merge`, `copy`, `slim`, `compact`, `export`, and `count`, which makes pieces to be merged: whole files."""
+"""`bunrui merge`, `copy`, `slim`, `compact`, `train`, `export` and `count`: what is done with whole files."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def merge(
     others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer.", required=True),
     unique: bool = flag("--unique", "Refuse files that have learned the same text."),
 ) -> None:
-    """Add what other classifiers have learned.
+    """Add other classifiers to a classifier.
 
-    The result is the classifier that learned everything itself, in any
-    order, to the last bit. All of them are added, or none. If FILE is not
-    there it is made with the settings of the first, and keeps what all of
-    them keep; if it is there, each OTHER must keep as much as FILE does.
-    --unique needs files that keep texts or digests.
+    The result equals a classifier that learned everything itself, in any
+    order, to the last bit. All of them are added, or none. If FILE does not
+    exist, it gets the settings of the first OTHER, and keeps what all of them
+    keep; if it exists, each OTHER must keep as much as FILE. --unique needs
+    files that keep texts or digests.
 
     [bold]Examples[/]
 
@@ -78,10 +78,10 @@ def copy(
     file: Classifier,
     new: str = file_argument("NEW", "The copy; it must not be there yet.", required=True),
 ) -> None:
-    """Write a copy of a classifier, also while it learns.
+    """Copy a classifier, also while it learns.
 
-    It has every change that was acknowledged, and no half ones. A plain copy
-    of FILE is as good as long as nobody changes or reads it meanwhile.
+    The copy has every acknowledged change, and no half one. A plain copy of
+    FILE is as good as long as nobody changes or reads FILE meanwhile.
 
     [bold]Examples[/]
 
@@ -101,7 +101,9 @@ def slim(
     min_df: int = option("--min-df", "N", "Leave out words of fewer documents, for good.", min=1, default=1),
     memory: Memory = None,
 ) -> None:
-    """Write a small copy that keeps nothing but counts, to serve and to share.
+    """Write a small copy with counts only, to serve and to share.
+
+    Of nbsvm, arow and twcnb it has the weights too, and answers at once.
 
     [bold]Examples[/]
 
@@ -111,27 +113,32 @@ def slim(
     """
     from bunrui.store.bounded import slim_bounded
 
+    model = None  # that was trained
     with interrupts(f"interrupted; {copy} was not written"):
         if memory is not None:
             least = slim_bounded(file, copy, memory, min_df=min_df)
         else:
             with closing(bunrui.open(file, read_only=True)) as classifier:
+                model = classifier.model if classifier.needs_documents else None
                 least = classifier.slim(copy, min_df=min_df)
     say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
-    if least == 1:
+    if least == 1 and model is None:
         say("it can predict, explain, evaluate, change its model, learn more and be merged")
     else:
         say("it can predict, explain, evaluate and change its model")
+    if model is not None:
+        say(f"it has the weights of {model}, but no documents to train it again: as {model} it learns no more")
+    if least > 1:
         say(f"it lacks the words of fewer than {least} documents: it cannot learn, unlearn or be merged exactly")
     say("it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests")
 
 
 def compact(file: Classifier) -> None:
-    """Make a file as small as it can be, and wipe out what was unlearned.
+    """Make a file as small as possible, and wipe out unlearned documents.
 
-    Afterwards neither the texts nor the words that only unlearned documents
-    had are found in any byte of FILE. The changes before can not be undone.
-    It works whatever FILE keeps.
+    Afterwards no byte of FILE has the texts of unlearned documents, or words
+    that only they had. Earlier changes cannot be undone. It works whatever
+    FILE keeps.
 
     [bold]Examples[/]
 
@@ -145,6 +152,27 @@ def compact(file: Classifier) -> None:
     say(f"compacted {file}: {after}, as small as it can be" if after == old else f"compacted {file}: {after} of {old}")
 
 
+def train(file: Classifier) -> None:
+    """Train the model of a classifier now, so that the next command answers at once.
+
+    Learning does it by itself for nbsvm, arow and twcnb: with the first
+    documents, and whenever they have doubled. After an unlearn, a relabel or
+    an undo, and for nbsvm and twcnb after every learn, each command trains
+    the model again until then, or until this one has done it. The weights
+    are in FILE; 'bunrui check' trains the model again and compares them.
+
+    [bold]Examples[/]
+
+      bunrui train reviews.bunrui
+    """
+    before = os.path.getsize(file) if os.path.isfile(file) else 0
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
+        classifier.train()
+        model, n_docs = classifier.model, classifier.counts.n_docs
+    after, old = size(os.path.getsize(file)), size(before)
+    say(f"trained {model} from {counted(n_docs, 'document')}: {file} has {after}, it had {old}")
+
+
 def export(
     *,
     file: Classifier,
@@ -152,9 +180,9 @@ def export(
 ) -> None:
     """Write the counts as a table.
 
-    A row for each word and label that occur together: feature, label,
-    term_count (occurrences) and doc_freq (documents). The totals of each
-    label are in 'bunrui info --json'. It works whatever FILE keeps.
+    The table has a row for each word and label that occur together: feature,
+    label, term_count (occurrences) and doc_freq (documents). 'bunrui info
+    --json' has the totals of each label. It works whatever FILE keeps.
 
     [bold]Examples[/]
 
@@ -182,18 +210,18 @@ def count(
     shard_id: str | None = option(
         "--shard-id",
         "ID",
-        "What the SHARDs are called together; by default each has a digest of its bytes and how they are "
-        "read, which takes one more pass.",
+        "One id for all SHARDs. By default the id of each is a digest of its bytes and of how they are read, which "
+        "takes one more pass.",
     ),
     memory: Memory = None,
 ) -> None:
-    """Count one piece of a corpus, to be merged with others.
+    """Count a piece of a corpus, to merge it with others later.
 
-    PART is a classifier that keeps nothing but counts and the ids of its
-    shards. Parts are made anywhere, at the same time and again after a crash:
-    a PART that is there, of the same shards and options, is left as it is.
-    'bunrui merge' adds them up in any order and any grouping, to the last bit
-    as if one process had learned all; a shard that it has is left out.
+    PART is a classifier that keeps only counts and the ids of its shards. You
+    can make parts anywhere, at the same time, and again after a crash: a
+    finished PART of the same shards and options is left alone. 'bunrui merge'
+    adds parts in any order and any grouping, to the last bit as if one
+    process had learned everything; it leaves out shards that it already has.
 
     [bold]Examples[/]
 

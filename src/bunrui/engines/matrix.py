@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
@@ -184,8 +183,8 @@ def _sorted_few(cells: Csr, columns: Any, n_columns: int) -> Csr:
 class Features:
     """Feature texts by column.
 
-    The table is made when something is looked up: a matrix that was counted in one pass needs none, and a pickle holds
-    the texts alone.
+    The table is made at the first look-up: a matrix that is counted in one pass needs none, and a pickle holds only the
+    texts.
 
     Examples
     --------
@@ -245,7 +244,7 @@ class Features:
         if not len(new):
             return
         more = _texts(v).take(pa.array(new))
-        more = more.take(pc.sort_indices(more))
+        more = more.take(_order_of(more))
         self._table, _ = join(self.table, _listed(more))
         self._texts = _texts(self._table)
         for name in ("names", "columns"):
@@ -270,8 +269,15 @@ def find(v: Vocabulary, others: Vocabulary, grows: int = kernel.KNOWN) -> npt.ND
 def sorted_ids(v: Vocabulary) -> npt.NDArray[np.int64]:
     """Ids by the text of their features, in the order of code points."""
     # UTF-8 sorts as the code points that it stands for.
-    order: npt.NDArray[np.int64] = pc.sort_indices(_texts(v)).to_numpy().astype(np.int64)
+    order: npt.NDArray[np.int64] = _order_of(_texts(v)).to_numpy().astype(np.int64)
     return order
+
+
+def _order_of(texts: Any) -> Any:
+    """The places of strings in their order."""
+    import pyarrow.compute as pc  # 60 ms of the first answer of a trained model, which sorts nothing
+
+    return pc.sort_indices(texts)
 
 
 def _texts(v: Vocabulary) -> pa.Array:

@@ -39,6 +39,7 @@ __all__ = [
     "VARIANTS",
     "Counting",
     "Trained",
+    "is_kept",
     "kind_of",
     "reads_table",
 ]
@@ -182,12 +183,15 @@ class Trained(NamedTuple):
         α where the user names none.
     on_text, on_tables : bool
         Whether it reads the words of texts, and the cells of tables.
+    is_kept : bool
+        Whether a file keeps its weights.
     """
 
     name: str
     alpha: float = 1.0
     on_text: bool = True
     on_tables: bool = False
+    is_kept: bool = False
 
     @property
     def needs_documents(self) -> bool:
@@ -219,9 +223,9 @@ class Trained(NamedTuple):
 TRAINED = {
     kind.name: kind
     for kind in (
-        Trained("twcnb", 0.1),
-        Trained("nbsvm", 0.5),
-        Trained("arow", 0.5),
+        Trained("twcnb", 0.1, is_kept=True),
+        Trained("nbsvm", 0.5, is_kept=True),
+        Trained("arow", 0.5, is_kept=True),
         Trained("aode", on_tables=True),
         Trained("columns", on_text=False, on_tables=True),
     )
@@ -234,6 +238,11 @@ def kind_of(model: str) -> Kind:
         return MODELS.get(model) or TRAINED[model]
     except (KeyError, TypeError):
         raise OptionError(option="model", value=model, choices=(*MODELS, *TRAINED)) from None
+
+
+def is_kept(model: str) -> bool:
+    """Whether a file keeps the weights of a model."""
+    return model in TRAINED and TRAINED[model].is_kept
 
 
 def _check_options(model: str, options: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Documents with the rows that they were read from, as these stand in their file.
+"""Documents with their original rows.
 
 parquet, arrow       a struct of all columns
 jsonl                the line

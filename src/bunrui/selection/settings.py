@@ -1,4 +1,4 @@
-"""`Settings`: one way to make a classifier, and how simple it is; and the analyzers that suit the scripts of texts."""
+"""`Settings`: the options of a classifier, and how simple they are; `analyzers_for`: suitable analyzers for texts."""
 
 from __future__ import annotations
 

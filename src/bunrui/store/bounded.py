@@ -126,7 +126,7 @@ class Bounded:
     def slim(self, name: str, min_df: int) -> int:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
         store, like = self._store, self.classifier
-        check_slim(like, min_df)
+        check_slim(like, min_df, has_memory=True)
         like.set_calibration(calibration_of(store))
         folder = os.path.dirname(os.path.abspath(name))
         with store.reading(), Spill(store.fingerprint, folder, self._room) as spill:
