@@ -209,7 +209,7 @@ def test_slim_copies_that_it_refuses(tmp_path: Path) -> None:
         slim_bounded(path, copy, memory)
     with bunrui.open(path) as clf:
         clf.compact()
-    with pytest.raises(OptionError, match="min_df should be a whole number above 0"):
+    with pytest.raises(OptionError, match="min_df should be a whole number, at least 1"):
         slim_bounded(path, copy, memory, min_df=0)
     slim_bounded(path, copy, memory)
     with pytest.raises(StoreError, match="is there already"):

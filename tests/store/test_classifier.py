@@ -508,7 +508,7 @@ def test_slim(path: str, tmp_path: Path) -> None:
             for change in (lambda: small.learn(["a"], ["b"]), lambda: small.unlearn(TEXTS, LABELS), small.undo):
                 with pytest.raises(StoreError, match="lacks the words of fewer than 2 documents"):
                     change()
-        with pytest.raises(OptionError, match="min_df should be a whole number above 0, not 0"):
+        with pytest.raises(OptionError, match="min_df should be a whole number, at least 1, not 0"):
             clf.slim(str(tmp_path / "never"), min_df=0)
         assert not (tmp_path / "never").exists()
         whole = str(tmp_path / "whole.bunrui")
