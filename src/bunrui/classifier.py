@@ -447,12 +447,12 @@ class TextClassifier(AnyClassifier):
         return model
 
     def check_options(self) -> None:
-        """Refuse options that make no sense, where `set_params` took some."""
+        """Refuse invalid options: `set_params` takes any."""
         if not self._is_checked:
             _check(self.get_params())
 
     def set_calibration(self, calibration: Calibration | None) -> None:
-        """Take on a calibration, as `bunrui.selection.calibrate` fits them, or none."""
+        """Use a calibration (`bunrui.selection.calibrate` fits them), or none."""
         self.calibration = calibration
 
     # Learning

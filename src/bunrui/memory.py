@@ -297,7 +297,7 @@ def _canonical(document: Any) -> bytes:
 
 
 def digests_of(data: memoryview, offsets: Integers, given: bool) -> Digests:
-    """16 bytes of SHA-256 of every document: with the processor's help quicker than BLAKE2."""
+    """16 bytes of SHA-256 for every document: processors compute it faster than BLAKE2."""
     start = hashlib.sha256(b"\xff" if given else b"")  # no text begins with this byte
     digests = []
     for a, b in pairwise(offsets.tolist()):

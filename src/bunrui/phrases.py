@@ -111,7 +111,7 @@ LONGEST_LABEL = 1000
 
 
 def unfit(label: str, longest: int | None = LONGEST_LABEL) -> str | None:
-    """Why a new label should have another name, None where its name is right; `longest` is None for any length.
+    """Why a new label is refused, or None if it is right; `longest` is None for any length.
 
     >>> unfit("spam"), unfit("\\u200b "), unfit("x" * 2000)
     (None, 'is blank: give it a name', 'has 2,000 characters, and 1,000 are the most: give it a shorter name')

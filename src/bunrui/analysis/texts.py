@@ -221,9 +221,9 @@ def _check_count(row: int, word: Any, count: Any) -> bool:
 
 
 def fold(docs: Documents, recipe: Recipe) -> Documents:
-    """The documents, with the hard ones as Python folds them.
+    """The documents; the hard ones are folded by Python.
 
-    One may take seconds (5 to 8 MB/s); other threads run meanwhile.
+    A hard document may take seconds (5 to 8 MB/s); other threads run meanwhile.
     """
     sizes = np.diff(docs.offsets)
     hard = np.zeros(len(sizes), np.uint8)

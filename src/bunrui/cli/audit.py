@@ -36,25 +36,25 @@ def audit(
     json: bool = flag("--json", "As JSON."),
     html: str | None = option("--html", "PATH", "Write a page that shows why, in colours."),
     output: str | None = option(
-        "--output", "PATH", "Write a CSV file to be edited, of all that is suspicious, or of the first --top.", "-o"
+        "--output", "PATH", "Write a CSV file to edit, with all suspects, or with the first --top.", "-o"
     ),
     apply: str | None = option(
         "--apply",
         "PATH",
-        "Relabel in the classifier what was edited in such a file: rows whose label is not the given one.",
+        "Relabel the classifier by an edited file: the rows whose label differs from the given one.",
     ),
 ) -> None:
-    """Find labels that are perhaps wrong.
+    """Find labels that look wrong.
 
-    Every document is predicted by all the others. Listed are those whose
-    label is least likely: its probability, the label, the one suggested in
-    its place, the words that speak against the label, and the text. Then
-    copies of a document, exact or near, that have different labels. Into a
-    pipe these are lines with tabs.
+    Each document is predicted by all the others. The list begins with the
+    least likely labels. It has the probability of the label, the label, the
+    suggested label, the words against the label, and the text. Then come
+    exact and near copies with different labels. In a pipe, these are lines
+    with tabs.
 
-    With a classifier, its model and analyzer are used. To correct it, write
-    a file with --output, change the column label where it is wrong, and
-    give it to --apply: that is one change, which undo takes back.
+    With a classifier, its model and analyzer are used. To correct it, write a
+    file with --output, correct the column label, and give the file to
+    --apply: that is one change, which undo takes back.
 
     [bold]Examples[/]
 

@@ -27,16 +27,17 @@ def calibrate(
     file: Classifier,
     json: bool = flag("--json", "What was measured, as JSON."),
 ) -> None:
-    """Make the probabilities of a classifier come true as often as they say.
+    """Calibrate the probabilities of a classifier.
 
-    Every document is predicted by all the others, and compared with its
-    label; no test documents are needed. The labels that are predicted stay
-    the same. Shown are the error of the probabilities (ECE: how far they are
-    from the share of right answers) and the log loss, before and after.
+    Afterwards about 80 % of the answers with probability 0.8 are right. Each
+    document is predicted by all the others and compared with its label, so no
+    test documents are needed. Predicted labels do not change. The command
+    shows the error of the probabilities (ECE: their distance from the share
+    of right answers) and the log loss, before and after.
 
-    It is kept in FILE, for the model and the options that FILE has; predict
-    with others is not calibrated. It goes on being used when more is
-    learned: info says how much that is, and undo takes it back.
+    FILE keeps the calibration for its model and options; predictions with
+    other options are not calibrated. The calibration stays in use when FILE
+    learns more: info shows how much that is. undo takes it back.
 
     FILE must keep texts (the default of learn --keep).
 

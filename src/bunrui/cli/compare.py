@@ -32,9 +32,9 @@ def compare(
     data: list[str] = argument("DATA", "Documents with labels, or a classifier that keeps texts.", required=True),
     documents: LabelledDocuments,
     parts: Parts,
-    test: str | None = option("--test", "FILE", "Documents with labels that DATA predict."),
+    test: str | None = option("--test", "FILE", "Test documents with labels."),
     loo: bool = flag("--loo", "Predict each document by all the others; for models that are not trained.", panel=PANEL),
-    models: str | None = option("--models", "NAMES", "These alone; else all.", callback=_names),
+    models: str | None = option("--models", "NAMES", "Only these models; by default all.", callback=_names),
     analyzers: str | None = option(
         "--analyzers",
         "NAMES",
@@ -45,17 +45,17 @@ def compare(
     html: str | None = option("--html", "PATH", "Write a page with a diagram, too."),
     json: bool = flag("--json", "All figures, as JSON."),
 ) -> None:
-    """Hold all models against each other on your documents.
+    """Compare all models on your documents.
 
-    Every model with every analyzer that suits the text, all on the same
-    documents, each of which is predicted by a model that never saw it. The
-    best accuracy comes first; a row is tied with it if the documents cannot
-    tell the two apart (McNemar's test at 5 %, shared by all pairs of rows,
-    since the best is chosen by the same documents). Without --test, --folds
-    and --loo, the documents are cut into 5 parts.
+    It tries every model with every suitable analyzer on the same documents;
+    each document is predicted by a model that never saw it. The best accuracy
+    comes first. A row is tied with it if the documents cannot tell the two
+    apart (McNemar's test at 5 %, shared by all pairs of rows, because the
+    same documents choose the best). Without --test, --folds and --loo, the
+    documents are cut into 5 parts.
 
-    Of models that read counts, all documents are counted once and parts are
-    subtracted. Those that are trained from documents, and the baselines, are
+    For models that read counts, all documents are counted once and parts are
+    subtracted. Models that are trained from documents, and the baselines, are
     trained for each part, which takes longer.
 
     [bold]Examples[/]

@@ -29,18 +29,18 @@ def count(
     shard_id: str | None = option(
         "--shard-id",
         "ID",
-        "What the SHARDs are called together; by default each has a digest of its bytes and how they are "
-        "read, which takes one more pass.",
+        "One id for all SHARDs. By default the id of each is a digest of its bytes and of how they are read, which "
+        "takes one more pass.",
     ),
     memory: Memory = None,
 ) -> None:
-    """Count one piece of a corpus, to be merged with others.
+    """Count a piece of a corpus, to merge it with others later.
 
-    PART is a classifier that keeps nothing but counts and the ids of its
-    shards. Parts are made anywhere, at the same time and again after a crash:
-    a PART that is there, of the same shards and options, is left as it is.
-    'bunrui merge' adds them up in any order and any grouping, to the last bit
-    as if one process had learned all; a shard that it has is left out.
+    PART is a classifier that keeps only counts and the ids of its shards. You
+    can make parts anywhere, at the same time, and again after a crash: a
+    finished PART of the same shards and options is left alone. 'bunrui merge'
+    adds parts in any order and any grouping, to the last bit as if one
+    process had learned everything; it leaves out shards that it already has.
 
     [bold]Examples[/]
 

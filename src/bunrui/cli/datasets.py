@@ -35,22 +35,22 @@ def datasets(
     source: str | None = option(
         "--from",
         "PATH",
-        "With fetch: a copy that you have. The publisher's file, or a folder with it or what it unpacks to.",
+        "With fetch: your own copy, that is the publisher's file, or a folder with the file or its contents.",
     ),
     json: bool = flag("--json", "With list: one JSON object a line."),
 ) -> None:
-    """Get public corpora from their official addresses: mail, news, reviews, tables.
+    """Download public corpora from their official addresses: mail, news, reviews, tables.
 
-    list shows them, and which are here (✓); where there is room, into a
-    pipe and with --json, their licences, too. fetch downloads one, after
-    showing its licence, checks it, and writes train.parquet and
-    test.parquet (all.parquet where there is no official split; list shows
-    the names) into its folder; a download that was cut goes on where it
-    stopped. path prints the folder.
+    list shows the corpora, marks those that you have (✓), and in wide
+    terminals, in pipes and with --json shows their licences. fetch shows the
+    licence, downloads the corpus, checks it, and writes train.parquet and
+    test.parquet (or all.parquet if there is no official split; list shows the
+    names) into its folder; an interrupted download goes on where it stopped.
+    path prints the folder.
 
-    They are kept in the folder BUNRUI_DATASETS, or in the user's cache.
-    Documents that have no label, as some of Reuters, are in files of their
-    own, train-unlabelled.parquet.
+    The folders are in BUNRUI_DATASETS, or in the user's cache. Documents
+    without a label (in Reuters) have their own file,
+    train-unlabelled.parquet.
 
     [bold]Examples[/]
 

@@ -61,29 +61,29 @@ def evaluate(
     positive: str | None = option(
         "--positive",
         "LABEL",
-        "The label that is looked for, such as spam: adds 1-ROCA% and recall at few false positives.",
+        "The wanted label, such as spam: adds 1-ROCA% and recall at few false positives.",
     ),
     page: str | None = option(
         "--html", "PATH", "Write a page with diagrams and mistakes, too. It holds texts of documents."
     ),
     json: bool = flag("--json", "All metrics, as JSON."),
 ) -> None:
-    """Measure how well documents whose labels are known are predicted.
+    """Measure the predictions for documents with known labels.
 
-    Accuracy, precision, recall and F1 of each label and on the average, how
-    sure the accuracy is, what the probabilities are worth, and which labels
-    are taken for which. FILE is not changed. Labels that FILE has never
-    learned are counted as mistakes.
+    It shows accuracy with an interval; precision, recall and F1 of each label
+    and their means; the quality of the probabilities; and the confusion
+    matrix. FILE does not change. Labels that FILE has never learned count as
+    mistakes.
 
-    With --loo or --folds no test documents are needed: the documents predict
+    With --loo or --folds you need no test documents: the documents predict
     each other, exactly as if each had been left out of learning. Copies of a
-    document make the result look better than it is: their number is shown.
-    So do test documents that were learned: FILE finds them if it keeps texts
-    or digests.
+    document make the result look better than it is: their number is shown. So
+    do test documents that were learned: FILE finds them if it keeps texts or
+    digests.
 
-    With --labels, documents may have any number of labels: micro, macro and
-    example F1, the Hamming loss, and the share of documents whose labels are
-    all right and no others. Without it, a document with several labels is
+    With --labels, documents may have any number of labels: the measures are
+    micro, macro and example F1, the Hamming loss, and the share of documents
+    whose labels are all right. Without it, a document with several labels is
     right if it gets one of them.
 
     [bold]Examples[/]

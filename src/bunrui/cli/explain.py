@@ -34,14 +34,14 @@ def explain(
     model: Model,
     text: str | None = argument("TEXT", "The text, or a row of a table in JSON; the standard input if there is none."),
     label: str | None = option("--label", "LABEL", "Explain this label, not the predicted one."),
-    against: str | None = option("--against", "LABEL", "Hold it against this one, not the next best."),
+    against: str | None = option("--against", "LABEL", "Compare it with this label, not with the next best."),
     json: bool = flag("--json", "Everything, as JSON."),
     html: str | None = option("--html", "PATH", "Write a page in colours in place of stdout."),
 ) -> None:
     """Explain a prediction: what each word, or column of a table, adds to the score of a label.
 
-    Blue speaks for the label and orange (underlined) against it. The values
-    add up to the difference of the two scores: nothing is estimated.
+    Blue speaks for the label, orange (underlined) against it. The values add
+    up exactly to the difference of the two scores.
 
     [bold]Examples[/]
 
@@ -100,16 +100,16 @@ def words(
     label: str | None = argument("LABEL", "The label; all if there is none."),
     positive: str | None = option("--positive", "LABEL", "Log-odds of words: for this label,"),
     negative: str | None = option("--negative", "LABEL", "… against this one."),
-    word: str | None = option("--word", "WORD", "This word alone."),
+    word: str | None = option("--word", "WORD", "Only this word."),
     top: int | None = option("--top", "N", "How many words (20; 8 of each label).", min=1),
     json: bool = flag("--json", "As JSON: a list of words with weights and counts."),
 ) -> None:
     """Show the words that speak for a label.
 
     The weight of a word is what one occurrence adds to the score of the
-    label, less what it adds to the others on average. With --positive and
-    --negative it is λ(w) = log P(w | positive) / P(w | negative), both ends
-    of the list. Without a label, a few words of each.
+    label, minus the mean of what it adds to the others. With --positive and
+    --negative it is λ(w) = log P(w | positive) / P(w | negative), and the
+    list has both ends. Without a label, a few words of each.
 
     [bold]Examples[/]
 

@@ -18,13 +18,13 @@ def merge(
     others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer.", required=True),
     unique: bool = flag("--unique", "Refuse files that have learned the same text."),
 ) -> None:
-    """Add what other classifiers have learned.
+    """Add other classifiers to a classifier.
 
-    The result is the classifier that learned everything itself, in any
-    order, to the last bit. All of them are added, or none. If FILE is not
-    there it is made with the settings of the first, and keeps what all of
-    them keep; if it is there, each OTHER must keep as much as FILE does.
-    --unique needs files that keep texts or digests.
+    The result equals a classifier that learned everything itself, in any
+    order, to the last bit. All of them are added, or none. If FILE does not
+    exist, it gets the settings of the first OTHER, and keeps what all of them
+    keep; if it exists, each OTHER must keep as much as FILE. --unique needs
+    files that keep texts or digests.
 
     [bold]Examples[/]
 
@@ -61,10 +61,10 @@ def copy(
     file: Classifier,
     new: str = file_argument("NEW", "The copy; it must not be there yet.", required=True),
 ) -> None:
-    """Write a copy of a classifier, also while it learns.
+    """Copy a classifier, also while it learns.
 
-    It has every change that was acknowledged, and no half ones. A plain copy
-    of FILE is as good as long as nobody changes or reads it meanwhile.
+    The copy has every acknowledged change, and no half one. A plain copy of
+    FILE is as good as long as nobody changes or reads FILE meanwhile.
 
     [bold]Examples[/]
 
@@ -84,7 +84,7 @@ def slim(
     min_df: int = option("--min-df", "N", "Leave out words of fewer documents, for good.", min=1, default=1),
     memory: Memory = None,
 ) -> None:
-    """Write a small copy that keeps nothing but counts, to serve and to share.
+    """Write a small copy with counts only, to serve and to share.
 
     Of nbsvm, arow and twcnb it has the weights too, and answers at once.
 
@@ -117,11 +117,11 @@ def slim(
 
 
 def compact(file: Classifier) -> None:
-    """Make a file as small as it can be, and wipe out what was unlearned.
+    """Make a file as small as possible, and wipe out unlearned documents.
 
-    Afterwards neither the texts nor the words that only unlearned documents
-    had are found in any byte of FILE. The changes before can not be undone.
-    It works whatever FILE keeps.
+    Afterwards no byte of FILE has the texts of unlearned documents, or words
+    that only they had. Earlier changes cannot be undone. It works whatever
+    FILE keeps.
 
     [bold]Examples[/]
 
@@ -163,9 +163,9 @@ def export(
 ) -> None:
     """Write the counts as a table.
 
-    A row for each word and label that occur together: feature, label,
-    term_count (occurrences) and doc_freq (documents). The totals of each
-    label are in 'bunrui info --json'. It works whatever FILE keeps.
+    The table has a row for each word and label that occur together: feature,
+    label, term_count (occurrences) and doc_freq (documents). 'bunrui info
+    --json' has the totals of each label. It works whatever FILE keeps.
 
     [bold]Examples[/]
 

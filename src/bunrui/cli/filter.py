@@ -53,15 +53,15 @@ def filter(
         "--top", "N|P%", "The N with the largest ratios, or P percent.", panel=_SELECT, callback=_number_or_share
     ),
     sample: int | None = option(
-        "--sample", "N", "N at random, likelier the larger exp(ratio) is.", panel=_SELECT, min=1
+        "--sample", "N", "N at random, with probabilities in proportion to exp(ratio).", panel=_SELECT, min=1
     ),
     output: str | None = option("--output", "PATH", "Write there in place of stdout: .parquet .jsonl", "-o"),
     scores: bool = flag("--scores", "Add a column log_ratio."),
-    seed: int = option("--seed", "N", "Of --sample (0).", min=0, default=0),
+    seed: int = option("--seed", "N", "The seed of --sample (0).", min=0, default=0),
     fit_on: int | None = option(
         "--fit-on",
         "N",
-        "Estimate how likely words are in raw from its first N documents, as many of each file, not from all.",
+        "Estimate P(word | raw) from N documents, as many from the beginning of each file, not from all.",
         min=1,
     ),
     hash_bits: int | None = option(
@@ -75,10 +75,10 @@ def filter(
 ) -> None:
     """Select the documents of a large collection that look like those of a small one.
 
-    Each document of --raw gets a log-likelihood ratio: the sum over its
-    words of log P(word | target) / P(word | raw). Selected rows are written
-    with all of their columns, in the order of raw. Raw is read twice, to
-    count and to score; memory does not grow with it.
+    Each document of --raw gets a log-likelihood ratio: the sum over its words
+    of log P(word | target) / P(word | raw). Selected rows are written with
+    all of their columns, in the order of raw. Raw is read twice, to count and
+    to score; memory does not grow with it.
 
     [bold]Examples[/]
 

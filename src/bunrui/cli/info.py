@@ -21,7 +21,7 @@ def info(
     file: Classifier,
     json: bool = flag("--json", "As JSON."),
 ) -> None:
-    """Show what a classifier has learned, how it reads it, and what it keeps.
+    """Show the labels, counts and settings of a classifier, and what it keeps.
 
     [bold]Examples[/]
 
@@ -115,11 +115,11 @@ def _moment(time: str) -> str:
 
 
 def set_(file: Classifier, model: Model) -> None:
-    """Change how a classifier reads its counts.
+    """Change the model of a classifier, or its options.
 
-    What was learned stays as it is: the next prediction answers by the new
-    model. To try a model once, give these options to predict or evaluate.
-    undo takes it back.
+    The counts stay as they are; the next prediction uses the new model. To
+    try a model once, give these options to predict or evaluate. undo takes
+    the change back.
 
     [bold]Examples[/]
 
@@ -140,7 +140,7 @@ def set_(file: Classifier, model: Model) -> None:
 
 
 def describe_hashing(hashing: dict[str, Any]) -> str:
-    """How much the buckets mix up.
+    """How many features share a bucket.
 
     >>> describe_hashing({"n_buckets": 1 << 20, "n_used": 412_200, "n_features": 523_651, "share": 0.393})
     '412,200 of 1,048,576 buckets in use: of about 520,000 features, 39 % share one with another (an estimate)'

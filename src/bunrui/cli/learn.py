@@ -33,7 +33,7 @@ from bunrui.cli.options import (
     written,
 )
 from bunrui.engines.stream import ahead, texts_of
-from bunrui.errors import DataError, DuplicateError, OptionError, UnlearnError
+from bunrui.errors import DataError, DuplicateError, OptionError, StoreError, UnlearnError
 from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
@@ -65,28 +65,27 @@ def learn(
 ) -> None:
     """Learn documents with their labels.
 
-    The classifier FILE is made if it is not there, else extended: with
-    new documents, new words and new labels. All of DATA is learned, or,
-    if something in it is wrong, nothing.
+    FILE is made if it does not exist; else it learns more: new documents, new
+    words, new labels. If something in DATA is wrong, nothing is learned.
 
-    What is learned are counts, so the model can be changed at any time
-    (bunrui set); the analyzer and --keep are chosen once, when FILE is made.
-    --unique needs a FILE that keeps texts or digests.
+    FILE learns counts, so you can change the model at any time (bunrui set).
+    You choose the analyzer and --keep once, when FILE is made. --unique needs
+    a FILE that keeps texts or digests.
 
     With --engine ray, the machines of a cluster count DATA, which all of them
-    must see; FILE keeps nothing of the documents, and is the same to the last
-    bit. Without a cluster, 'bunrui count' makes parts that merge.
+    must see. FILE is the same to the last bit, but keeps nothing of the
+    documents. Without a cluster, 'bunrui count' makes parts to merge.
 
     With --memory, DATA may be larger than the memory, and FILE is the same to
-    the last bit. To predict, all of FILE has to fit into memory; 'bunrui slim
+    the last bit. To predict, all of FILE must fit into memory; 'bunrui slim
     --min-df 2 --memory 2GB' makes a small copy.
 
-    With --columns, DATA are tables, and FILE reads only tables from then on: each
-    column has a likelihood of its own. Numbers are normal (gaussian) or cut
-    into bins (binned); strings are categories where they repeat, else text;
-    2026-01-31 is a date. A column with numbers and strings has strings.
-    With --model aode columns may depend on each other: numbers and dates
-    are cut where labels change, and strings are categories.
+    With --columns, DATA are tables, and FILE then reads only tables: each
+    column has its own likelihood. Numbers are normal (gaussian) or cut into
+    bins (binned); strings that repeat are categories, other strings are text;
+    2026-01-31 is a date. A column with numbers and strings has strings. With
+    --model aode, columns may depend on each other: numbers and dates are cut
+    where labels change, and strings are categories.
 
     [bold]Examples[/]
 
@@ -121,8 +120,10 @@ def learn(
             classifier = stack.enter_context(open_classifier(file, model, analyzer, keep))
         is_table = tables.columns if classifier is None else reads_tables(classifier)
         reader = documents.read(data, labelled=True, columns=is_table)
-        if calibrate and (keep or "text" if classifier is None else classifier.keep) != "text":
-            raise OptionError("--calibrate leaves each document out in turn: it needs a FILE that keeps texts.")
+        if calibrate and classifier is not None:
+            require(classifier, "text", "leave --calibrate out, or learn into another file")
+        elif calibrate and keep not in (None, "text"):
+            raise OptionError("--calibrate leaves each document out in turn, and needs --keep text.")
         if classifier is None:
             classifier = stack.enter_context(create_classifier(file, model, analyzer, keep))
         elif is_table:
@@ -204,14 +205,14 @@ def unlearn(
     chosen: Chosen,
     data: list[str] | None = argument("DATA", _DATA),
 ) -> None:
-    """Take documents back.
+    """Unlearn documents, as if they had never been learned.
 
-    Afterwards FILE is the classifier that never learned them, to the last
-    bit of every score. All of DATA is taken back, or, if something in it
-    was never learned, nothing.
+    Afterwards every score of FILE is the same to the last bit as before it
+    learned them. If something in DATA was never learned, nothing is
+    unlearned.
 
-    With DATA this works whatever FILE keeps; --by-id and --by-digest need
-    a FILE that keeps texts (the default of learn --keep).
+    DATA works whatever FILE keeps; --by-id and --by-digest need a FILE that
+    keeps texts (the default of learn --keep).
 
     [bold]Examples[/]
 
@@ -365,9 +366,10 @@ def _learn_on_ray(
     from bunrui.engines.tasks import blank
 
     if classifier.keep != "nothing":
-        raise OptionError(
-            f"{file} keeps {classifier.keep} of its documents, and on a cluster they stay where they are: learn into a "
-            "new file, or without --engine ray"
+        raise StoreError(
+            f"this keeps {classifier.keep} of its documents, and on a cluster they stay where they are",
+            file=file,
+            hint="learn into a new file, or without --engine ray",
         )
     new: bunrui.TextClassifier = blank(classifier)
     with watch_blocks(reader) as watch:

@@ -23,9 +23,9 @@ _LONGEST_EXCERPT = 60
 def undo(file: Classifier) -> None:
     """Take back the last change: a learn, an unlearn, a merge, a relabel, a set …
 
-    Again takes back the one before it, until the last compact, or until
-    FILE has joined older changes on its own. It works whatever FILE keeps.
-    Nothing takes back an undo: make the change anew.
+    Run it again to take back the change before it, up to the last compact, or
+    up to the point where FILE has joined older changes. It works whatever
+    FILE keeps. An undo cannot be undone: make the change again.
 
     [bold]Examples[/]
 
@@ -73,14 +73,14 @@ def relabel(
     ),
     label: str | None = option("--label", "COLUMN", "Ignore this column of the table."),
 ) -> None:
-    """Give documents that were learned another label.
+    """Give learned documents another label.
 
-    They are those with the texts in DATA, or with the ids or digests that
-    are given, and lose the labels that they had. All of them change, or,
-    if one was never learned, none.
+    You name the documents by their texts in DATA, by id or by digest. They
+    lose the labels that they had. If one of them was never learned, nothing
+    changes.
 
-    With DATA, FILE must keep texts or digests; --by-id and --by-digest
-    need a FILE that keeps texts (the default of learn --keep).
+    With DATA, FILE must keep texts or digests; --by-id and --by-digest need a
+    FILE that keeps texts (the default of learn --keep).
 
     [bold]Examples[/]
 
@@ -158,13 +158,13 @@ def forget(
     ),
     source: str | None = option("--source", "PATH", "Learned from this file, as it was given."),
 ) -> None:
-    """Unlearn all documents of a time or a source.
+    """Unlearn all documents before a date, or of a source.
 
-    With both options, the documents that fit both. A document is as old as
-    its first learning, also after it was relabelled, moved or merged.
+    With both options, only documents that fit both. The time of a document is
+    that of its first learning, also after it was relabelled, moved or merged.
 
-    FILE must keep texts (the default of learn --keep). Afterwards, compact
-    wipes out what was forgotten; until then it can be undone.
+    FILE must keep texts (the default of learn --keep). You can undo it until
+    'bunrui compact' wipes out the documents.
 
     [bold]Examples[/]
 
@@ -210,9 +210,9 @@ def label(
 
     A document with several labels that loses one keeps the others.
 
-    A rename works whatever FILE keeps. So do drop and move, unless a
-    document has several labels: then FILE must keep texts (the default of
-    learn --keep).
+    A rename works whatever FILE keeps. So do drop and move, unless a document
+    has several labels: then FILE must keep texts (the default of learn
+    --keep).
 
     [bold]Examples[/]
 

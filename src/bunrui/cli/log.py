@@ -42,16 +42,16 @@ def log(
     after: int | None = option("--after", "NUMBER", "Only changes after this number.", min=0),
     json: bool = flag("--json", "One JSON object a line."),
 ) -> None:
-    """Show everything that was done to a classifier, or the documents that it has learned.
+    """Show the changes of a classifier, or its documents.
 
-    Changes: number, time, what was done, documents. Documents: digest, time,
-    labels, id, source and the beginning of the text. Few of them are a table
-    on a terminal; into a pipe they are lines with tabs.
+    A change has number, time, kind and number of documents. A document has
+    digest, time, labels, id, source and the beginning of its text. On a
+    terminal, short lists are tables; in a pipe, they are lines with tabs.
 
-    Of many changes, --limit shows the last ones; to see those before them,
-    give the number of the first one that you see as --before.
+    --limit shows the last changes. To see those before them, give the number
+    of the first one that you see as --before.
 
-    The changes are in every FILE. --documents needs one that keeps texts or
+    Every FILE has its changes. --documents needs a FILE that keeps texts or
     digests; with digests there are no texts to show.
 
     [bold]Examples[/]
@@ -205,13 +205,13 @@ def check(
     file: Classifier,
     json: bool = flag("--json", "As JSON: right, wrong and unknown."),
 ) -> None:
-    """Check that a file is what it says.
+    """Check a file for damage.
 
-    Everything in it is read: pages, checksums, totals, the log. Exit code 1
+    It reads everything: pages, checksums, totals, the log. The exit code is 1
     if something is wrong.
 
-    It works whatever FILE keeps. Where it keeps the texts, they are counted
-    again and compared bit by bit; what cannot be checked is said.
+    It works whatever FILE keeps. If FILE keeps texts, they are counted again
+    and compared bit by bit; the command names what it cannot check.
 
     [bold]Examples[/]
 

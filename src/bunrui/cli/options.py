@@ -17,7 +17,7 @@ import typer
 import bunrui
 from bunrui.cli.console import say
 from bunrui.cli.documents import Stdin
-from bunrui.errors import EncodingError, OptionError
+from bunrui.errors import EncodingError, OptionError, StoreError
 from bunrui.models import CLASS_NORM_ALPHA, DEFAULT_MODEL, MODELS, TRAINED
 from bunrui.phrases import counted, one_line, some
 
@@ -119,17 +119,17 @@ class Documents:
     format: Format | None = option(
         "--format",
         "FORMAT",
-        "csv, tsv, tab, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the "
-        "suffix tells, also before .gz .bz2 .xz .zst; for the standard input, the first bytes do.",
+        "csv, tsv, tab, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the suffix "
+        "decides, also before .gz .bz2 .xz .zst; for the standard input, the first bytes.",
     )
     encoding: str | None = option(
         "--encoding",
         "NAME",
-        "The encoding of the text (utf-8), such as cp932, euc-jp, gb18030 or cp949; auto finds out for each file.",
+        "The encoding of the text (utf-8), such as cp932, euc-jp, gb18030 or cp949; auto guesses it for each file.",
     )
     skip_bad: bool = flag(
         "--skip-bad",
-        "Leave out rows that cannot be read, and say how many. Without it, the first one stops the command.",
+        "Skip rows that cannot be read, and count them. Without it, the first one stops the command.",
     )
     include: list[str] | None = option(
         "--include", "PATTERN", "Read only files of a folder that match, such as '*.txt'."
@@ -183,9 +183,7 @@ class _Labels:
     panel: ClassVar = Documents.panel
     label: str | None = option("--label", "COLUMN", "The column with the label (label), or a list of labels.")
     as_: str | None = option("--as", "LABEL", "Give all documents this label.")
-    separator: str | None = option(
-        "--separator", "TEXT", "What stands between the labels of a document that has several, such as ';'."
-    )
+    separator: str | None = option("--separator", "TEXT", "The separator between several labels, such as ';'.")
 
 
 @dataclass(frozen=True)
@@ -272,9 +270,11 @@ class Model:
         f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_tables)} are for tables.",
     )
     smoothing: Literal["eap", "map", "mle"] | None = option(
-        "--smoothing", "NAME", "The estimator: eap (the default), map or mle."
+        "--smoothing", "NAME", "The estimator of probabilities: eap (the default), map or mle."
     )
-    alpha: str | None = option("--alpha", "NUMBER", "How much is smoothed; 'default' for the model's.", callback=_alpha)
+    alpha: str | None = option(
+        "--alpha", "NUMBER", "The strength of smoothing; 'default' for that of the model.", callback=_alpha
+    )
     prior: str | None = option(
         "--prior",
         "NAME",
@@ -282,19 +282,19 @@ class Model:
         callback=_prior,
     )
     unseen: Literal["ignore", "smooth"] | None = option(
-        "--unseen", "NAME", "Words that were never learned: ignore (the default) or smooth."
+        "--unseen", "NAME", "New words: ignore (the default) or smooth."
     )
-    min_df: int | None = option("--min-df", "N", "Leave out words that occur in fewer documents.", min=1)
+    min_df: int | None = option("--min-df", "N", "Leave out words of fewer documents.", min=1)
     max_features: str | None = option(
         "--max-features",
         "N",
-        "Read only the N words that say most: by mutual information; chi2:N by χ²; 'all' for all.",
+        "Read only the N most telling words, by mutual information; chi2:N by χ²; 'all' for all.",
         callback=_max_features,
     )
 
     class_norm: bool | None = flag(
         "--class-norm/--no-class-norm",
-        f"Bring the counts of all classes to one size first, for {_takers('class_norm')}; --alpha then smooths "
+        f"Scale the counts of all classes to one size first, for {_takers('class_norm')}; --alpha then smooths "
         f"shares, {CLASS_NORM_ALPHA:.0e} by default.".replace("e-0", "e-"),
         default=None,
     )
@@ -414,8 +414,8 @@ class LabelSets:
     threshold: str | None = option(
         "--threshold",
         "NUMBER",
-        "The log-odds above which a label is given (0); 'best': for each label what would have been best for "
-        "the documents that FILE keeps, each left out in turn.",
+        "The log-odds above which a label is given (0); 'best' finds the best threshold of each label on the "
+        "documents that FILE keeps, each left out in turn.",
         callback=_threshold,
     )
 
@@ -429,7 +429,7 @@ class LabelSets:
         if self.threshold != "best":
             return float(self.threshold or 0)
         if getattr(classifier, "keep", "text") != "text":
-            raise OptionError("--threshold best needs a FILE that keeps texts: give a number.")
+            raise StoreError("--threshold best needs a FILE that keeps texts", hint="give a number")
         from bunrui.evaluation.loo import best_thresholds
 
         return best_thresholds(classifier)
@@ -490,7 +490,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Take no more memory than this, such as 2GB: counts that outgrow it wait on the disk.",
+        help="Take no more memory than this, such as 2GB; other counts wait on the disk.",
         show_default=False,
     ),
 ]
@@ -504,8 +504,8 @@ class Tables:
 
     columns: bool = flag(
         "--columns",
-        "DATA are tables: all columns but --label and --id are read, numbers, categories, texts and dates "
-        "each in its way. In CSV and TSV, an empty cell, ?, NA, N/A, null, None, NaN or nan is no value.",
+        "DATA are tables: read all columns except --label and --id, as numbers, categories, texts or dates. In CSV "
+        "and TSV, an empty cell, ?, NA, N/A, null, None, NaN or nan is no value.",
     )
     kind: list[str] | None = option(
         "--kind",

@@ -62,25 +62,25 @@ def serve(
     token: str | None = option(
         "--token",
         "TOKEN",
-        "Let who sends this token learn and unlearn; 'auto' makes one. Others see the command line: give a "
-        "token of your own as BUNRUI_TOKEN.",
+        "Clients with this token may learn and unlearn; 'auto' makes one. Others can see the command line: give your "
+        "own token as BUNRUI_TOKEN.",
     ),
     read_only: bool = flag("--read-only", "Never write, whatever BUNRUI_TOKEN says."),
     name: list[str] | None = option(
-        "--name", "NAME", "Another name that the service is reached by, such as example.org. Can be repeated."
+        "--name", "NAME", "Another host name of the service, such as example.org. Can be repeated."
     ),
     cors: list[str] | None = option(
         "--cors", "ORIGIN", "Let pages of another site ask, such as https://example.org. Can be repeated."
     ),
 ) -> None:
-    """Answer for a classifier over HTTP, with a page to try it.
+    """Serve a classifier over HTTP, with a web page.
 
-    Without a token the service only reads. With one, what it answers to
-    learn is in FILE. It listens to this machine alone; --host 0.0.0.0 lets
-    others in, without encryption: put a proxy before it. /openapi.json
-    describes the requests; the log on stderr never holds a document.
-    Ctrl-C stops it within ten seconds: requests and trainings that it has
-    begun have that long to end; jobs that only read are cancelled.
+    Without a token the service only reads. With a token it learns, and every
+    answered change is in FILE. It listens only to this machine; --host
+    0.0.0.0 lets others in, without encryption: put a proxy in front.
+    /openapi.json describes the requests; the log on stderr never holds a
+    document. Ctrl-C stops the service within ten seconds: requests and
+    trainings may end until then; jobs that only read are cancelled.
 
     [bold]Examples[/]
 

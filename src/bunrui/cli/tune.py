@@ -40,7 +40,7 @@ def tune(
     budget: float | None = option(
         "--budget",
         "SECONDS",
-        "Take the best so far after so many; the defaults are measured in any case.",
+        "Stop after so many seconds, and take the best so far. The defaults are always measured.",
         callback=_seconds,
     ),
     fast: bool = flag("--fast", "Leave out nbsvm and arow, which are trained: seconds in place of minutes."),
@@ -49,17 +49,16 @@ def tune(
     ),
     json: bool = flag("--json", "What was tried and chosen, as JSON."),
 ) -> None:
-    """Find the settings that suit your documents, and make a classifier with them.
+    """Find good settings for your documents, and make a classifier with them.
 
-    Analyzer, model, smoothing, priors and the choice of words are searched
-    from coarse to fine. Documents are counted once for each analyzer; every
-    setting is measured on all of them, each predicted by a model that never
+    The search goes from coarse to fine: analyzer, model, smoothing, priors
+    and the choice of words. Each document is predicted by a model that never
     saw it, so no test documents are needed. Copies and threads make the
     result look better than it is: --folds with --by keeps them together.
 
-    The best is taken, unless a simpler setting is within one standard error
-    of it. FILE has then learned all of DATA, keeps the texts, and its log
-    says how it was tuned.
+    The best setting is taken, unless a simpler one is within one standard
+    error of it. FILE then has learned all of DATA and keeps the texts; its
+    log records the tuning.
 
     [bold]Examples[/]
 

@@ -1,4 +1,4 @@
-"""Documents → `Counts`, on all threads: `kernel/count.py` has the loops, and says how they work."""
+"""Documents → `Counts`, on all threads; `kernel/count.py` has and explains the loops."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _n_features(parts: Parts) -> int:
 def _round(
     work: _Work, readers: Sequence[_Reader], streams: Streams, v: Vocabulary, parts: Parts, *, writes: bool
 ) -> tuple[Vocabulary, Parts, int]:
-    """Read some documents and count them; how many records they make, about."""
+    """Read some documents and count them; return about how many records they make."""
     n_records = 1
     left = readers
     while left:
@@ -172,7 +172,7 @@ def _read_alone(
 
 
 class _Reader:
-    """What a thread reads its documents with."""
+    """Reads the documents of one thread."""
 
     def __init__(self, work: _Work, v: Vocabulary, thread: int) -> None:
         self.thread = thread

@@ -183,8 +183,8 @@ def _sorted_few(cells: Csr, columns: Any, n_columns: int) -> Csr:
 class Features:
     """Feature texts by column.
 
-    The table is made when something is looked up: a matrix that was counted in one pass needs none, and a pickle holds
-    the texts alone.
+    The table is made at the first look-up: a matrix that is counted in one pass needs none, and a pickle holds only the
+    texts.
 
     Examples
     --------

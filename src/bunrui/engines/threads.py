@@ -1,4 +1,4 @@
-"""Threads of this machine: how documents are cut for them (`kernel/slices.py` runs the work), and their lock."""
+"""Cuts documents for the threads of this machine (`kernel/slices.py` runs the work); `ReadWriteLock`."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _condition = threading.Condition()
 
 
 class ReadWriteLock:
-    """Readers share it, a writer has it alone; a writer who waits keeps new readers out.
+    """Readers share it, a writer has it alone; a waiting writer keeps new readers out.
 
-    In a forked child only the thread that forked holds what it held.
+    In a forked child, only the thread that forked still holds its lock.
     """
 
     def __init__(self) -> None:

@@ -27,7 +27,8 @@ def _counts_go_on(estimator: Any) -> bool:
         return True
     if hasattr(estimator, "_learned") and not estimator._is_cut():
         return True
-    raise OptionError("columns of numbers are cut by fit: set discretise=False to learn categories step by step")
+    off = Option("discretise", False)
+    raise OptionError(("columns of numbers are cut by fit: set ", off, " to learn categories step by step"))
 
 
 class AODE(CountingClassifier):
@@ -39,9 +40,9 @@ class AODE(CountingClassifier):
     Parameters
     ----------
     m : float
-        A value is a parent if at least so many rows have it; where none is, naive Bayes answers.  30 in the article, 1
-        in Weka.  On 67 tables they are alike (m=1 better on 23, m=30 on 17: benchmarks/aode.py); 1, since with 30 a
-        small table has naive Bayes throughout.
+        A value is a parent if at least so many rows have it; if there is no parent, naive Bayes answers.  The article
+        has 30, Weka 1.  On 67 tables they are alike (m=1 better on 23, m=30 on 17: benchmarks/aode.py); the default is
+        1, because with 30 a small table has only naive Bayes.
     discretise : bool or list of columns
         Which columns are cut by Fayyad and Irani's minimum description length (`bunrui.models.mdl`): True, those
         of floating-point numbers, by the dtype of the array or of each column of a data frame; False, none; or their
@@ -65,11 +66,10 @@ class AODE(CountingClassifier):
     probability of 0 rows, 1 / (K_j(y, x_i) + v_j); in a column that never had a value it says nothing.  Values are
     equal where Python has them equal: 1, 1.0 and True are one value, "1" is another.
 
-    Presence of words: a sparse matrix is read as 0 and 1, be its counts what they may.  Absence is a value like any
-    other, so that absent words are children and parents: P(x_j | y, x_i) is a distribution over both, and what a class
-    does not say counts as much as what it says.  With None in place of 0, which leaves them out, accuracy on SMS spam
-    falls from .978 to .948 (benchmarks/aode.py).  Training takes the time of the pairs of present words in each row,
-    prediction that of present words × columns × classes.
+    Presence of words: a sparse matrix is read as 0 and 1, whatever its counts.  Absence is a value like any other, so
+    absent words are children and parents: P(x_j | y, x_i) is a distribution over both.  With None in place of 0, which
+    leaves absent words out, accuracy on SMS spam falls from .978 to .948 (benchmarks/aode.py).  Training takes time for
+    the pairs of present words in each row, prediction for present words × columns × classes.
 
     Counts take (values of all columns)² × classes × 8 bytes; more than 2 ** 26 (512 MB: with 2 classes 2,896 columns of
     presence, with 20 classes 915) are refused.  A first prediction at that bound took 2.3 GB of memory.

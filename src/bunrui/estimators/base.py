@@ -1,7 +1,6 @@
-"""What all estimators share: checks of rows, labels, weights and parameters; learning, unlearning, merging.
+"""The base of all estimators: checks of rows, labels, weights and parameters; learning, unlearning, merging.
 
-An estimator is two functions over this: rows → counts (`ClassCounts`, which add up and can be taken back), and counts
-with rows → scores.
+An estimator adds two functions: rows → counts (`ClassCounts`), and counts with rows → scores.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ NAMES = {"categorical": True, "string": True, "allow_nan": True}
 class CountingClassifier(ClassifierMixin, BaseEstimator):
     """Base of the estimators.
 
-    Parameters have their scikit-learn meaning, with one difference: priors and smoothing are computed from the counts
-    when somebody asks, so that `set_params` of these takes effect at once, without fitting again.
+    Parameters have the same meaning as in scikit-learn, with one difference: priors and smoothing are computed from the
+    counts at each answer.  So `set_params` changes them at once, without a new `fit`.
     """
 
     fit_prior: bool = True
@@ -138,7 +137,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         y : (n_rows,)
         sample_weight : (n_rows,), optional
         exact : bool
-            Whether to refuse what could be taken back with rounding errors only: fractions, and weights that have them.
+            Refuse fractions, and fractional weights, which can only be taken back with rounding errors.
 
         Raises
         ------
@@ -154,7 +153,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     def merge(self, other: Self) -> Self:
         """Learn what another estimator of the same kind has learned from other rows.
 
-        The order does not matter: of whole numbers, the weights are the same bit for bit.
+        The order does not matter: for whole numbers, the weights are the same bit for bit.
         """
         if other is self:
             raise OptionError("an estimator cannot be merged with itself")
@@ -326,8 +325,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[Any]:
         hint = "to take rows back, use unlearn"
         raise DataError(option="sample_weight", value=weights.min().item(), expected="0 or more", hint=hint)
     if not weights.any():
-        hint = "leave it out to learn all rows alike"
-        raise DataError(option="sample_weight", value=0, expected="above 0 for some rows", hint=hint)
+        raise DataError((Option("sample_weight"), " is zero for all rows: leave it out to learn them alike"))
     return np.asarray(as_whole(weights))
 
 

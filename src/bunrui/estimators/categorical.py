@@ -1,4 +1,4 @@
-"""`CategoricalNB`: columns of values that are names, be they strings or numbers."""
+"""`CategoricalNB`: columns of categories, strings or numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 class CategoricalNB(CountingClassifier):
     """Categorical naive Bayes, in place of scikit-learn's.
 
-    Beyond it: values may be strings or any numbers and come at any time, missing values, `merge` and `unlearn`.
+    In addition: values may be strings or any numbers, new values at any time, missing values, `merge` and `unlearn`.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class CategoricalNB(CountingClassifier):
     class_prior : (n_classes,) array, optional
         P(class) in the order of `classes_`; goes before `fit_prior` and `prior`.
     min_categories : int or (n_features,) array of int, optional
-        How many values a column can take, at least.  By default as many as were seen.
+        The smallest number of values of a column.  By default the number of seen values.
     smoothing : {"eap", "map", "mle"}
         The estimator of P(value | class): (n + λ) / (N + λS), (n + α - 1) / (N + (α - 1)S), or n / N.
     prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
@@ -45,17 +45,17 @@ class CategoricalNB(CountingClassifier):
     categories_ : list of list
         The values of every column, sorted if they can be.
     category_count_, feature_log_prob_ : list of (n_classes, n_values)
-        Rows by class and value, and log P(value | class), in the order of `categories_`: of values that were seen.
-        scikit-learn, where values are codes, has columns of zeros for those below the largest, and for
+        Rows by class and value, and log P(value | class), for seen values in the order of `categories_`.  In
+        scikit-learn, values are codes: it has columns of zeros for unseen codes below the largest, and for
         `min_categories`.
     n_categories_ : (n_features,)
         S of every column.
 
     Notes
     -----
-    A value that was never seen gets the smoothed probability of 0 rows, λ / (N + λS).  A value that is missing (None,
-    NaN, and what pandas has for them) is skipped, in training and in prediction.  Values are equal where Python has
-    them equal: 1 and 1.0 are one value, "1" is another.
+    A new value gets the smoothed probability of 0 rows, λ / (N + λS).  A missing value (None, NaN, or that of pandas)
+    is skipped, in training and in prediction.  Values are equal if Python says so: 1 and 1.0 are one value, "1" is
+    another.
 
     Examples
     --------

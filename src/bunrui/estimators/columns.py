@@ -54,7 +54,7 @@ class ColumnsExplanation:
     scores: Floats
 
     def between(self, label: Any, other: Any) -> dict[str, float]:
-        """What each column says for one label against another, the most telling first; above 0 it is for `label`."""
+        """What each column adds to one label against another, the most telling first; above 0 it is for `label`."""
         names = self.classes.tolist()
         for each in (label, other):
             if each not in names:
@@ -65,21 +65,21 @@ class ColumnsExplanation:
 
 
 class ColumnsNB(CountingClassifier):
-    """Naive Bayes over a table: every column has a likelihood of its own, and their logarithms add up.
+    """Naive Bayes over a table: every column has its own likelihood, and their logarithms add up.
 
     Parameters
     ----------
     columns : mapping from name to kind, optional
-        What columns are taken for, where the rule below is not to decide: "text", "categorical", "numeric" (as
-        `numeric` says), "gaussian", "binned", "date" or "skip".
+        The kinds of some columns; the rule below decides the others: "text", "categorical", "numeric" (see `numeric`),
+        "gaussian", "binned", "date" or "skip".
     numeric : {"gaussian", "binned", "choose"}
-        Numbers are normal in every class, or cut at quantiles.  "choose" takes for each column what foretells the class
-        better: the sum of log P(class | value) over the rows, each foretold by this column alone and without itself
-        (exact leave-one-out; the borders are those of all rows).
+        Numbers are normal in every class, or cut at quantiles.  "choose" takes the better one for each column: the one
+        with the larger sum of log P(class | value) over the rows, each predicted by this column alone and without
+        itself (exact leave-one-out; the borders are those of all rows).
     n_bins : int
-        How many bins, at most.
+        The largest number of bins.
     max_categories : int
-        How many values a column of strings can have at most and still be categorical.
+        The largest number of values of a categorical column of strings.
     analyzer : str or AnalyzerSpec
         How texts become features, as in `TextVectorizer`.
     smoothing : {"eap", "map", "mle"}
@@ -110,11 +110,11 @@ class ColumnsNB(CountingClassifier):
     - dates and times are `date`: weekday and month as categories, days since 1970 as a number.  Time zones are dropped
     - a column without a single value is `skip`
 
-    A value that is missing (None, NaN, NaT, NA) adds nothing, in training and in prediction; so does a word that was
-    never learned.  A category that was never learned gets the smoothed probability of 0 rows.
+    A missing value (None, NaN, NaT, NA) adds nothing, in training and in prediction; nor does a new word.  A new
+    category gets the smoothed probability of 0 rows.
 
-    `partial_fit` and `merge` go on with the kinds and borders of the first rows; estimators that decided otherwise
-    cannot be merged.  `unlearn` is exact for texts, categories and bins; numbers and dates refuse unless `exact=False`.
+    `partial_fit` and `merge` keep the kinds and borders of the first rows; estimators with other ones cannot be merged.
+    `unlearn` is exact for texts, categories and bins; numbers and dates need `exact=False`.
 
     Examples
     --------
@@ -182,7 +182,7 @@ class ColumnsNB(CountingClassifier):
 
     @property
     def columns_(self) -> dict[str, str]:
-        """What every column is taken for."""
+        """The kind of every column."""
         self._known("columns_")
         return {plan.name: plan.kind for plan in self._plans}
 

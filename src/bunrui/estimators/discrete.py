@@ -1,6 +1,6 @@
-"""The models that are linear in counts, in place of scikit-learn's: multinomial, Bernoulli, complement.
+"""Models that are linear in counts, in place of scikit-learn's: multinomial, Bernoulli, complement.
 
-`DiscreteNB` is what they share; each of them names its formula in `models/`, and what of a row it reads.
+`DiscreteNB` is their base class; each of them names its formula in `models/`, and how it reads a row.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from bunrui.classcounts import ClassCounts, Labels, SparseCounts, as_whole, count_cells
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, Option, OptionError
 from bunrui.estimators.base import Codes, CountingClassifier, canonical, keep_parameters, presence_of
 from bunrui.models.bernoulli import bernoulli, log_present
 from bunrui.models.complement import complement
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class DiscreteNB(CountingClassifier):
-    """Base of the models that are linear in counts; a subclass names its formula, and what of a row it reads."""
+    """Base of the models that are linear in counts; a subclass names its formula, and how it reads a row."""
 
     _formula: ClassVar[Callable[..., Scorer]]
     counts_presence: ClassVar[bool] = False
@@ -162,8 +162,8 @@ def _equal(a: Any, b: Any) -> bool:
 class MultinomialNB(DiscreteNB):
     """Multinomial naive Bayes on a matrix of counts, in place of scikit-learn's.
 
-    Beyond it: classes may come at any time, `merge` and `unlearn`, other estimators of P(feature | class), and memory
-    that follows the cells that are not zero.
+    In addition: new classes at any time, `merge` and `unlearn`, other estimators of P(feature | class), and memory that
+    follows the cells that are not zero.
 
     Parameters
     ----------
@@ -180,13 +180,13 @@ class MultinomialNB(DiscreteNB):
     prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
         P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
     class_norm : bool
-        Whether the counts of every class are divided by their sum before they are smoothed, so that alpha weighs the
-        same in small classes as in large ones (Frank and Bouckaert 2006).  Beside shares an alpha of 1 is huge: 1e-5
-        to 1e-8 are good for texts.
+        Divide the counts of every class by their sum before smoothing, so that alpha weighs the same in small classes
+        as in large ones (Frank and Bouckaert 2006).  Alpha is then added to shares, where 1 is huge: 1e-5 to 1e-8 are
+        good for texts.
     against_rest : bool
-        Whether a class is scored against all rows that are not of it, log P(class, row) / P(not class, row).
-        Probabilities then are shares of exp(score).  Together with `class_norm` the rest is divided by its sum too, and
-        memory follows features × classes.
+        Score a class against all other rows: log P(class, row) / P(not class, row).  Probabilities then are shares of
+        exp(score).  Together with `class_norm` the rest is divided by its sum, too, and memory follows
+        features × classes.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class MultinomialNB(DiscreteNB):
     and `unlearn` leaves the very estimator that never saw the rows.  Fractions are counted in float64: `merge` is right
     to rounding, and `unlearn` refuses unless `exact=False`.
 
-    Priors and smoothing are computed from the counts when somebody asks: `set_params(alpha=...)` needs no new `fit`.
+    Priors and smoothing are computed from the counts at each answer: `set_params(alpha=...)` needs no new `fit`.
 
     Examples
     --------
@@ -274,8 +274,7 @@ class BernoulliNB(DiscreteNB):
     force_alpha, fit_prior, class_prior, smoothing, prior
         As those of `MultinomialNB`.
     binarize : float, optional
-        A feature is present where its value is above this.  None takes X as it is, in which all values must lie between
-        0 and 1.
+        A feature is present if its value is above this.  None takes X as it is; all values must lie between 0 and 1.
     against_rest : bool
         As that of `MultinomialNB`: presence and absence are held against those in all rows that are not of the class.
         Memory follows features × classes.
@@ -319,7 +318,8 @@ class BernoulliNB(DiscreteNB):
             return presence_of(X, float(self.binarize))
         values = X.data if sparse.issparse(X) else X
         if values.min(initial=0) < 0 or values.max(initial=1) > 1:
-            raise DataError("with binarize=None values lie between 0 and 1: give a threshold, as binarize=0")
+            none, zero = Option("binarize", None), Option("binarize", 0)
+            raise DataError(("with ", none, " values lie between 0 and 1: give a threshold, as ", zero))
         return as_whole(X)
 
     def rows_to_predict(self, X: Any) -> Any:
@@ -350,7 +350,7 @@ class ComplementNB(DiscreteNB):
     fit_prior, class_prior
         Not used for scores, as in scikit-learn: they have no class prior.
     norm : bool
-        Weight normalisation: the weights of a class are divided by the sum of their sizes.
+        Weight normalisation: divide the weights of a class by the sum of their absolute values.
     complement : bool
         Whether to count outside the class.  False scores by the class itself, still without a prior.
     log_tf, idf, length_norm : bool
@@ -371,13 +371,13 @@ class ComplementNB(DiscreteNB):
 
     Notes
     -----
-    With `log_tf`, `idf` or `length_norm` the estimator keeps its rows (sparse), since each new row changes what the old
-    ones weigh.  So learning, merging and unlearning stay exact, also of fractions (of weights with fractions, to
-    rounding); the price is memory, and a pass over all rows at the first prediction after a change.  Which of the three
-    are on cannot change without a new `fit`.
+    With `log_tf`, `idf` or `length_norm` the estimator keeps its rows (sparse), because each new row changes the weight
+    of the old ones.  So learning, merging and unlearning stay exact, also for fractions (for fractional weights, to
+    rounding).  The price is memory, and a pass over all rows at the first prediction after a change.  To switch one of
+    the three on or off, call `fit` again.
 
-    A row without a word left (its length is 0 after IDF) adds nothing.  Where all weights of a class are 0 (for want of
-    a second column), they are not divided.
+    A row without a word left (its length is 0 after IDF) adds nothing.  If all weights of a class are 0 (there is only
+    one column), they are not divided.
 
     References
     ----------
@@ -467,7 +467,7 @@ class TWCNB(ComplementNB):
     alpha, force_alpha, smoothing
         As those of `MultinomialNB`.
     transform_queries : bool
-        Whether rows to predict go through log TF, IDF and length norm as well; the article takes their raw counts.
+        Apply log TF, IDF and length norm to predicted rows, too; the article takes their raw counts.
 
     Attributes
     ----------

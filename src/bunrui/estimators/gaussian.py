@@ -24,7 +24,7 @@ _FAR = 100.0
 class GaussianNB(CountingClassifier):
     """Gaussian naive Bayes, in place of scikit-learn's.
 
-    Beyond it: sparse input that stays sparse, missing values, classes at any time, and `merge`.
+    In addition: sparse input that stays sparse, missing values, new classes at any time, and `merge`.
 
     Parameters
     ----------
@@ -43,16 +43,16 @@ class GaussianNB(CountingClassifier):
     theta_, var_ : (n_classes, n_features)
         Mean and variance.
     epsilon_ : float
-        What was added to the variances.  It comes from all rows learned so far, with their weights; scikit-learn takes
-        those of the last call, without.
+        The number that is added to the variances.  It comes from all learned rows, with their weights; scikit-learn
+        takes the rows of the last call, without weights.
 
     Notes
     -----
-    NaN is a missing value and skipped, in training and in prediction.  A class that never had a value in a column takes
-    the mean and the variance of the column over all classes; a column that never had a value says nothing.
+    NaN is a missing value and skipped, in training and in prediction.  A class without any value in a column takes the
+    mean and the variance of the whole column; a column without any value says nothing.
 
-    Moments merge to rounding (1e-12 or so).  `unlearn` refuses, since nothing of a mean can be taken back exactly; with
-    `exact=False` it takes back what it can.
+    Moments merge to rounding (about 1e-12).  `unlearn` needs `exact=False`, because a mean cannot be taken back
+    exactly.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""Pipelines of scikit-learn: a text model as one, and the usual linear models on TF-IDF, to be compared with.
+"""scikit-learn pipelines: a text model as a pipeline, and the baselines, linear models on TF-IDF.
 
 All counting models are linear in the counts of a document, and scikit-learn's `MultinomialNB` computes just that:
 
     score_c(d) = class_log_prior_[c] + Σ_f x_f · feature_log_prob_[c, f]
     feature_log_prob_[c, f] = scale_c · (slope_c + shared_f + weight_{f,c})
 
-so that it answers as any of them, with probabilities from the same scores.  A trained model becomes the estimator that
-would have been fitted on its rows.
+So it can answer as any of them, with probabilities from the same scores.  A trained model becomes an estimator, as if
+this had been fitted on its rows.
 """
 
 from __future__ import annotations

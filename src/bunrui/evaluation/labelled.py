@@ -1,4 +1,4 @@
-"""`Labelled`: texts and their labels, to be taken in parts."""
+"""`Labelled`: texts with their labels, and parts of them."""
 
 from __future__ import annotations
 

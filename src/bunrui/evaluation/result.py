@@ -1,4 +1,4 @@
-"""`Evaluation`: predictions of documents whose labels are known, all measures of them, and the mistakes among them."""
+"""`Evaluation`: predictions for documents with known labels, all measures of them, and the mistakes among them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
-from bunrui.errors import BunruiError, DataError, LabelError, OptionError
+from bunrui.errors import BunruiError, DataError, LabelError, Option, OptionError
 from bunrui.evaluation import scores as formulas
 from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, membership, single
 from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
@@ -33,10 +33,10 @@ _ROUNDING = 1e-5  # the probabilities of a document may miss 1 by so much, in fl
 class Evaluation:
     """Predictions for documents, beside their true labels.
 
-    A document may have several true labels.  Then any of them is right: for `metrics` and `right`, and for the
-    probabilistic measures, where their probabilities are added up; in a ranking it is a positive document of each of
-    them.  A true label that is no class, because it was never learned, has probability 0: its documents are wrong, cost
-    36.04 (-log of the smallest ε) in `log_loss`, and its ranking is that of equal scores.
+    A document may have several true labels.  Then each of them is right in `metrics` and `right`, probabilistic
+    measures add their probabilities, and in a ranking the document is positive for each of them.  A true label that was
+    never learned has probability 0: its documents are wrong, cost 36.04 (-log of the smallest ε) in `log_loss`, and are
+    ranked as if all scores were equal.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class Evaluation:
     classes : (n_classes,) sequence of labels
         The columns of `probabilities`.
     positive : label, optional
-        The label that is looked for, such as spam: rankings are then of this label against the rest, else means over
-        all labels that occur.  `dataclasses.replace(evaluation, positive="spam")` names one later.
+        The wanted label, such as spam: rankings compare it with the rest.  Without it, rankings are means over all
+        labels that occur.  `dataclasses.replace(evaluation, positive="spam")` names one later.
     scores : (n_docs, n_classes), optional
-        Whose softmax are the probabilities: documents are then ranked by log-odds.  Without them, by probabilities, of
-        which many are 0 where texts are long.
+        The scores whose softmax are the probabilities.  Documents are then ranked by log-odds; without scores they are
+        ranked by probabilities, many of which are 0 if texts are long.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Evaluation:
     log_loss, brier, ece : float
         The module `scores` has the formulas.  `brier` is the sum over the classes, 0 … 2, also for two of them.
     roc_auc, average_precision : float
-        NaN where there is nothing to rank.
+        NaN if there is nothing to rank.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class Evaluation:
 
     @cached_property
     def right(self) -> Booleans:
-        """Whether the predicted label is one that the document has, (n_docs,)."""
+        """Whether the predicted label is one of the document's own, (n_docs,)."""
         return np.asarray(self._own[np.arange(self.n), self._predicted])
 
     @cached_property
@@ -180,7 +180,7 @@ class Evaluation:
         return 100 * (1 - formulas.roc_auc(*self._against_rest(None)))
 
     def recall_at_fpr(self, fpr: float) -> float:
-        """Recall of the positive label where at most `fpr` of the other documents are taken for it."""
+        """Recall of the positive label if at most a share `fpr` of the other documents is taken for it."""
         return formulas.recall_at_fpr(*self._against_rest(None), fpr)
 
     @property
@@ -208,7 +208,7 @@ class Evaluation:
 
     @cached_property
     def given_probability(self) -> Floats:
-        """The probability of the labels that the document has, (n_docs,)."""
+        """The probability of the document's own labels, (n_docs,)."""
         return np.asarray(np.where(self._own, self._filled, 0).sum(axis=1))
 
     def interval(
@@ -277,7 +277,7 @@ class Evaluation:
     def _against_rest(self, label: Label | None) -> tuple[Booleans, Floats]:
         label = self.positive if label is None else label
         if label is None:
-            raise OptionError('name the label that is looked for: Evaluation(..., positive="spam")')
+            raise OptionError(("name the label that is looked for, as ", Option("positive", "spam")))
         column = self._column(label)
         return self._own[:, column], self._ranked_by(column)
 
@@ -331,7 +331,7 @@ _LONGEST_EXPLAINED = 50_000  # characters
 
 
 class Mistake(NamedTuple):
-    """A document that has some labels, and was predicted to have another.
+    """A document whose predicted label is none of its own.
 
     Attributes
     ----------
@@ -373,9 +373,9 @@ def find_mistakes(evaluation: Evaluation) -> list[Mistake]:
 def explain_mistake(
     clf: AnyClassifier, document: Any, mistake: Mistake, *, is_learned: bool = False
 ) -> Explanation | None:
-    """Why the predicted label, and not the one that the document has; None where nobody can say.
+    """Explain the predicted label against the true one; None if there is no explanation.
 
-    A document that was learned is unlearned before it is explained, and learned again.
+    A learned document is unlearned before it is explained, and learned again.
     """
     if isinstance(document, str) and len(document) > _LONGEST_EXPLAINED:
         return None

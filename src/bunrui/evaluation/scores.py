@@ -1,4 +1,4 @@
-"""Scores and probabilities of the classes → how far to believe them, and how well they rank.
+"""Scores and probabilities → log loss, calibration error, and measures of rankings.
 
     p[d, c]        probability of class c for document d                                     (n_docs, n_classes)
     own[d, c]      whether document d has class c                                            (n_docs, n_classes)

@@ -1,4 +1,4 @@
-"""Counts without a document, as the formulas of the models read them: the ground of leave-one-out.
+"""The counts without a document, as the formulas of the models read them, for leave-one-out.
 
     Rows      the features of every document, by number
     Ground    the counts of all documents, laid out in lists
@@ -6,11 +6,11 @@
     Without   the counts without a document, of some documents at once: a `CountView`
 
 `Without` gives every document classes of its own: document b of a block has the classes b * C … b * C + C - 1, C being
-the number of classes.  So a formula that is asked once for bias, slope and weights answers for a block of documents,
-with the very bits that it has when all but one of them are learned.
+the number of classes.  So one call of a formula gives bias, slope and weights for a block of documents, with the same
+bits as if all documents but one had been learned.
 
-Weights of a feature in a class that does not have the document depend on the feature, and on how often the document
-has it: `kernel/loo.py` calls this pair an entry.  `Tables` has their weights, and they are made once.
+In a class without the document, the weights of a feature depend on the feature, and on its occurrences in the document:
+`kernel/loo.py` calls this pair an entry.  `Tables` has the weights of entries, which are made once.
 """
 
 from __future__ import annotations

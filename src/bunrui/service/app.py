@@ -1,6 +1,6 @@
-"""The application: its routes, and the gate that every request passes on its way in and every answer on its way out.
+"""The application: its routes, and the gate that every request and every answer passes.
 
-The server opens the port, runs the application until it is told to stop, and finishes what it has begun.
+`run` opens the port, serves until a signal comes, and finishes the requests at work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Routes that say what the classifier knows: labels, words, info, log; and whether a token is right."""
+"""Routes about the classifier: labels, words, info, log; and whether a token is right."""
 
 from __future__ import annotations
 

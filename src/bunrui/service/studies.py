@@ -1,6 +1,6 @@
-"""What the documents of a file say about each other: mistakes, the learning curve, other models, suspect labels.
+"""Studies of the documents in a file: mistakes, the learning curve, a comparison of models, suspicious labels.
 
-Each study is given a classifier without documents, the documents, what the client gave, and the job.  Its result has
+Each study gets a classifier without documents, the documents, the input of the client, and the job.  Its result has
 numbers for programs, in the types of JSON, and `html`: drawings for the page.
 """
 

@@ -1,4 +1,4 @@
-"""A file that was sent: its columns, its first rows, the labels in it, its documents."""
+"""An uploaded file: its columns, its first rows, its labels, its documents."""
 
 from __future__ import annotations
 
