@@ -39,7 +39,7 @@ VALUES = [None, 3, -1, 0, 1.5, 1e308, 10**30, True, "x", "", [], [1], ["a"], ["c
 VALUES += [{}, {"a": 1}, {"a": "x"}, {"a": None}, {"spam": []}, float("nan"), "/dev/zero", ["/dev/zero"]]
 
 # One case of so many in every run, all of them in a long one.
-EVERY = pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)])
+EVERY = pytest.mark.parametrize("every", [27, pytest.param(1, marks=pytest.mark.slow)])
 
 
 @pytest.fixture(scope="module")
