@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError
-from bunrui.evaluation import without
 from bunrui.evaluation.loo import Corpus, is_exact, leave_one_out, loo_log_odds, loo_scores
-from bunrui.models import MODELS
+from bunrui.models import MODELS, without
 
 Floats = npt.NDArray[np.float64]
 

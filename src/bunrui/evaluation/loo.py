@@ -31,7 +31,6 @@ from bunrui.engines.counting import count
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.result import Evaluation
-from bunrui.evaluation.without import Ground, ground_of, read_rows, score_without
 from bunrui.kernel.logs import log
 from bunrui.kernel.loo import Labels
 from bunrui.models import MODELS
@@ -40,6 +39,7 @@ from bunrui.models.linear import log_sum_exp
 from bunrui.models.multilabel import PairView, best_cut, log_label_prior
 from bunrui.models.rest import log_odds
 from bunrui.models.view import CountView, View, select, whole
+from bunrui.models.without import Ground, ground_of, read_rows, score_without
 
 if TYPE_CHECKING:
     from bunrui.store.documents import Document
@@ -119,20 +119,20 @@ class Corpus:
         if not is_exact(clf):
             return self._refitted(clf, TextClassifier.scores)
         sets, view = self.documents.sets, select(self.counts, clf.min_df, None)
-        options = _formula_options(clf)
+        labels, options = Labels(sets.groups, sets.members, sets.indices), _formula_options(clf)
         by_docs = _scorer_of_nothing(clf.model, options).by_docs
         if (by_docs, clf.min_df) not in self._grounds:
             # One at a time: each is as large as a table of all weights.
-            self._grounds = {(by_docs, clf.min_df): self._ground(view, by_docs, clf.min_df)}
+            self._grounds = {(by_docs, clf.min_df): self._ground(view, labels, by_docs, clf.min_df)}
 
-        def priors_of(labels: Labels, docs: Integers) -> Floats:
+        def priors_of(docs: Integers) -> Floats:
             groups, places = np.unique(labels.groups[docs], return_inverse=True)
             members = [labels.classes[labels.starts[group] : labels.starts[group + 1]] for group in groups.tolist()]
             own = (view.doc_count, self.counts.labels, members, clf.prior)
             return np.asarray(_priors_without(*own, for_odds=bool(clf.against_rest))[places])
 
-        labels, ground = Labels(sets.groups, sets.members, sets.indices), self._grounds[by_docs, clf.min_df]
-        return self._without_lonely(self._left_out(clf, clf.model, ground, labels, priors_of, options))
+        ground = self._grounds[by_docs, clf.min_df]
+        return self._without_lonely(self._left_out(clf, clf.model, ground, priors_of, options))
 
     def log_odds(self, model: str | None = None, **options: Any) -> Floats:
         """log P(label | document) / P(not label | document) by the model of all the others, (n_docs, n_classes).
@@ -151,13 +151,9 @@ class Corpus:
         for label in range(len(self.classes)):
             lacks = np.add.reduceat(sets.indices == label, sets.members[:-1], dtype=np.int64) == 0
             labels = Labels(lacks.astype(np.int64)[sets.groups], two, two[:2])
-            own = np.stack([priors[:, label], np.zeros(2)], axis=1)
-
-            def priors_of(labels: Labels, docs: Integers, own: Floats = own) -> Floats:
-                return np.asarray(own[labels.groups[docs]])
-
-            ground = self._ground(pairs.of(label), by_docs, clf.min_df)
-            both = self._left_out(clf, name, ground, labels, priors_of, {})
+            own = np.stack([priors[:, label], np.zeros(2)], axis=1)[labels.groups]
+            ground = self._ground(pairs.of(label), labels, by_docs, clf.min_df)
+            both = self._left_out(clf, name, ground, own.__getitem__, {})
             out[:, label] = both[:, 0] - both[:, 1]
         return self._without_lonely(out)
 
@@ -178,17 +174,16 @@ class Corpus:
             )
         return clf
 
-    def _ground(self, view: CountView, by_docs: bool, min_df: int) -> Ground:
+    def _ground(self, view: CountView, labels: Labels, by_docs: bool, min_df: int) -> Ground:
         doc_total = self.counts.postings.doc_total[: self.counts.n_ids]
-        return ground_of(view, doc_total, self._parts, by_docs=by_docs, min_df=min_df)
+        return ground_of(view, doc_total, self._parts, labels, by_docs=by_docs, min_df=min_df)
 
     def _left_out(
         self,
         clf: AnyClassifier,
         name: str,
         ground: Ground,
-        labels: Labels,
-        priors_of: Callable[[Labels, Integers], Floats],
+        priors_of: Callable[[Integers], Floats],
         options: dict[str, bool],
     ) -> Floats:
         """Scores by the model with a name, and the smoothing of a classifier."""
@@ -199,7 +194,7 @@ class Corpus:
         def formula(view: CountView, prior: Floats) -> Scorer:
             return model.scorer(view, smoothing, prior, **options)
 
-        return score_without(ground, formula, labels, priors_of, smooth=clf.unseen == "smooth")
+        return score_without(ground, formula, priors_of, smooth=clf.unseen == "smooth")
 
     def _without_lonely(self, scores: Floats) -> Floats:
         """The scores with -inf where no other document has the label."""
