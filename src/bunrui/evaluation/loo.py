@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
-from bunrui.analysis.analyzer import documents_of
+from bunrui.analysis.analyzer import alike, documents_of
 from bunrui.classifier import AnyClassifier, TextClassifier, complete_options
 from bunrui.counts import Counts, Label, Totals
 from bunrui.engines.counting import count
@@ -342,12 +342,8 @@ def kept_documents(clf: AnyClassifier) -> list[Document]:
     if not isinstance(clf, StoredClassifier) or clf.keep != "text":
         raise OptionError("this classifier keeps no texts: give the texts and their labels")
     documents = list(clf.documents())
-    if len({isinstance(document.text, str) for document in documents}) < 2:
-        return documents
-    # Some were learned as texts, some as tokens: tokens are what they have in common.
-    features = analyzer_of(clf.analyzer).features
-    tokens = [[token.text for token in features(d.text)] if isinstance(d.text, str) else d.text for d in documents]
-    return [document._replace(text=text) for document, text in zip(documents, tokens, strict=True)]
+    texts = alike(clf.text_analyzer, [document.text for document in documents])
+    return [document._replace(text=text) for document, text in zip(documents, texts, strict=True)]
 
 
 def loo_scores(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> tuple[npt.NDArray[Any], Floats]:

@@ -17,8 +17,9 @@ The documents may be a sample of those that were counted: then only the weights 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -53,6 +54,9 @@ _MOST_ROOM = 1 << 26
 # Features of documents, and numbers of classes, that a formula is asked for at a time.
 _FEATURES = 1 << 17
 _NUMBERS = 1 << 18
+
+# Codes of documents that have copies, or a feature as often as this.
+_RARE = 1 << 31
 
 _NONE = np.empty(0, np.uint8)
 
@@ -232,17 +236,24 @@ def _entries(parts: list[Rows], n_ids: int, by_docs: bool) -> tuple[Integers, In
         often = [np.flatnonzero((each != 1) | (n != 1)) for each, n in zip(values, copies, strict=True)]
     ids = np.concatenate([rows.features[places] for rows, places in zip(parts, often, strict=True)]).astype(np.int64)
     much = np.concatenate([each[places] for each, places in zip(values, often, strict=True)]).astype(np.int64)
-    ways, codes = np.array([[1, 1]]), much
-    if has_copies:
-        n_copies = np.concatenate([n[places] for n, places in zip(copies, often, strict=True)])
-        ways, codes = np.unique(np.stack([much, n_copies], axis=1), axis=0, return_inverse=True)
+    # Nearly all are of documents without copies: their code is how often the document has the feature.
+    codes, ways = much, np.empty((0, 2), np.int64)
+    if has_copies or (much >= _RARE).any():
+        n_copies = np.concatenate([n[places] for n, places in zip(copies, often, strict=True)]) if copies else 1
+        rare = np.flatnonzero((n_copies != 1) | (much >= _RARE))
+        pairs = np.stack(np.broadcast_arrays(much, n_copies), axis=1)[rare]
+        ways, found = np.unique(pairs, axis=0, return_inverse=True)
+        codes = much.copy()
+        codes[rare] = _RARE + found.reshape(-1)
     distinct, numbers = np.unique(ids << 32 | codes, return_inverse=True)
     at = 0
     for mine, places in zip(own, often, strict=True):
         mine[places] = len(features) + numbers[at : at + len(places)]
         at += len(places)
-    codes = distinct & 0xFFFF_FFFF
-    taken, gone = (ways[codes].prod(axis=1), ways[codes, 1]) if has_copies else (codes, np.ones_like(codes))
+    taken = distinct & 0xFFFF_FFFF
+    gone, is_rare = np.ones_like(taken), taken >= _RARE
+    way = ways[taken[is_rare] - _RARE]
+    taken[is_rare], gone[is_rare] = way.prod(axis=1), way[:, 1]
     once = np.ones(len(features), np.int64)
     return np.append(features, distinct >> 32), np.append(once, taken), np.append(once, gone), own
 
@@ -334,7 +345,7 @@ class Without:
                 there[k][row * n : (row + 1) * n] = False
         return there
 
-    def sum_cells(self, value: Value) -> Floats:
+    def sum_cells(self, value: Value, by_class: bool) -> Floats:
         """The sum of a value over all cells, by class."""
         summed = next(self._sums)
         (lo, hi), ground, rows = self.bounds, self._ground, self.rows
@@ -381,14 +392,18 @@ class Whole:
         """Whether words are features."""
         return self._ground.view.has_words(words)
 
-    def sum_cells(self, value: Value) -> Floats:
+    @cached_property
+    def _cells(self) -> FeatureCounts:
+        return self._ground.view.gather(self._ground.view.feature_ids(), self._ground.by_docs)
+
+    def sum_cells(self, value: Value, by_class: bool) -> Floats:
         """The sum of a value over all cells, by class; how it changes is noted."""
-        ground, n = self._ground, self._ground.n_classes
-        cells = ground.view.gather(ground.view.feature_ids(), ground.by_docs)
-        later = cells._replace(classes=cells.classes + np.int32(n))
-        whole, lessened = (_summed(value(each), cells.classes, n) for each in (cells, later))
-        if (whole != lessened).any() and any((rows.copies != 1).any() for rows in ground.parts):
-            raise ValueError("sums that depend on the number of documents of a class leave copies out one by one")
+        ground, n, cells = self._ground, self._ground.n_classes, self._cells
+        whole = lessened = _summed(value(cells), cells.classes, n)
+        if by_class:
+            if any((rows.copies != 1).any() for rows in ground.parts):
+                raise ValueError("sums that depend on the number of documents of a class leave copies out one by one")
+            lessened = _summed(value(cells._replace(classes=cells.classes + np.int32(n))), cells.classes, n)
         is_left = ground.before.spread(ground.is_left[ground.is_known])
         changes = _parts(value(ground.after)) * is_left - _parts(value(ground.before))
         changed = ground.before.spread(np.flatnonzero(ground.is_known))[changes.any(axis=0)]
@@ -399,8 +414,7 @@ class Whole:
 
     def sum_features(self, value: Value) -> Floats:
         """The sum of a value over all features; how it changes is noted."""
-        ground = self._ground
-        cells = ground.view.gather(ground.view.feature_ids(), ground.by_docs)
+        ground, cells = self._ground, self._cells
         whole = _summed(value(cells), np.zeros(len(cells.ids), np.int32), 1)
         is_left = ground.is_left[ground.is_known]
         changes = _parts(value(ground.after)) * is_left - _parts(value(ground.before))
@@ -434,14 +448,12 @@ def score_without(
     *,
     smooth: bool = False,
     keep: bool = False,
-    parts: Sequence[int] | None = None,
 ) -> Floats:
     """Score every document by the counts of the others, (n_docs, n_classes).
 
     `formula` makes a scorer from a view and log priors; `priors_of` gives the priors without each of some documents,
     (n_docs, n_classes).  `smooth`: words that were never learned count too.  `keep`: other formulas are to come, and
-    the counts without each document are kept for them.  `parts`: only the documents of these parts; the scores of all
-    others are not set.
+    the counts without each document are kept for them.
     """
     n_classes = ground.n_classes
     whole = Whole(ground)
@@ -450,11 +462,10 @@ def score_without(
     tables = Tables(ground.laid_out(scorer.weights(ground.after)), shared, whole.sums)
     out = np.empty((len(ground.labels.groups), n_classes))
     reading = np.array([0, int(smooth)], np.int64)
-    wanted = range(len(ground.parts)) if parts is None else parts
 
-    def score(at: int, _: int) -> None:
+    def score(part: int, _: int) -> None:
         sums = Sums(np.empty(n_classes), np.empty(3), np.empty(0, np.uint32))
-        for without in ground.without(wanted[at], keep=keep):
+        for without in ground.without(part, keep=keep):
             rows, (lo, hi) = without.rows, without.bounds
             mine = formula(without.reading(tables.sums), priors_of(rows.docs[lo:hi]).reshape(-1))
             linear = Linear(mine.bias, mine.scale, mine.slope, mine.unseen, reading)
@@ -462,7 +473,7 @@ def score_without(
             own = np.ascontiguousarray(mine.weigh(without.after))
             run(kernel.score_rows, *args, own, linear, int(mine.presence), sums, out.reshape(-1))
 
-    threads.each_slice(score, range(len(wanted) + 1))
+    threads.each_slice(score, range(len(ground.parts) + 1))
     return out
 
 

@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.evaluation.scores import log_right
+from bunrui.calibration.reliability import log_right
 from bunrui.models.linear import probabilities
 from bunrui.selection.measurement import Folds, LeaveOneOut, OutOfTimeError
 from bunrui.selection.settings import Settings
