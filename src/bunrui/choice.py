@@ -33,7 +33,7 @@ from bunrui.engines import threads
 from bunrui.errors import DataError, OptionError
 from bunrui.kernel.logs import log
 from bunrui.kernel.loo import Labels, Rows
-from bunrui.models import DEFAULT_MODEL, MODELS
+from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
 from bunrui.models.base import Scorer, Smoothing, prior_shares
 from bunrui.models.linear import log_sum_exp
 from bunrui.models.view import CountView, select, whole
@@ -45,7 +45,6 @@ __all__ = ["AUTO", "METRICS", "PLAIN", "Candidate", "Choice", "Evidence", "LeftO
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-AUTO = "auto"
 METRICS = ("accuracy", "macro_f1")
 
 # Fewer documents cannot tell models apart.
@@ -262,7 +261,9 @@ def choose(
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
     corpus = _Corpus(counts, analyzer, drawn, options)
     if len(corpus.classes) < FEWEST:
-        reason = f"{len(corpus.classes)} documents are too few to tell"
+        reason = f"{counts.n_docs:,} documents are too few to tell"
+        if counts.n_docs >= FEWEST:
+            reason = f"only {len(corpus.classes)} of {counts.n_docs:,} documents can be predicted by others"
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
     candidates = _candidates(len(counts.live_labels), options)
     first = [corpus.merit(candidate, metric, first=True) for candidate in candidates]

@@ -21,6 +21,7 @@ from bunrui.engines.labelgroups import LabelSets
 from bunrui.engines.locks import ReadWriteLock
 from bunrui.errors import MismatchError, NotLearnedError, OptionError, Step, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
+from bunrui.sample import Sample
 
 __all__ = ["Batch", "Documents", "KeptDocuments", "Memory", "NoDocuments"]
 
@@ -159,6 +160,8 @@ class Memory:
         Changed, or replaced, by whoever holds `lock` for writing.
     documents : Documents
     lock : ReadWriteLock
+    sample : Sample or None
+        A sample of the documents, where one is kept.
     trouble : str or None
         Why the counts are not those of their file, and not to be read.
     """
@@ -167,6 +170,7 @@ class Memory:
         self.counts = counts
         self.documents = NoDocuments() if documents is None else documents
         self.lock = ReadWriteLock()
+        self.sample: Sample | None = None
         self.trouble: str | None = None
 
     @property
@@ -179,6 +183,11 @@ class Memory:
         if not self.counts.n_docs and isinstance(self.documents, NoDocuments):
             self.documents = KeptDocuments()
 
+    def keep_sample(self) -> None:
+        """Keep a sample of the documents from now on, if nothing has been learned yet."""
+        if not self.counts.n_docs and self.sample is None:
+            self.sample = Sample()
+
     def readable_counts(self) -> Counts:
         """The counts, if there are any to be read; call with the lock held."""
         if self.trouble is not None:
@@ -189,7 +198,7 @@ class Memory:
 
     def lasting(self, texts: Any) -> Any:
         """Texts in a form that does not change while they are kept: a list, or an Arrow array of strings."""
-        if self.kept is None:
+        if self.kept is None and self.sample is None:
             return texts
         if inputs.is_given(texts):
             inputs.given(texts)  # for its checks
@@ -208,6 +217,8 @@ class Memory:
                 self.counts.add(delta)
             if self.kept is not None:
                 self.kept.add(texts, sets)
+            if self.sample is not None:
+                self.sample.add(texts, sets, len(self.counts.live.labels))
         if not is_first:
             release(delta.vocabulary)
 
@@ -219,6 +230,8 @@ class Memory:
             self.counts.subtract(delta)
             if kept is not None:
                 kept.remove(places)
+            if self.sample is not None:
+                self.sample.remove(texts, sets)
         release(delta.vocabulary)
 
     def merge(self, other: Memory, model: str) -> None:
@@ -228,6 +241,7 @@ class Memory:
         with other.lock.read():
             theirs, kept = other.counts.copy(), other.kept
             batches = None if kept is None else list(kept.batches(None)[1])
+            sample = None if other.sample is None else other.sample.copy()
         with self.lock.write():
             mine = self.kept
             if mine is not None and batches is None:
@@ -238,3 +252,8 @@ class Memory:
             self.counts.add(theirs)
             if mine is not None and batches is not None:
                 mine.extend(batches)
+            # A sample of a part of the documents would say nothing of all.
+            if self.sample is not None and sample is not None:
+                self.sample.merge(sample)
+            elif theirs.n_docs:
+                self.sample = None

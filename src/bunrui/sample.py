@@ -16,6 +16,7 @@ when it needs one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -79,9 +80,10 @@ def find_lowest(keys: Keys, classes: Integers, sizes: Integers, n_classes: int, 
     >>> found.rows.tolist(), found.copies.tolist()
     ([1, 0, 3], [1, 3, 1])
     """
-    order = np.argsort(keys, kind="stable")
+    fits = np.flatnonzero(sizes <= LONGEST)
+    order = fits[np.argsort(keys[fits], kind="stable")]
     if (keys[order][1:] == keys[order][:-1]).any():
-        order = np.lexsort((classes, keys))
+        order = fits[np.lexsort((classes[fits], keys[fits]))]
     is_new = np.ones(len(order), bool)
     is_new[1:] = np.diff(keys[order]) != 0
     is_new[1:] |= np.diff(classes[order]) != 0
@@ -150,7 +152,9 @@ class Sample:
             rows, keys, codes, sizes = rows[low], keys[low], codes[low], sizes[low]
         copies = repeat(1)
         if len(rows) > MOST_DOCS:
-            found = self._lowest(keys, sets.labels, codes, sizes, n_classes, np.ones(len(rows), np.int64))
+            ones = np.ones(len(rows), np.int64)
+            found, left_out = _take(keys, sets.labels, codes, sizes, n_classes, ones)
+            self._lower_bounds(left_out)
             taken = found.rows[found.is_taken]
             rows, keys, codes, sizes = rows[taken], keys[taken], codes[taken], sizes[taken]
             copies = iter(found.copies[found.is_taken].tolist())
@@ -162,7 +166,7 @@ class Sample:
                 self._bytes += size
             self._items[key, label] = item._replace(copies=item.copies + n)
         if len(self._items) > 4 * MOST_DOCS or self._bytes > 4 * MOST_BYTES:
-            self.draw(n_classes)
+            self._tighten(n_classes)
 
     def remove(self, texts: Any, sets: LabelSets) -> None:
         """Documents were unlearned."""
@@ -180,8 +184,7 @@ class Sample:
 
     def merge(self, other: Sample) -> None:
         """Another memory has learned what its sample says."""
-        for label, bound in other._bounds.items():
-            self._bounds[label] = min(bound, self._bounds.get(label, bound))
+        self._lower_bounds(other._bounds)
         for place, item in other._items.items():
             mine = self._items.get(place)
             self._items[place] = item if mine is None else mine._replace(copies=mine.copies + item.copies)
@@ -197,38 +200,44 @@ class Sample:
         return other
 
     def draw(self, n_classes: int) -> Drawn:
-        """The sample of so many classes; what is above it is let go."""
+        """The sample, for so many classes."""
         places, items = list(self._items), list(self._items.values())
-        keys = np.array([key for key, _ in places], np.uint64)
-        codes: dict[Label, int] = {}
-        classes, sizes, copies = (
-            np.array(each, np.int64)
-            for each in (
-                [codes.setdefault(label, len(codes)) for _, label in places],
-                [item.size for item in items],
-                [item.copies for item in items],
-            )
-        )
-        found = self._lowest(keys, list(codes), classes, sizes, n_classes, copies)
+        found, _ = self._lowest(n_classes)
         taken = found.rows[found.is_taken].tolist()
-        self._items = {places[row]: items[row] for row in taken}
-        self._bytes = int(sizes[taken].sum())
         labels, texts = [places[row][1] for row in taken], [items[row].text for row in taken]
         return Drawn(texts, labels, found.copies[found.is_taken], found.is_common[found.is_taken])
 
-    def _lowest(
-        self, keys: Keys, labels: list[Label], codes: Integers, sizes: Integers, n_classes: int, copies: Integers
-    ) -> Lowest:
-        """Take documents, and note which digests are left out; `codes` are places in `labels`."""
-        order = sorted(range(len(labels)), key=labels.__getitem__)
-        ranks = np.empty(len(labels), np.int64)
-        ranks[order] = np.arange(len(labels))
-        found = find_lowest(keys, ranks[codes], sizes, n_classes, copies)
-        rest = found.rows[~found.is_taken]
-        for code, first in zip(*np.unique(codes[rest], return_index=True), strict=True):
-            label, key = labels[code], int(keys[rest[first]])
+    def _tighten(self, n_classes: int) -> None:
+        """Let go of what is above the sample."""
+        places = list(self._items)
+        found, bounds = self._lowest(n_classes)
+        self._lower_bounds(bounds)
+        for row in found.rows[~found.is_taken].tolist():
+            self._bytes -= self._items.pop(places[row]).size
+
+    def _lowest(self, n_classes: int) -> tuple[Lowest, dict[Label, int]]:
+        """Of all items: which of them are taken, and the lowest keys of those that are not."""
+        codes: dict[Label, int] = {}
+        classes = np.array([codes.setdefault(label, len(codes)) for _, label in self._items], np.int64)
+        keys = np.array([key for key, _ in self._items], np.uint64)
+        sizes, copies = (np.array([item[k] for item in self._items.values()], np.int64) for k in (1, 2))
+        return _take(keys, list(codes), classes, sizes, n_classes, copies)
+
+    def _lower_bounds(self, bounds: Mapping[Label, int]) -> None:
+        for label, key in bounds.items():
             self._bounds[label] = min(key, self._bounds.get(label, key))
-        return found
+
+
+def _take(
+    keys: Keys, labels: list[Label], codes: Integers, sizes: Integers, n_classes: int, copies: Integers
+) -> tuple[Lowest, dict[Label, int]]:
+    """Take documents, and find the lowest key of each label that is left out; `codes` are places in `labels`."""
+    ranks = np.empty(len(labels), np.int64)
+    ranks[sorted(range(len(labels)), key=labels.__getitem__)] = np.arange(len(labels))
+    found = find_lowest(keys, ranks[codes], sizes, n_classes, copies)
+    rest = found.rows[~found.is_taken]
+    first = zip(*np.unique(codes[rest], return_index=True), strict=True)
+    return found, {labels[code]: int(keys[rest[row]]) for code, row in first}
 
 
 def _documents_of(texts: Any, sets: LabelSets) -> tuple[Integers, Keys, Integers, Integers]:
@@ -238,7 +247,7 @@ def _documents_of(texts: Any, sets: LabelSets) -> tuple[Integers, Keys, Integers
     sizes, n_labels = np.diff(offsets), np.diff(sets.members)[sets.groups]
     codes = sets.indices[sets.members[:-1][sets.groups]]
     keys = key_words(digests_of(data, offsets, is_given))
-    rows = np.flatnonzero((n_labels == 1) & (sizes <= LONGEST))
+    rows = np.flatnonzero((n_labels == 1) & (sizes <= LONGEST))  # a long text is not worth keeping until it is left out
     return rows, keys[rows], codes[rows], sizes[rows]
 
 

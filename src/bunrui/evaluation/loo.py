@@ -25,7 +25,8 @@ import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
 from bunrui.analysis.analyzer import alike, documents_of
-from bunrui.classifier import AnyClassifier, TextClassifier, complete_options
+from bunrui.choice import choose
+from bunrui.classifier import AnyClassifier, TextClassifier, complete_options, resolve
 from bunrui.counts import Counts, Label, Totals
 from bunrui.engines.counting import count
 from bunrui.errors import OptionError
@@ -33,13 +34,14 @@ from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.result import Evaluation
 from bunrui.kernel.logs import log
 from bunrui.kernel.loo import Labels
-from bunrui.models import MODELS
+from bunrui.models import AUTO, MODELS
 from bunrui.models.base import Scorer, Smoothing, prior_shares, smoothing_of
 from bunrui.models.linear import log_sum_exp
 from bunrui.models.multilabel import PairView, best_cut, log_label_prior
 from bunrui.models.rest import log_odds
 from bunrui.models.view import CountView, View, select, whole
 from bunrui.models.without import Ground, ground_of, read_rows, score_without
+from bunrui.sample import Sample
 
 if TYPE_CHECKING:
     from bunrui.store.documents import Document
@@ -90,14 +92,23 @@ class Corpus:
     """
 
     def __init__(self, clf: AnyClassifier, texts: Any, labels: Any) -> None:
-        self._options = clf.get_params()
         self.documents = Labelled(texts, labels)
         self.documents.check_two()
         analyzer = analyzer_of(clf.analyzer)
         docs, recipe = documents_of(analyzer, self.documents.texts)
         self.counts = count(docs, recipe, self.documents.sets, analyzer.fingerprint)
         self._parts = read_rows(docs, recipe, self.counts.vocabulary)
+        self._options = self._options_of(clf)
         self._grounds: dict[tuple[bool, int], Ground] = {}
+
+    def _options_of(self, clf: AnyClassifier) -> dict[str, Any]:
+        """The options of a classifier; where it is to choose a model, and has not, the one for these documents."""
+        if clf.model != AUTO or clf.choice is not None:
+            return clf.effective_options
+        sample, n_classes = Sample(), len(self.counts.labels)
+        sample.add(self.documents.texts, self.documents.sets, n_classes)
+        choice, _ = choose(self.counts, clf.text_analyzer, sample.draw(n_classes), clf.get_params())
+        return resolve(clf.get_params(), choice)
 
     def __repr__(self) -> str:
         return f"Corpus{repr(self.counts).removeprefix('Counts')}"
@@ -141,7 +152,7 @@ class Corpus:
         label and its rest are two classes.
         """
         clf = self._reader(model, options)
-        if clf.model == "wcnb" or not is_exact(clf) or _formula_options(clf):
+        if not is_exact(clf) or clf.class_norm:
             return self._refitted(clf, TextClassifier.label_odds)
         sets, two, name = self.documents.sets, np.arange(3), MODELS[clf.model].twin or clf.model
         priors = _label_priors_without(self.counts, clf.prior)
@@ -226,6 +237,7 @@ def is_exact(clf: AnyClassifier) -> bool:
     >>> is_exact(TextClassifier("wcnb", min_df=2)), is_exact(TextClassifier(max_features=100))
     (True, False)
     """
+    clf = clf.with_model()
     others = (value for name, value in clf.get_params().items() if name not in _KNOWN)
     if clf.model not in MODELS or any(others):
         return False

@@ -11,9 +11,20 @@ Formulas on matrices and on columns of tables (gaussian.py, categorical.py, tabl
 from __future__ import annotations
 
 from bunrui.models.counting import CLASS_NORM_ALPHA, MODELS, Counting
-from bunrui.models.kinds import TRAINED, kind_of
+from bunrui.models.kinds import AUTO, TRAINED, kind_of
 from bunrui.models.model import Best, Kind, Model
 
-__all__ = ["CLASS_NORM_ALPHA", "DEFAULT_MODEL", "MODELS", "TRAINED", "Best", "Counting", "Kind", "Model", "kind_of"]
+__all__ = [
+    "AUTO",
+    "CLASS_NORM_ALPHA",
+    "DEFAULT_MODEL",
+    "MODELS",
+    "TRAINED",
+    "Best",
+    "Counting",
+    "Kind",
+    "Model",
+    "kind_of",
+]
 
 DEFAULT_MODEL = "binary-complement"

@@ -126,7 +126,7 @@ MODELS = {
     "mixed": Counting(mixed, 0.1, presence=True, options=_VARIANTS),
     "bernoulli": Counting(bernoulli, 0.03, presence=True, options=("against_rest",)),
     "complement": Counting(complement, 0.3, twin="multinomial"),
-    "wcnb": Counting(wcnb, 0.3),
+    "wcnb": Counting(wcnb, 0.3, twin="multinomial"),
     "binary-complement": Counting(binary_complement, 0.3, presence=True, twin="binary"),
 }
 

@@ -26,7 +26,10 @@ from bunrui.models.model import Kind, Options
 if TYPE_CHECKING:
     from bunrui.models.trained import TrainedModel
 
-__all__ = ["MOST_FEATURES", "TRAINED", "Trained", "kind_of", "reads_table"]
+__all__ = ["AUTO", "MOST_FEATURES", "TRAINED", "Trained", "kind_of", "reads_table"]
+
+# In place of a model: one is chosen by what is learned (`bunrui.choice`).
+AUTO = "auto"
 
 # Of `aode`, whose tables grow with the square: 500 words of 20 classes take 160 MB.
 MOST_FEATURES = 500
@@ -89,7 +92,7 @@ def kind_of(model: str) -> Kind:
     try:
         return MODELS.get(model) or TRAINED[model]
     except (KeyError, TypeError):
-        raise OptionError(option="model", value=model, choices=(*MODELS, *TRAINED)) from None
+        raise OptionError(option="model", value=model, choices=(AUTO, *MODELS, *TRAINED)) from None
 
 
 def _check_options(model: str, options: Mapping[str, Any]) -> None:

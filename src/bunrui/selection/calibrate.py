@@ -45,4 +45,6 @@ def calibration_for(clf: AnyClassifier, texts: Any = None, labels: Any = None) -
     if len(found.classes) < 2:
         raise DataError("all documents have the same label: there is nothing to calibrate")
     fitted = fit_calibration(found.scores, lengths_of(found.texts), found.own)
-    return dataclasses.replace(fitted, model=clf.model, options=digest_of(clf.settings), tx=tx)
+    return dataclasses.replace(
+        fitted, model=clf.effective_options["model"], options=digest_of(clf.effective_settings), tx=tx
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from weakref import proxy
@@ -18,7 +18,8 @@ from bunrui.errors import BunruiError, OptionError, Step, StoreError
 from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory
-from bunrui.models import kind_of
+from bunrui.models import AUTO, kind_of
+from bunrui.store.choose import Chosen, choose_if_due, choose_now
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
 from bunrui.store.store import State, Store, apply
@@ -27,7 +28,7 @@ from bunrui.store.transaction import History, Transaction, undo
 __all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "find_seen"]
 
 # Transactions that leave the documents as they are.
-_NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
+_NO_DOCUMENTS = ("set", "calibrate", "choose", "rename", "compact", "slim")
 
 
 class File:
@@ -43,6 +44,8 @@ class File:
     read_only : bool
     lock : lock
         Held by whoever uses the store.
+    on_choice : function
+        Called when a change has chosen another model.
     """
 
     def __init__(self, store: Store, *, read_only: bool) -> None:
@@ -52,6 +55,7 @@ class File:
         self.lock = Mutex()
         self._state: State | None = None  # how far the memory has read
         self._changed: dict[tuple[int, int], tuple[int, int]] = {}
+        self.on_choice: Callable[[Chosen], None] = lambda chosen: None
         self._writer: int | None = None  # the process whose session is open: a forked child has none
         self.catch_up()
 
@@ -168,10 +172,13 @@ class File:
                     transaction.snapshot(self.memory.counts, transaction.number - 1)
                     join(self.store, transaction.number - 1)
                 yield transaction
+                chosen = choose_if_due(self, transaction)
                 has_changed = transaction.finish(threads.each_slice)
             assert before is not None
             if has_changed:
                 self._take_in(transaction.changes, State(before.generation, transaction.number))
+                if chosen is not None:
+                    self.on_choice(chosen)
 
     @contextmanager
     def _session(self) -> Iterator[None]:
@@ -199,7 +206,7 @@ class File:
             with self._session():
                 last, deltas = undo(self.store)
                 state = self.store.state()
-            if last.kind in ("rename", "set", "calibrate"):
+            if last.kind in ("rename", "set", "calibrate", "choose"):
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
@@ -220,6 +227,19 @@ class File:
                 transaction.finish()
             assert self._state is not None
             self._state = State(self._state.generation, transaction.number)
+
+    def choose(self, metric: str) -> Chosen:
+        """Choose the model anew."""
+        self.check_writable("choose")
+        with self.use():
+            with self._session():
+                transaction = self.store.transaction("choose")
+                chosen = choose_now(self, transaction, self.memory.counts, metric)
+                transaction.finish()
+            assert self._state is not None
+            self._state = State(self._state.generation, transaction.number)
+        self.on_choice(chosen)
+        return chosen
 
     def compact(self) -> None:
         """Rewrite the file."""
@@ -275,7 +295,7 @@ class LogDocuments:
         goes_on = mark is not None and mark.generation == state.generation and store.snapshot() <= mark.tx
         if goes_on:
             goes_on = all(
-                entry.kind in ("learn", "set", "calibrate") for entry in History(store).entries(after=mark.tx)
+                entry.kind in ("learn", "set", "calibrate", "choose") for entry in History(store).entries(after=mark.tx)
             )
         if not goes_on:
             self._check_counts()
@@ -302,7 +322,7 @@ class LogDocuments:
 
 def check_keeps(model: str, keep: str, path: str) -> None:
     """Refuse a model that needs documents where they are not kept."""
-    if kind_of(model).needs_documents and keep != "text":
+    if model != AUTO and kind_of(model).needs_documents and keep != "text":
         raise OptionError(
             f"{model} is trained from documents, and {path} keeps {keep} of them: learn into a file that keeps text, "
             "or choose a model that reads counts"

@@ -18,7 +18,7 @@ from bunrui.counts import check_strings
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import LabelError, LabelSetError, MismatchError, StoreError, UnlearnError
 from bunrui.store.blocks import Block, Row
-from bunrui.store.documents import Choice, by_digests, by_labels, pick
+from bunrui.store.documents import Selection, by_digests, by_labels, pick
 from bunrui.store.file import File
 from bunrui.store.sessions import Sum
 from bunrui.store.transaction import Transaction
@@ -33,7 +33,7 @@ def change(
     file: File,
     classifier: AnyClassifier,
     transaction: Transaction,
-    choice: Choice,
+    choice: Selection,
     new_labels: Change,
     texts: dict[bytes, Any] | None = None,
 ) -> None:

@@ -42,6 +42,7 @@ class Transaction:
 
     Attributes
     ----------
+    kind : str
     number : int
     n_docs : int
         Documents that it is about.
@@ -53,6 +54,7 @@ class Transaction:
 
     def __init__(self, store: Store, kind: str, note: Mapping[str, Any]) -> None:
         self._store = store
+        self.kind = kind
         self._path = store.path
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, '{}') RETURNING tx"
         moment = datetime.now(UTC)
@@ -136,8 +138,9 @@ class Transaction:
 
         `each` packs the parts of counts, by default one after the other.
         """
-        # A `set` is about no documents, and a shard may have none, which is worth to be known.
-        if not self.n_docs and not isinstance(self.note.get("before"), dict) and "shards" not in self.note:
+        # A `set` or `choose` is about no documents, and a shard may have none, which is worth to be known.
+        is_setting = isinstance(self.note.get("before"), dict) or "settings_before" in self.note
+        if not self.n_docs and not is_setting and "shards" not in self.note:
             with explain_errors(self._path):
                 self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
                 self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
@@ -330,3 +333,5 @@ def _restore(store: Store, last: Entry) -> None:
         seal(store.db, "labels", "name = ?", names[:1])
     elif last.kind in ("set", "calibrate") and isinstance(last.note.get("before"), dict):
         store.save_settings(last.note["before"])
+    elif isinstance(last.note.get("settings_before"), dict):  # a model was chosen
+        store.save_settings(last.note["settings_before"])
