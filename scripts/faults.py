@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import bunrui
 from bunrui import TextClassifier
-from bunrui.digests import document_digests
+from bunrui.memory import document_digests
 from bunrui.store import schema, store
 from bunrui.store.store import KEEPS
 

@@ -20,24 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import Analyzer
-from bunrui.analysis.analyzer import alike, documents_of
+from bunrui.analysis.analyzer import alike
 from bunrui.counts import Counts
-from bunrui.engines import threads
+from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import DataError, OptionError
-from bunrui.kernel.logs import log
-from bunrui.kernel.loo import Labels, Rows
+from bunrui.memory import Memory
 from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
-from bunrui.models.base import Scorer, Smoothing, prior_shares
-from bunrui.models.linear import log_sum_exp
-from bunrui.models.view import CountView, select, whole
-from bunrui.models.without import Ground, ground_of, read_rows, score_without
+from bunrui.models.loo import CountedCorpus
 from bunrui.sample import Drawn
 
 __all__ = ["AUTO", "METRICS", "PLAIN", "Candidate", "Choice", "Evidence", "LeftOut", "choose", "is_due", "why_not"]
@@ -56,7 +51,6 @@ USUAL_SCORES, LEAST_DOCS, MOST_SCORES = 1 << 17, 400, 1 << 22
 
 _FIRST = 4  # one of so many documents comes first
 _FAR = 2.0  # standard errors behind the best
-_WORTH_THREADS = 1 << 17  # characters
 
 # Options that say themselves how counts are read.
 _FIXED = {"smoothing": "eap", "alpha": None, "max_features": None, "class_norm": False, "against_rest": False}
@@ -333,7 +327,7 @@ class _Corpus:
     """
 
     def __init__(self, counts: Counts, analyzer: Analyzer, drawn: Drawn, options: Mapping[str, Any]) -> None:
-        self._counts = counts
+        self._counts, self._analyzer, self._options = counts, analyzer, options
         _, self._columns, _ = counts.live
         ids = np.array([counts.label_ids[label] for label in drawn.labels], np.int64)
         n_classes = len(self._columns)
@@ -349,9 +343,17 @@ class _Corpus:
         is_first = np.zeros(len(rows), bool)
         is_first[np.argsort(self.classes, kind="stable")[::_FIRST]] = True
         self._stages = [np.flatnonzero(is_first), np.flatnonzero(~is_first)]
-        copies, texts = drawn.copies[rows], alike(analyzer, self._texts)
-        self._scorers = [
-            _Stage(counts, analyzer, [texts[k] for k in stage.tolist()], self._ids[stage], copies[stage], options)
+        every = np.arange(len(counts.labels) + 1)
+        sets = LabelSets(counts.labels, self._ids, every, every[:-1])
+        self._memory, texts, copies = Memory(counts), alike(analyzer, self._texts), drawn.copies[rows]
+        self._corpora = [
+            CountedCorpus(
+                analyzer,
+                [texts[k] for k in stage.tolist()],
+                sets.subset(stage),
+                memory=self._memory,
+                copies=copies[stage],
+            )
             for stage in self._stages
         ]
 
@@ -359,7 +361,9 @@ class _Corpus:
         """How good a candidate is on the documents that come first, or, later, on all."""
         stage = 0 if first else 1
         scores = self._scores.setdefault(candidate, np.empty((len(self.classes), len(self._columns))))
-        scores[self._stages[stage]] = self._scorers[stage].scores(candidate)[:, self._columns]
+        options = {**self._options, **candidate._asdict()}
+        model = MODELS[candidate.model].model(options, self._analyzer, self._memory)
+        scores[self._stages[stage]] = model.leave_one_out(self._corpora[stage])[:, self._columns]
         rows = self._stages[0] if first else np.arange(len(self.classes))
         true, predicted = self.classes[rows], scores[rows].argmax(axis=1)
         weights = self._counts.doc_count[self._ids[rows]] / np.bincount(true)[true]
@@ -376,68 +380,3 @@ class _Corpus:
         own = np.zeros((len(rows), len(self._columns)), bool)
         own[np.arange(len(rows)), self.classes[rows]] = True
         return LeftOut([self._texts[row] for row in rows.tolist()], self._scores[candidate][rows], own)
-
-
-class _Stage:
-    """Some documents, with the counts without each of them."""
-
-    def __init__(
-        self,
-        counts: Counts,
-        analyzer: Analyzer,
-        texts: list[Any],
-        ids: Integers,
-        copies: Integers,
-        options: Mapping[str, Any],
-    ) -> None:
-        self._counts, self._analyzer, self._texts = counts, analyzer, texts
-        self._ids, self._copies, self._options = ids, copies, options
-        self._grounds: dict[bool, Ground] = {}
-
-    def scores(self, candidate: Candidate) -> Floats:
-        """Scores by all other documents, (n_docs, n_labels)."""
-        kind, smoothing = MODELS[candidate.model], Smoothing(candidate.alpha)
-        variants = {"class_norm": candidate.class_norm, "against_rest": candidate.against_rest}
-
-        def formula(view: CountView, prior: Floats) -> Scorer:
-            return kind.scorer(view, smoothing, prior, **variants)
-
-        ground = self._ground(formula(whole(Counts()), np.empty(0)).by_docs)
-        smooth = self._options["unseen"] == "smooth"
-        return score_without(ground, formula, self._priors.__getitem__, smooth=smooth, keep=True)
-
-    @cached_property
-    def _rows(self) -> list[Rows]:
-        docs, recipe = documents_of(self._analyzer, self._texts)
-        n, n_threads = len(self._texts), threads.n_threads()
-        if sum(map(len, self._texts)) < _WORTH_THREADS:
-            n_threads = 1
-        bounds = [n * k // n_threads for k in range(n_threads + 1)]
-        return read_rows(docs, recipe, self._counts.vocabulary, self._copies, bounds)
-
-    def _ground(self, by_docs: bool) -> Ground:
-        if by_docs not in self._grounds:
-            counts, min_df = self._counts, self._options["min_df"]
-            every = np.arange(len(counts.labels) + 1)
-            labels = Labels(self._ids, every, every[:-1])
-            doc_total = counts.postings.doc_total[: counts.n_ids]
-            view = select(counts, min_df, None)
-            self._grounds[by_docs] = ground_of(view, doc_total, self._rows, labels, by_docs=by_docs, min_df=min_df)
-        return self._grounds[by_docs]
-
-    @cached_property
-    def _priors(self) -> Floats:
-        """log P(c) without each document, (n_docs, n_labels), any for a class without documents."""
-        counts, prior = self._counts, self._options["prior"]
-        is_given = isinstance(prior, Mapping)
-        groups, places = np.unique(np.stack([self._ids, self._copies], axis=1), axis=0, return_inverse=True)
-        logs = np.zeros((len(groups), len(counts.labels)))
-        for row, (own, n) in enumerate(groups.tolist()):
-            left = counts.doc_count.copy()
-            left[own] -= n
-            alive = np.flatnonzero(left)
-            labels = [counts.labels[c] for c in alive.tolist()] if is_given else ()
-            mine = log(prior_shares(left[alive], labels, prior))
-            # Shares of any size will do, but for odds.
-            logs[row, alive] = mine - log_sum_exp(mine[None])[0, 0] if is_given else mine
-        return logs[places.reshape(-1)]

@@ -1,4 +1,4 @@
-"""`Sample`: a few of the documents that were learned, the same ones whatever the order in which they came.
+"""`LowestDigests`: a few of the documents that were learned, the same ones whatever the order in which they came.
 
 Documents are taken by their digests, the lowest first, so that neither order nor shards nor threads matter:
 
@@ -25,10 +25,10 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Label
-from bunrui.digests import as_bytes, digests_of, key_words
 from bunrui.engines.labelgroups import LabelSets
+from bunrui.memory import Sample, as_bytes, digests_of, key_words
 
-__all__ = ["Drawn", "Lowest", "Sample", "find_lowest"]
+__all__ = ["Drawn", "Lowest", "LowestDigests", "find_lowest"]
 
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
@@ -121,13 +121,13 @@ class Item(NamedTuple):
     copies: int
 
 
-class Sample:
+class LowestDigests(Sample):
     """The sample of what a memory learns.
 
     Examples
     --------
     >>> from bunrui.engines.labelgroups import label_sets
-    >>> sample, sets = Sample(), label_sets(["spam", "ham", "spam"], 3, {})
+    >>> sample, sets = LowestDigests(), label_sets(["spam", "ham", "spam"], 3, {})
     >>> sample.add(["pills", "noon", "pills"], sets, n_classes=2)
     >>> drawn = sample.draw(n_classes=2)
     >>> drawn.texts, drawn.labels, drawn.copies.tolist()
@@ -184,6 +184,7 @@ class Sample:
 
     def merge(self, other: Sample) -> None:
         """Another memory has learned what its sample says."""
+        assert isinstance(other, LowestDigests)
         self._lower_bounds(other._bounds)
         for place, item in other._items.items():
             mine = self._items.get(place)
@@ -193,9 +194,9 @@ class Sample:
             del self._items[place]
         self._bytes = sum(item.size for item in self._items.values())
 
-    def copy(self) -> Sample:
+    def copy(self) -> LowestDigests:
         """The same, to go its own way."""
-        other = Sample()
+        other = LowestDigests()
         other._items, other._bytes, other._bounds = dict(self._items), self._bytes, dict(self._bounds)
         return other
 

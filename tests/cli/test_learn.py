@@ -39,7 +39,7 @@ def test_a_first_line_that_looks_like_a_row_is_told(run) -> None:
         1,
         "",
         "error: a.csv: there is no column 'text' and no column 'label', only 'cheap pills', 'spam': choose others with "
-        "--text and --label. The first line looks like a row: put a line with the names of the columns above it\n",
+        "--text and --label. The first line looks like a row: put a line such as text,label above it\n",
     )
     assert run("learn", "a.bunrui", "a.csv", "--text", "cheap pills", "--label", "spam") == (
         0,
@@ -295,7 +295,7 @@ def test_nothing_but_bad_rows(run) -> None:
     ("name", "content", "err"),
     [
         ("no.csv", None, "error: there is no file 'no.csv': check the path\n"),
-        ("empty.csv", "", "error: empty.csv is empty\n"),
+        ("empty.csv", "", "error: empty.csv: the file is empty: give one with documents\n"),
         (
             "a.data",
             "x",

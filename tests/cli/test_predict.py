@@ -102,7 +102,11 @@ def test_empty_input_and_no_classifier(shell) -> None:
 
 def test_an_empty_file(run, mail: Path) -> None:
     Path("a.csv").touch()
-    assert run("predict", "mail.bunrui", "a.csv") == (1, "", "error: a.csv is empty\n")
+    assert run("predict", "mail.bunrui", "a.csv") == (
+        1,
+        "",
+        "error: a.csv: the file is empty: give one with documents\n",
+    )
 
 
 def test_a_line_that_is_no_text(start, mail: Path) -> None:
@@ -315,5 +319,5 @@ def test_output_that_cannot_be_written(run, mail: Path, path: str, err: str) -> 
 def test_many_classes_are_scored_in_slices(run, mail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.csv").write_text("text\n" + "pills\nteam\n" * 50)
     whole = run("predict", "mail.bunrui", "a.csv", "--json").out
-    monkeypatch.setattr("bunrui.engines.ranking._MOST_SCORES", 6)
+    monkeypatch.setattr("bunrui.engines.stream._MOST_SCORES", 6)
     assert run("predict", "mail.bunrui", "a.csv", "--json").out == whole and len(whole.splitlines()) == 100

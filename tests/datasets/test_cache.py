@@ -12,7 +12,7 @@ import pytest
 import bunrui
 from bunrui import datasets
 from bunrui.datasets import CORPORA
-from bunrui.datasets.cache import user_cache
+from bunrui.datasets.corpora import user_cache
 from bunrui.errors import DataError, OptionError
 
 SMS = "ham\tOk lar...\nspam\tFree entry in 2 a wkly comp\nham\tü there?\n"

@@ -82,6 +82,7 @@ def test_round_trip(tmp_path: Path, suffix: str, compression: str, batch_bytes: 
     reader = read(path, batch_bytes=batch_bytes)
     assert [(r["label"], r["text"]) for batch in reader for r in batch.to_pylist()] == ROWS
     assert reader.bytes_read == reader.bytes_total == path.stat().st_size
+    assert reader.bytes_unpacked == len(TEXTS[suffix]().encode())
 
 
 @pytest.mark.parametrize("encoding", ["cp932", "gb18030", "utf-16", "utf-8-sig", "euc-jp", "iso2022_jp_2"])
@@ -323,7 +324,7 @@ def test_empty_file(tmp_path: Path, name: str) -> None:
     path.write_bytes(gzip.compress(b"", mtime=0) if name.endswith("gz") else b"")
     with pytest.raises(DataError) as caught:
         list(read(path))
-    assert str(caught.value) == f"{path} is empty"
+    assert str(caught.value) == f"{path}: the file is empty: give one with documents"
 
 
 @pytest.mark.parametrize(

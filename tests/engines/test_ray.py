@@ -34,6 +34,7 @@ from ray.cluster_utils import Cluster
 
 from bunrui.engines import ray as engine
 from bunrui.engines import tasks
+from tests.support.waiting import wait_until
 
 N_FILES = 7
 N_DOCS = 140
@@ -314,30 +315,30 @@ def test_a_bad_block_leaves_no_files(
 
 
 def test_who_is_interrupted_works_no_more(cluster: Cluster, files: str, one: TextClassifier, tmp_path: Path) -> None:
+    """The first to begin sleeps, the second fails; a third, which gets the core of the second, would sleep as well."""
     fill(cluster)
-    pids = tmp_path / "pids"
-    pids.mkdir()
+    begun, sleepers = tmp_path / "begun", tmp_path / "sleepers"
+    sleepers.mkdir()
 
     def answers(_: TextClassifier) -> Any:
         def answer(reader: Any, path: str) -> int:
-            if path.endswith("part-000000.parquet"):
-                while not any(pids.iterdir()):
+            with begun.open("ab") as file:  # whichever blocks the cluster takes first: each adds a byte
+                file.write(b".")
+                file.flush()
+                turn = file.tell()
+            if turn == 2:
+                while not any(sleepers.iterdir()):
                     time.sleep(0.01)
-                raise DataError("the first one fails")
-            (pids / str(os.getpid())).touch()
-            time.sleep(600)
+                raise DataError("the second one fails")
+            (sleepers / str(os.getpid())).touch()
+            time.sleep(1e6)
             return 0
 
         return answer
 
-    with pytest.raises(DataError, match="the first one fails"):
+    with pytest.raises(DataError, match="the second one fails"):
         engine.predict_blocks(one, split(read(files, labelled=False), 1), str(tmp_path / "labels"), answers)
-    for _ in range(1000):  # dying takes a moment
-        if not any(Path("/proc", pid.name).exists() for pid in pids.iterdir()):
-            break
-        time.sleep(0.01)
-    else:
-        pytest.fail("a worker that was called off goes on")
+    wait_until(lambda: not any(Path("/proc", pid.name).exists() for pid in sleepers.iterdir()))
 
 
 def test_nothing_to_read(cluster: Cluster, tmp_path: Path) -> None:

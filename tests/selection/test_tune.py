@@ -12,7 +12,7 @@ from bunrui.errors import DataError, OptionError
 from bunrui.evaluation import cross_validate, folds, leave_one_out, measure
 from bunrui.models import MODELS
 from bunrui.selection import Settings, Tuning, tune
-from bunrui.selection.search import METRICS, Merit, Trial, choose, measure_merit, standard_error
+from bunrui.selection.tune import METRICS, Merit, Trial, choose, measure_merit, standard_error
 
 ROWS = data.read("demo")
 TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]

@@ -366,7 +366,7 @@ def test_a_new_file_appears_when_it_is_complete(path: str) -> None:
     with bunrui.open(path) as clf:
         same(clf, in_memory())
     os.unlink(path)
-    with pytest.raises(StoreError, match="was made by somebody else meanwhile"), bunrui.store.creating(path) as clf:
+    with pytest.raises(StoreError, match="somebody else has made this meanwhile"), bunrui.store.creating(path) as clf:
         clf.learn(["lost"], ["x"])
         learned(path).close()
     with bunrui.open(path) as clf:
@@ -608,7 +608,7 @@ def test_open_refuses(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE t (a)").connection.close()
     for name, what in [
         ("missing", "there is no classifier .*missing: make one with bunrui.create"),
-        (".", "is a folder, not a classifier file"),
+        (".", "this is a folder, not a classifier: give a file"),
         ("empty", "empty is empty: give a file that bunrui has made"),
         ("text.csv", r"text\.csv is not a bunrui classifier: give a file"),
         ("other.db", r"other\.db is not a bunrui classifier, but another SQLite database"),
@@ -623,7 +623,7 @@ def test_create_refuses(path: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is there already"):
         bunrui.create(path)
     assert Path(path).read_bytes() == before
-    with pytest.raises(StoreError, match="cannot be made: No such file or directory"):
+    with pytest.raises(StoreError, match=r"there is no folder .*such: make it, or check the path"):
         bunrui.create(tmp_path / "no" / "such" / "folder")
     with pytest.raises(OptionError, match="keep should be one of text, digests, nothing, not 'all'"):
         bunrui.create(tmp_path / "x", keep="all")

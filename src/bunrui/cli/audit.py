@@ -225,16 +225,14 @@ def check_fixes(path: str | None) -> None:
     """Refuse at once a file that could not be written, or that would take the place of another."""
     if path is None:
         return
-    check_folder(path)
     if not path.lower().endswith(".csv"):
         raise OptionError(f"--output writes a table to be edited: give a name that ends in .csv, not {path!r}.")
-    if os.path.exists(path):
-        raise FileExistsError(17, "is there already, and may have been edited: give another name", path)
+    check_folder(path, is_new=True)
 
 
 def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, *, then: str) -> None:
     """Write what is suspicious; `then` is said of what to do when it was edited."""
-    from bunrui.digests import document_digests
+    from bunrui.memory import document_digests
 
     why = {suspect.row: "unlikely" for suspect in result.suspects[:top]}
     for conflict in result.conflicts:

@@ -82,7 +82,7 @@ def compare(
             found, tested, models=chosen, analyzers=_listed(analyzers), folds=folds, loo=loo, baselines=baselines
         )
         if tested is None:
-            say_duplicates(found.texts)
+            say_duplicates(found)
         else:
             learned = LearnedBefore.of(found.texts)
             learned.add(tested.texts)

@@ -124,7 +124,7 @@ def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
 
 
 def _count_bounded(
-    reader: Reader, output: str, new: TextClassifier, note: dict[str, Any], memory: int
+    reader: Reader, output: str, new: TextClassifier, note: dict[str, Any], memory: str
 ) -> tuple[Bar, Counts]:
     from bunrui.store.bounded import creating_bounded
 

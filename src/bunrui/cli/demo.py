@@ -83,7 +83,7 @@ def _serve(corpus: Rows, *, open_browser: bool) -> None:
     import webbrowser
 
     from bunrui.service import Settings, host_names, link
-    from bunrui.service.server import listen, run
+    from bunrui.service.app import listen, run
 
     token = secrets.token_urlsafe(24)
     with _temporary() as classifier, closing(listen(_HOST, 0)) as opened:

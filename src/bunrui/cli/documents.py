@@ -36,6 +36,7 @@ __all__ = [
     "say_alike",
     "say_new",
     "set_place",
+    "several_in",
 ]
 
 _FEW_BYTES = 1 << 16
@@ -102,6 +103,17 @@ def labels_in(batch: pa.RecordBatch) -> set[str]:
     if pa.types.is_list(labels.type) or pa.types.is_large_list(labels.type):
         labels = labels.flatten()
     return set(labels.unique().to_pylist())
+
+
+def several_in(batch: pa.RecordBatch) -> int:
+    """How many documents have several labels."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    labels = batch["label"]
+    if pa.types.is_string(labels.type):
+        return 0
+    return int(pc.sum(pc.greater(pc.list_value_length(labels), 1)).as_py() or 0)
 
 
 def empty_in(batch: pa.RecordBatch) -> int:

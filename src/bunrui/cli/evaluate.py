@@ -7,9 +7,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.collection import MOST_PROBABILITIES, LearnedBefore, evaluate_alone
+from bunrui.cli.collection import MOST_PROBABILITIES, LearnedBefore, evaluate_alone, say_several
 from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, show, to_json
-from bunrui.cli.documents import labels_in, placed
+from bunrui.cli.documents import labels_in, placed, several_in
 from bunrui.cli.options import (
     PANEL,
     Analysis,
@@ -111,7 +111,7 @@ def evaluate(
         if loo and parts.folds is not None:
             raise OptionError("--loo or --folds, not both.")
         if several.labels:
-            raise OptionError("--labels goes with a classifier and DATA.")
+            raise OptionError("--labels needs a classifier and documents to test: bunrui evaluate FILE TEST --labels.")
         data = [file, *(data or [])]
         with interrupts("interrupted"):
             alone = evaluate_alone(data, documents, model, analysis, parts)
@@ -190,6 +190,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
     names = np.array(known)
     tally, labels = Tally(known), set()
     true, found, kept, n_kept = [], [], [], 0
+    n_several = 0
     calibrated = classifier.is_calibrated
     with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
         for batch in batches:
@@ -202,6 +203,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
             tally.add(batch["label"], predicted)
             learned.add(texts)
             labels |= labels_in(batch)
+            n_several += several_in(batch)
             if wrong is not None:
                 wrong.add(batch, texts, predicted)
             bar.add(batch.num_rows)
@@ -211,6 +213,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
                 kept.append(classifier.probabilities_of(scores, texts) if calibrated else scores)
     _check_read(reader, bar)
     _say_unknown(labels, known)
+    say_several(n_several)
     if n_kept > MOST_PROBABILITIES:
         say(
             f"{counted(bar.n_docs, 'document')} and {counted(len(known), 'label')} are too many to measure the "

@@ -17,7 +17,7 @@ from bunrui.errors import DataError, EncodingError, OptionError
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
-    from bunrui.models.words import Word
+    from bunrui.models.keywords import Word
     from bunrui.views.tables import Table
 
 __all__ = ["explain", "words"]

@@ -104,7 +104,7 @@ def learn(
       bunrui learn web.bunrui 'web/*.parquet' --memory 2GB --keep nothing
       bunrui learn web.bunrui 's3://bucket/*.parquet' --engine ray --address 10.0.0.1:6379
     """
-    from bunrui.store.settings import hashing_of
+    from bunrui.store.options import hashing_of
 
     if engine.is_ray:
         engine.refuse(columns=tables.columns, unique=unique, calibrate=calibrate, memory=memory)
@@ -113,9 +113,8 @@ def learn(
     analyzer = analysis.given() | tables.given()
     if memory is not None:
         if tables.columns or calibrate:
-            raise OptionError(
-                f"--{'columns' if tables.columns else 'calibrate'} needs all in memory: leave --memory out."
-            )
+            option = "columns" if tables.columns else "calibrate"
+            raise OptionError(f"--{option} needs all documents in memory at once: leave --memory out.")
         reader = documents.read(data, labelled=True, sparing=True)
         _learn_bounded(file, reader, model, analyzer, keep, unique=unique, memory=memory)
         return
@@ -151,14 +150,14 @@ def learn(
 
 def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any] | None) -> None:
     say(f"learned {done} into {file} in {done.time}")
-    if hashing:
-        say(describe_hashing(hashing))
     if reader.names_labels:
         say(f"labels after the names of mailboxes or folders: {done.labels}; --as gives another")
     if done.n_empty:
         say(f"{done.n_empty:,} of them without any text: only the label counts")
     if done.n_duplicates:
         say(f"{done.n_duplicates:,} of them: a text that came before, in this run or an earlier one; each time counts")
+    if hashing:
+        say(describe_hashing(hashing))
     say_reading(reader)
 
 
@@ -170,18 +169,18 @@ def _learn_bounded(
     keep: str | None,
     *,
     unique: bool,
-    memory: int,
+    memory: str,
 ) -> None:
     """The same with `--memory`."""
     from bunrui.store.bounded import creating_bounded, open_bounded
-    from bunrui.store.settings import hashing_of
+    from bunrui.store.options import hashing_of
 
     is_new = not os.path.lexists(file)
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         if not is_new:
             target = stack.enter_context(closing(open_bounded(file, memory)))
             if reads_tables(target.classifier):
-                raise OptionError(f"{file} reads tables, and needs them all in memory: leave --memory out.")
+                raise OptionError(f"{file} reads tables, which must be in memory at once: leave --memory out.")
             refuse_contradictions(target.classifier, file, target.keep, model, analyzer, keep)
         else:
             options = options_of_new(model, analyzer)

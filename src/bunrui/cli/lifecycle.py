@@ -142,7 +142,7 @@ class _Texts:
 
     def unknown(self, classifier: StoredClassifier) -> Exception:
         """The error of the first text that the classifier has not learned."""
-        from bunrui.digests import document_digests
+        from bunrui.memory import document_digests
 
         known = {document.digest for document in classifier.documents()}
         digests = (digest.tobytes().hex() for digest in document_digests(self.texts))

@@ -17,7 +17,7 @@ from bunrui.errors import DamagedError, DataError, OptionError
 from bunrui.phrases import excerpt, readable, some
 
 if TYPE_CHECKING:
-    from bunrui.store.documents import Document
+    from bunrui.store.lifecycle import Document
     from bunrui.store.transaction import Entry
     from bunrui.views.tables import Table
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
 from dataclasses import MISSING, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -403,8 +402,6 @@ class Analysis:
         fields = {name: value for name, value in vars(self).items() if value}
         if "analyzer" in fields:
             fields = {"name": fields.pop("analyzer")} | fields
-        if self.stop_words and not os.path.isfile(self.stop_words):
-            raise FileNotFoundError(2, "there is no such file of stop words: check the path", self.stop_words)
         return fields
 
 
@@ -495,11 +492,11 @@ class Parts:
 
         groups = {"source": found.sources, "id": found.ids}.get(self.by or "")
         if groups is not None and any(group is None for group in groups):
-            wanted = "--id COLUMN" if self.by == "id" else "files"
-            raise OptionError(f"a document has no {self.by}: give {wanted}, or leave --by out.")
+            wanted = "read or learn them with --id COLUMN" if self.by == "id" else "learn them from files"
+            raise OptionError(f"some documents have no {self.by}: {wanted}, or leave --by out.")
         if groups is not None and len(set(groups)) == 1:
             if self.by == "source":
-                raise OptionError("all documents come from one file: give several files, or --id COLUMN --by id.")
+                raise OptionError("all documents come from one file: give several files, or leave --by out.")
             raise OptionError("all documents have the same id: give another --id COLUMN, or leave --by out.")
         n_docs = len(found.labels)
         if self.by == "order" and n_docs <= self.folds:
@@ -511,28 +508,12 @@ class Parts:
         return folds(len(found.labels), found.labels, self.folds, kind=_KINDS[self.by], groups=groups)
 
 
-def _memory(given: str | None) -> int | None:
-    """
-    >>> _memory("2GB")
-    2000000000
-    """
-    if given is None:
-        return None
-    from bunrui.store.bounded import bytes_of
-
-    try:
-        return bytes_of(given)
-    except OptionError as error:
-        raise typer.BadParameter(f"{error}.") from None
-
-
 Memory = Annotated[
-    int | None,
+    str | None,
     typer.Option(
         "--memory",
         metavar="SIZE",
         help="Take no more memory than this, such as 2GB: counts that outgrow it wait on the disk.",
-        parser=_memory,
         show_default=False,
     ),
 ]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bunrui.cli.console import plain, say, to_json
 from bunrui.cli.options import Parts, reads_tables, written
-from bunrui.errors import OptionError
+from bunrui.errors import OptionError, StoreError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -109,17 +109,17 @@ def finished(path: str) -> Iterator[str]:
     """The name of a file beside the path, which gets that name when the block has written all of it."""
     from bunrui.store.creation import temporary_beside
 
-    if os.path.isdir(path):
-        raise IsADirectoryError(21, "is a folder: name a file in it", path)
-
+    check_folder(path)
     with temporary_beside(path) as temporary:
         try:
             yield temporary
             os.replace(temporary, path)
-        except FileNotFoundError as error:
-            if error.filename != temporary:
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if error.filename not in (None, temporary):
                 raise
-            raise FileNotFoundError(error.errno, "cannot be written: there is no such folder", path) from None
+            raise StoreError.of_system(error, path) from error
 
 
 @contextmanager
@@ -302,15 +302,13 @@ def _open_table(format: str, sink: Any, schema: pa.Schema) -> Any:
 _FEWEST_FOR_CURVE = 20
 
 
-def check_folder(path: str) -> None:
-    """Refuse at once what could not be written at the end."""
-    folder = os.path.dirname(path)
-    if folder and not os.path.isdir(folder):
-        raise FileNotFoundError(2, "cannot be written: there is no such folder", path)
-    if os.path.isdir(path):
-        raise IsADirectoryError(21, "is a folder: name a file in it", path)
-    if not os.access(folder or ".", os.W_OK):
-        raise PermissionError(13, "cannot be written: the folder is not writable", path)
+def check_folder(path: str, *, is_new: bool = False) -> None:
+    """Refuse at once what could not be written at the end, or would replace a file that is to be new."""
+    from bunrui.store import creation
+
+    if is_new:
+        creation.check_new(path)
+    creation.check_folder(path)
 
 
 def check_page(path: str | None) -> None:
@@ -324,15 +322,10 @@ def check_page(path: str | None) -> None:
 
 def write_page(path: str, page: str) -> None:
     """Write a page as a whole or not at all; one that was there is replaced."""
-    try:
-        with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as out:
-            out.write(page)
-            out.flush()
-            os.fsync(out.fileno())
-    except OSError as error:
-        if error.filename == path:
-            raise
-        raise OSError(error.errno, f"cannot be written: {error.strerror}", path) from error
+    with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as out:
+        out.write(page)
+        out.flush()
+        os.fsync(out.fileno())
     say(f"wrote {path}")
 
 

@@ -24,8 +24,7 @@ from bunrui.cli.options import (
     reads_tables,
 )
 from bunrui.cli.output import check_not_read, open_writer
-from bunrui.engines.ranking import at_once, rank
-from bunrui.engines.stream import ahead, texts_of
+from bunrui.engines.stream import ahead, at_once, rank, texts_of
 from bunrui.errors import DataError, OptionError
 
 if TYPE_CHECKING:

@@ -94,7 +94,7 @@ def serve(
 
     check_packages()
     from bunrui.service import Settings, host_names, link
-    from bunrui.service.server import listen, run
+    from bunrui.service.app import listen, run
 
     secret = _secret(token, read_only)
     origins = frozenset(_origin(given) for given in cors or ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,13 +11,13 @@ from bunrui.cli.collection import collect, say_duplicates
 from bunrui.cli.compare import check_folder, check_text
 from bunrui.cli.console import counted, interrupts, live, say, to_json, uninterrupted
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, argument, flag, option
-from bunrui.errors import OptionError, StoreError
+from bunrui.errors import OptionError
 
 if TYPE_CHECKING:
     from bunrui.cli.collection import Collection
     from bunrui.selection import Tuning
-    from bunrui.selection.search import Search
     from bunrui.selection.settings import Settings
+    from bunrui.selection.tune import Search
 
 __all__ = ["tune"]
 
@@ -74,7 +73,7 @@ def tune(
         found = collect(data, documents, Model(), Analysis())
         check_text(found, data[0])
         cut = parts.of(found)
-        say_duplicates(found.texts)
+        say_duplicates(found)
         tuning = _tuned(found, cut, metric=metric, budget=budget, fast=fast)
         _write(out, found, tuning)
     if json:
@@ -87,9 +86,7 @@ def tune(
 def _check_new(out: str) -> None:
     if not out:
         raise OptionError("--out is empty: give the classifier a name.")
-    if os.path.lexists(out):
-        raise StoreError(f"{out} is there already, and is not overwritten: give another name, or delete it")
-    check_folder(out)
+    check_folder(out, is_new=True)
 
 
 def _tuned(found: Collection, parts: Any, **options: Any) -> Tuning:

@@ -80,7 +80,7 @@ def members(path: Path, progress: Progress | None = None) -> Iterator[Member]:
     try:
         file = open(path, "rb")  # noqa: SIM115
     except OSError as error:
-        raise DataError(f"{path} cannot be opened: {error.strerror}") from error
+        raise DataError.of_system(error) from error
     with file:
         if file.read(len(_ZIP)) == _ZIP:
             yield from _guard(_read_zip(path, file, progress), path)

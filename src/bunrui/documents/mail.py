@@ -1,11 +1,11 @@
 """Mail: files with one mail, mbox files and Maildir folders; a mail → its text.
 
-The text is subject, sender and recipient, then the plain parts, or the HTML parts where there are none.  Mail has many
-mistakes that mail programs forgive: unknown charsets, bytes that are not of the charset named, broken encoded words.
-They are forgiven here, too: bytes that cannot be decoded become U+FFFD.
+The text has subject, sender and recipient, then the plain parts, or the HTML parts if there are no plain ones.  Mail
+programs forgive many mistakes: unknown charsets, bytes that do not fit the charset, broken encoded words.  So does this
+module: bytes that cannot be decoded become U+FFFD.
 
-Where the caller gives no label, the name of the folder is it: the folder that holds an `.eml` file, the Maildir, the
-name of an mbox without its suffix.
+If the caller gives no label, a name is the label: of the folder with the `.eml` file, of the Maildir, or of the mbox
+without its suffix.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ A cell of CSV and TSV, without the white space around it, is
     null         nothing at all, ?, NA, N/A, null, None, NaN or nan
     a string     all else
 
-JSON, Parquet and Arrow have types of their own; dates become strings in ISO 8601, durations numbers of days.  A column
-may well hold numbers in one row and strings in another: what it is taken for is decided where it is learned.
+JSON, Parquet and Arrow have their own types; dates become strings in ISO 8601, durations numbers of days.  A column may
+hold numbers in one row and strings in another: learning decides its kind.
 """
 
 from __future__ import annotations

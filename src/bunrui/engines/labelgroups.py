@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from bunrui.counts import Label, check_types
 from bunrui.errors import DataError, LabelError
-from bunrui.labels import unfit
+from bunrui.phrases import unfit
 
 __all__ = ["LabelSets", "check_new", "label_sets"]
 

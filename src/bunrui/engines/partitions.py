@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from bunrui.cells import Cells
 from bunrui.counts import Counts, Integers, Totals, total
-from bunrui.errors import StoreError
+from bunrui.errors import Option, StoreError
 from bunrui.kernel import slices
 from bunrui.kernel.workspace import release
 
@@ -359,6 +359,7 @@ def _explain(folder: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(
-            f"counts do not fit into memory, and cannot be written to {os.path.abspath(folder)} ({error.strerror}): "
-            "nothing was changed. Make room there, or give more memory"
+            f"counts do not fit into memory, and cannot be put aside here ({error.strerror}): nothing was changed",
+            file=os.path.abspath(folder),
+            hint=("make room, or give more with ", Option("memory", ...)),
         ) from error

@@ -31,6 +31,7 @@ _RETRIES = 5  # of a block whose worker or machine is lost; an error in the data
 _MOST_PARTS = 64
 _AHEAD = 2  # blocks under way for each worker
 _ADDED = 8  # parts that are added up at once
+_CALLS = 60  # to a task that should end, one each second
 _PATIENCE = 10.0  # seconds
 
 Tell = Callable[[Done], None]
@@ -309,13 +310,20 @@ def _complete(ray: Any, begun: Iterator[list[Any]], most: int) -> Generator[list
         while pending:
             yield pending.pop(_wait_first(ray, pending))
     finally:
-        for ref in pending:
+        with suppress(Exception):  # whoever stops has a better reason
+            _call_off(ray, list(pending))
+
+
+def _call_off(ray: Any, refs: list[Any]) -> None:
+    """End the tasks, and wait for their ends: one that has begun may write a file yet."""
+    # Again and again: Ray loses the call for a task that a worker has just been given, and says nothing.
+    for _ in range(_CALLS):
+        if not refs:
+            return
+        for ref in refs:
             # By force: one that is interrupted in the middle of an import would go on with half a module.
-            with suppress(Exception):  # whoever stops has a better reason
-                ray.cancel(ref, force=True)
-        if pending:  # what has begun may write a file yet
-            with suppress(Exception):
-                ray.wait(list(pending), num_returns=len(pending), timeout=_PATIENCE)
+            ray.cancel(ref, force=True)
+        _, refs = ray.wait(refs, num_returns=len(refs), timeout=1.0)
 
 
 def _wait_first(ray: Any, pending: dict[Any, Any]) -> Any:

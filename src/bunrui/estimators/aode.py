@@ -13,8 +13,8 @@ from bunrui.classcounts import ClassCounts, Labels, in_order
 from bunrui.errors import MismatchError, OptionError, UnlearnError
 from bunrui.estimators.base import Codes, CountingClassifier, canonical
 from bunrui.models.aode import Pairs, count_present_pairs, count_value_pairs, ones_of
-from bunrui.models.base import check_rows
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
+from bunrui.models.scorer import check_rows
 
 __all__ = ["AODE"]
 

@@ -21,8 +21,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bunrui.classcounts import Labels, as_whole, check_among, encode_labels, join_labels, sort_labels
 from bunrui.errors import DataError, LabelError, MismatchError, OptionError
 from bunrui.kernel.logs import log
-from bunrui.models.base import prior_shares
 from bunrui.models.linear import log_sum_exp, probabilities
+from bunrui.models.scorer import prior_shares
 
 __all__ = ["CountingClassifier", "canonical", "check_discrete", "check_number", "check_weights", "presence_of"]
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from bunrui.classcounts import ClassCounts, Labels, encode_values, in_order
 from bunrui.errors import OptionError
 from bunrui.estimators.base import Codes, CountingClassifier
-from bunrui.models.base import Smoothing, smoothing_on
 from bunrui.models.categorical import categorical, count_values
+from bunrui.models.scorer import Smoothing, smoothing_on
 
 __all__ = ["CategoricalNB"]
 

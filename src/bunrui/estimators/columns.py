@@ -15,9 +15,9 @@ from bunrui.classcounts import ClassCounts, Labels, encode_labels
 from bunrui.errors import DataError, MismatchError, OptionError
 from bunrui.estimators.base import Codes, CountingClassifier, check_discrete, check_number, check_weights
 from bunrui.estimators.vectorizer import read_by
-from bunrui.models.base import column_names
 from bunrui.models.frames import Given, columns_by_name, is_frame, of_dicts, of_frame
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, Plan, Rules, count_columns, plan_columns, rules_of
+from bunrui.models.scorer import column_names
 
 __all__ = ["ColumnsExplanation", "ColumnsNB"]
 

@@ -16,10 +16,10 @@ from scipy import sparse
 from bunrui.classcounts import ClassCounts, Labels, SparseCounts, as_whole, count_cells
 from bunrui.errors import DataError, OptionError
 from bunrui.estimators.base import Codes, CountingClassifier, canonical, presence_of
-from bunrui.models.base import Scorer, Smoothing, normalised, smoothing_on
 from bunrui.models.bernoulli import bernoulli, log_present
 from bunrui.models.complement import complement
 from bunrui.models.multinomial import binary, mixed, multinomial
+from bunrui.models.scorer import Scorer, Smoothing, normalised, smoothing_on
 from bunrui.models.table import DENSE_CELLS, MatrixView, Table, dense_table
 from bunrui.models.transform import KeptRows, Steps
 from bunrui.models.view import CountView

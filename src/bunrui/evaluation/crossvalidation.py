@@ -1,4 +1,4 @@
-"""Documents that are predicted by others: folds, cross-validation, and scores of documents that were left out.
+"""Documents that are predicted by others: folds, cross-validation, scores of documents left out, the learning curve.
 
 Folds are rows to learn from and rows to test on; the same seed gives the same ones:
 
@@ -19,7 +19,7 @@ with every document, take five folds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -32,11 +32,21 @@ from bunrui.counts import Label
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
-from bunrui.evaluation.loo import Corpus, given_or_kept, is_exact
+from bunrui.evaluation.loo import Corpus, given_or_kept
 from bunrui.evaluation.result import Evaluation
-from bunrui.models import MODELS
 
-__all__ = ["KINDS", "CrossValidation", "Fold", "LeftOut", "cross_validate", "folds", "score_left_out"]
+__all__ = [
+    "KINDS",
+    "CrossValidation",
+    "CurvePoint",
+    "Fold",
+    "LearningCurve",
+    "LeftOut",
+    "cross_validate",
+    "folds",
+    "learning_curve",
+    "score_left_out",
+]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -213,7 +223,7 @@ def cross_validate(
     checked = folds_of(documents, folds)
     scores = [
         documents.align(learned.classes_.tolist(), learned.scores(documents.pick(fold.test)[0]))
-        for learned, fold in _learn_each(clf, documents, checked, refit=refit or clf.model not in MODELS)
+        for learned, fold in _learn_each(clf, documents, checked, refit=refit or clf.needs_documents)
     ]
     rows = np.concatenate([fold.test for fold in checked])
     order = np.argsort(rows, kind="stable")
@@ -293,7 +303,7 @@ def score_left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) ->
     (['ham', 'spam'], [1, 1, 0, 0])
     """
     texts, labels = given_or_kept(clf, texts, labels)
-    if is_exact(clf):
+    if clf.current_model.one_pass:
         corpus = Corpus(clf, texts, labels)
         documents, scores = corpus.documents, corpus.scores()
     else:
@@ -301,3 +311,77 @@ def score_left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) ->
         documents.check_two()
         scores = cross_validate(clf, documents.texts, documents.true, min(_N_FOLDS, len(documents))).scores
     return LeftOut(documents.texts, documents.classes, scores, documents.own)
+
+
+# --- the learning curve: accuracy on documents that were not learned, against the number of those that were
+
+_N_FOLDS = 5
+_TESTED = 5000  # predictions of so many documents are enough: where there are more, fewer folds are predicted
+_SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)
+_FEWEST = 2
+
+
+class CurvePoint(NamedTuple):
+    """The mean accuracy of folds by so many learned documents, and that of the worst and of the best fold."""
+
+    documents: int
+    accuracy: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Points from few documents to many; `n_folds` were predicted."""
+
+    points: tuple[CurvePoint, ...]
+    n_folds: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the types of JSON."""
+        return {"points": [point._asdict() for point in self.points], "folds": self.n_folds}
+
+
+def learning_curve(
+    clf: AnyClassifier, texts: Any, labels: Any, *, watch: Callable[[int, int], None] | None = None
+) -> LearningCurve:
+    """Learn growing parts of four fifths, and predict the last fifth; of few documents, each fifth in turn.
+
+    Since learning adds up, each part is learned on top of the one before.
+
+    Parameters
+    ----------
+    clf : TextClassifier
+        Its options are used; it does not change.
+    texts, labels
+        As for `TextClassifier.learn`.
+    watch : function, optional
+        Is told how many documents have been learned, and how many will be.
+
+    Examples
+    --------
+    >>> found = learning_curve(TextClassifier(), ["cheap pills", "lunch at noon"] * 10, ["spam", "ham"] * 10)
+    >>> found.points[-1], found.n_folds
+    (CurvePoint(documents=16, accuracy=1.0, low=1.0, high=1.0), 5)
+    """
+    documents = Labelled(texts, labels)
+    documents.check_two()
+    n_docs = len(documents)
+    n_folds = min(max(_N_FOLDS * _TESTED // n_docs, 1), _N_FOLDS, n_docs)
+    parts = folds(n_docs, documents.true, min(_N_FOLDS, n_docs))[:n_folds]
+    most = min(len(part.train) for part in parts)
+    sizes = sorted({min(max(_FEWEST, round(share * most)), most) for share in _SHARES})
+    accuracies = np.empty((len(parts), len(sizes)))
+    done = 0
+    for k, part in enumerate(parts):
+        rows = np.random.default_rng(k).permutation(part.train)
+        learner, known, tested = TextClassifier(**clf.get_params()), 0, documents.pick(part.test)
+        for n, size in enumerate(sizes):
+            if watch is not None:
+                watch(done, len(parts) * sizes[-1])
+            learner.learn(*documents.pick(rows[known:size]))
+            accuracies[k, n] = learner.score(*tested)
+            done, known = done + size - known, size
+    columns = (accuracies.mean(axis=0), accuracies.min(axis=0), accuracies.max(axis=0))
+    points = map(CurvePoint, sizes, *(column.tolist() for column in columns))
+    return LearningCurve(tuple(points), len(parts))

@@ -175,13 +175,15 @@ class Duplicates:
         return keys
 
 
-def find_duplicates(texts: Any) -> Duplicates:
+def find_duplicates(texts: Any, *, near: bool = True) -> Duplicates:
     """Exact and near duplicates among texts; the top of this module says which are found.
 
     Parameters
     ----------
     texts : sequence of str
         Lists, NumPy, pandas, polars and Arrow arrays.
+    near : bool
+        False finds exact duplicates alone: rows of tables share most of their characters, the names of the columns.
 
     Examples
     --------
@@ -194,7 +196,7 @@ def find_duplicates(texts: Any) -> Duplicates:
     >>> found.keys.tolist()
     [0, 1, 0, 0, 1]
     """
-    from bunrui.digests import document_digests  # imports SQLite
+    from bunrui.memory import document_digests  # imports SQLite
 
     strings = inputs.strings(texts)
     if not len(strings):
@@ -202,7 +204,7 @@ def find_duplicates(texts: Any) -> Duplicates:
     _, firsts, copies = np.unique(document_digests(strings), return_index=True, return_inverse=True)
     first_rows: Integers = firsts[copies]  # of the same text
     distinct = np.unique(first_rows)
-    roots = _near(inputs.pick(strings, distinct))
+    roots = _near(inputs.pick(strings, distinct)) if near else np.arange(len(distinct))
     keys = distinct[roots[np.searchsorted(distinct, first_rows)]]
     order = np.argsort(keys, kind="stable")
     borders = np.flatnonzero(np.diff(keys[order])) + 1

@@ -1,9 +1,10 @@
 """Everything that answers, behind one protocol: `Model`.
 
     counting.py   models that are formulas of counts: the table `MODELS`; a file for each formula (multinomial.py, …)
-    linear.py     scores from the linear scorer that every formula becomes; base.py has the scorer, view.py the counts
+    scorer.py     the linear scorer that every formula becomes; view.py has the counts that it reads
+    linear.py     scores from a scorer; loo.py leaves every document out in turn
     kinds.py      models that are trained from documents: the table `TRAINED`; trained.py trains them and answers
-    explain.py    what each word of a text adds to a score; words.py, the words that speak for a label
+    explain.py    what each word of a text adds to a score; keywords.py, the words that speak for a label
 
 Formulas on matrices and on columns of tables (gaussian.py, categorical.py, table.py, …) serve the estimators, too.
 """

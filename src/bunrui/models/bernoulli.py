@@ -25,8 +25,8 @@ import numpy as np
 from bunrui.errors import Option, OptionError
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
-from bunrui.models.base import Floats, Scorer, Smoothing
 from bunrui.models.rest import against, check_filled, log_odds
+from bunrui.models.scorer import Floats, Scorer, Smoothing
 from bunrui.models.view import CountView, FeatureCounts, distinct_docs, sum_cells
 
 __all__ = ["bernoulli", "log_present"]
@@ -59,6 +59,7 @@ def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats, *, against_r
         weigh=weigh,
         by_docs=True,
         presence=True,
+        local=True,
     )
 
 

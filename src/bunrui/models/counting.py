@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from bunrui.analysis import Analyzer
 from bunrui.analysis.analyzer import distinct, documents_of, n_docs_of
-from bunrui.counts import Label
+from bunrui.counts import Counts, Label
 from bunrui.engines import threads
 from bunrui.errors import Option, OptionError
 from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.memory import Memory
-from bunrui.models.base import Floats, Scorer, Smoothing, check_rows, log_prior, smoothing_of
 from bunrui.models.bernoulli import bernoulli
 from bunrui.models.complement import binary_complement, complement, wcnb
 from bunrui.models.linear import Reader, log_sum_exp
 from bunrui.models.model import Best, Options, WordQuestion, best_of
 from bunrui.models.multilabel import log_label_prior
 from bunrui.models.multinomial import binary, mixed, multinomial
-from bunrui.models.view import CountView, select
+from bunrui.models.scorer import Docs, Floats, Scorer, Smoothing, check_rows, log_prior, smoothing_of
+from bunrui.models.view import CountView, select, whole
 
 if TYPE_CHECKING:
-    from bunrui.models.words import Word
+    from bunrui.models.keywords import Word
+    from bunrui.models.loo import CountedCorpus
     from bunrui.views.explanation import Explanation
 
 __all__ = ["CLASS_NORM_ALPHA", "MODELS", "Counting", "CountingModel", "check_m", "several_labels_error"]
@@ -152,7 +154,6 @@ class CountingModel:
         self._memory = memory
         self._by_label = by_label
         self._reader: Reader | None = None
-        self._against_rest: CountingModel | None = None
 
     @property
     def _smooths_unseen(self) -> bool:
@@ -164,16 +165,25 @@ class CountingModel:
         reader = self._reader
         if reader is not None and reader.view.counts is counts and reader.version == counts.version:
             return reader
-        options = self._options
-        view = select(counts, options["min_df"], options["max_features"])
-        prior = (log_label_prior if self._by_label else log_prior)(counts, options["prior"])
-        if options["against_rest"] and isinstance(options["prior"], Mapping) and not self._by_label:
-            # Shares of any size will do, but for odds.
-            prior -= log_sum_exp(prior[counts.doc_count > 0][None])[0, 0]
-        variants = {name: bool(options[name]) for name in _VARIANTS}
-        scorer = self._kind.scorer(view, self._smoothing, prior, **variants)
+        view = select(counts, self._options["min_df"], self._options["max_features"])
+        scorer = self._scorer(view, self._log_prior(counts))
         self._reader = Reader(view, scorer, smooth_unseen=self._smooths_unseen)
         return self._reader
+
+    def _scorer(self, view: CountView, prior: Floats) -> Scorer:
+        variants = {name: bool(self._options[name]) for name in _VARIANTS}
+        return self._kind.scorer(view, self._smoothing, prior, **variants)
+
+    def _log_prior(self, counts: Counts | Docs) -> Floats:
+        """log P(c) by class id."""
+        given = self._options["prior"]
+        if self._by_label:
+            return log_label_prior(counts, given)
+        prior = log_prior(counts, given)
+        if self._options["against_rest"] and isinstance(given, Mapping):
+            # Shares of any size will do, but for odds.
+            prior -= log_sum_exp(prior[counts.doc_count > 0][None])[0, 0]
+        return prior
 
     def _read(self, texts: Any, ask: Callable[[Reader, Documents, Recipe], T]) -> tuple[Reader, T]:
         """The answer for all documents, and the reader that gave it."""
@@ -202,16 +212,48 @@ class CountingModel:
 
     def label_odds(self, texts: Any) -> tuple[list[Label], Floats]:
         """Labels, and the log-odds of each against the rest, (n_docs, n_classes)."""
-        if self._against_rest is None:
-            self._against_rest = self._make_against_rest()
         return self._against_rest.scores(texts)
 
-    def _make_against_rest(self) -> CountingModel:
+    @cached_property
+    def _against_rest(self) -> CountingModel:
+        """The same model, or its twin, with each label held against the rest."""
         kind = MODELS[self._kind.twin] if self._kind.twin else self._kind
         if "against_rest" not in kind.options:
             raise several_labels_error(self._options["model"])
         options = {**self._options, "against_rest": True}
         return CountingModel(kind, options, self._smoothing, self._analyzer, self._memory, by_label=True)
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether `leave_one_out` takes one pass over the documents; else it fits a model for each of them."""
+        options = self._options
+        # Without a word that others had too, classes have fewer words, and all of their shares change.
+        changes_all = options["class_norm"] and options["min_df"] > 1
+        return options["max_features"] is None and not changes_all and self._scorer_of_nothing().local
+
+    def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
+        """Score every document of a corpus by the model of all the others, (n_docs, n_classes)."""
+        model = self._against_rest if odds else self
+        if not model.one_pass:
+            return corpus.score_one_by_one(model._reading)
+        by_docs, min_df = model._scorer_of_nothing().by_docs, self._options["min_df"]
+        how = {
+            "prior_name": f"{model._by_label} {model._options['against_rest']} {self._options['prior']!r}",
+            "by_docs": by_docs,
+            "by_label": model._by_label,
+            "min_df": min_df,
+            "smooth": self._smooths_unseen,
+        }
+        return corpus.score(model._scorer, model._log_prior, **how)
+
+    def _reading(self, memory: Memory) -> CountingModel:
+        """The same model of another memory."""
+        known = (self._kind, self._options, self._smoothing, self._analyzer)
+        return CountingModel(*known, memory, by_label=self._by_label)
+
+    def _scorer_of_nothing(self) -> Scorer:
+        """The scorer of no counts, which tells how the model counts and weighs."""
+        return self._scorer(whole(Counts()), np.empty(0))
 
     def explain(self, text: Any, label: Label | None, against: Label | None) -> Explanation:
         """What every feature of a text adds to the score of a label, held against that of another."""
@@ -224,7 +266,7 @@ class CountingModel:
 
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label."""
-        from bunrui.models.words import telling_words
+        from bunrui.models.keywords import telling_words
 
         with self._memory.lock.read():
             return telling_words(self.reader(), self._analyzer, question)

@@ -15,18 +15,19 @@ from bunrui.analysis import Analyzer
 from bunrui.classcounts import MOST_PAIRS
 from bunrui.counts import Counts, Label
 from bunrui.engines.matrix import look_up
-from bunrui.errors import NotLearnedError, Step
+from bunrui.errors import NotLearnedError, OptionError, Step
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Batch, Documents, Memory
 from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
 from bunrui.models.explain import hold, place_on_text, read
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
+from bunrui.models.keywords import Word, find, find_word, words_of
 from bunrui.models.kinds import MOST_FEATURES, TRAINED, reads_table
+from bunrui.models.loo import CountedCorpus
 from bunrui.models.model import Best, Form, Options, Parts, WordForm, WordQuestion, best_of
 from bunrui.models.twcnb import train_twcnb
 from bunrui.models.view import View, select, whole
-from bunrui.models.words import Word, find, find_word, words_of
 from bunrui.sparse import Sparse
 from bunrui.views.explanation import Explanation
 
@@ -98,6 +99,18 @@ class TrainedModel:
         """The words that speak for a label."""
         with self.fitted() as fitted:
             return fitted.words(question)
+
+    @property
+    def one_pass(self) -> bool:
+        """Never."""
+        return False
+
+    def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
+        """Nothing: the model would be trained for each document."""
+        model, n_docs = self._options["model"], len(corpus)
+        raise OptionError(
+            f"{model} is trained from documents, and would be trained {n_docs:,} times: use cross_validate"
+        )
 
     def export(self, make: Callable[[Fitted], T]) -> T:
         """What `make` makes of the fitted model, while nothing is learned."""

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.classcounts import ClassCounts, encode_labels
-from bunrui.models.base import Smoothing, normalised, smoothing_on
 from bunrui.models.complement import complement
 from bunrui.models.model import Parts
+from bunrui.models.scorer import Smoothing, normalised, smoothing_on
 from bunrui.models.table import MatrixView, Table, dense_table
 from bunrui.models.transform import KeptRows, Steps
 from bunrui.sparse import Sparse

@@ -35,8 +35,8 @@ from bunrui.kernel.score import Linear, Sums
 from bunrui.kernel.sums import HIGH, LOW, add_parts
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.workspace import NO_COUNTS, resized, scratch_for
-from bunrui.models.base import Floats, Scorer
 from bunrui.models.linear import FEW_CLASSES
+from bunrui.models.scorer import Floats, Scorer
 from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["Ground", "ground_of", "read_rows", "score_without"]

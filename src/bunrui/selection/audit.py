@@ -95,6 +95,11 @@ class Audit:
     def __repr__(self) -> str:
         return f"<Audit: {self.n_docs} documents, {len(self.suspects)} suspects, {len(self.conflicts)} conflicts>"
 
+    def _repr_html_(self) -> str:
+        from bunrui.views.notebook import audit_html
+
+        return audit_html(self)
+
     @property
     def n_docs(self) -> int:
         """Documents."""
@@ -181,14 +186,15 @@ def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
     )
     order = np.concatenate([order[~is_alone[order]], order[is_alone[order]]])
     alone = tuple(np.flatnonzero(is_alone).tolist())
-    return Audit(order, tuple(suspects), _conflicts(found.texts, given), alone, found.texts, given, clf)
+    return Audit(order, tuple(suspects), _conflicts(found.texts, given, clf), alone, found.texts, given, clf)
 
 
-def _conflicts(texts: Any, given: list[tuple[Label, ...]]) -> tuple[Conflict, ...]:
+def _conflicts(texts: Any, given: list[tuple[Label, ...]], clf: AnyClassifier) -> tuple[Conflict, ...]:
     if inputs.is_given(texts):
         return ()
+    near = not getattr(clf.text_analyzer, "reads_rows", False)
     return tuple(
         Conflict(group.kind, group.rows, tuple(given[row] for row in group.rows))
-        for group in find_duplicates(texts).groups
+        for group in find_duplicates(texts, near=near).groups
         if len({given[row] for row in group.rows}) > 1
     )

@@ -290,7 +290,7 @@ def _measure(
 
 
 def _baselines() -> dict[str, Callable[[Any, list[Any]], Fitted]]:
-    from bunrui.estimators.baselines import BASELINES, fit_baseline  # imports scikit-learn
+    from bunrui.estimators.pipelines import BASELINES, fit_baseline  # imports scikit-learn
 
     return {name: partial(fit_baseline, name) for name in BASELINES}
 

@@ -30,7 +30,7 @@ import pyarrow as pa
 from bunrui.analysis import AnalyzerSpec
 from bunrui.documents import Reader, read
 from bunrui.engines.stream import ahead, texts_of
-from bunrui.errors import DataError, Option, OptionError
+from bunrui.errors import DataError, Option, OptionError, StoreError
 from bunrui.kernel.logs import log
 from bunrui.selection.ratio import HASH_BITS, Ratio
 from bunrui.selection.records import Batch, Originals
@@ -376,8 +376,7 @@ class _Spilled:
             self._file.write(sink.getvalue())
             self._file.flush()
         except OSError as error:
-            what = f"a temporary file cannot be written: {error.strerror}"
-            raise OSError(error.errno, what, self._folder or tempfile.gettempdir()) from error
+            raise StoreError.of_system(error, self._folder or tempfile.gettempdir()) from error
         self._bounds.append(self._file.tell())
         self._n_rows.append(self.n_rows + table.num_rows)
 

@@ -36,8 +36,8 @@ from bunrui.kernel import ratio as kernel
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log1p
 from bunrui.kernel.workspace import scratch_for
-from bunrui.models.base import Scorer
 from bunrui.models.linear import Reader
+from bunrui.models.scorer import Scorer
 from bunrui.models.view import FeatureCounts, whole
 
 __all__ = ["BACKGROUND", "HASH_BITS", "Collisions", "Ratio"]

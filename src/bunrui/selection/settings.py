@@ -13,7 +13,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.errors import MissingExtraError, OptionError
 from bunrui.kernel import unicode
 from bunrui.models import DEFAULT_MODEL, MODELS, kind_of
-from bunrui.models.base import smoothing_of
+from bunrui.models.scorer import smoothing_of
 
 __all__ = ["Scripts", "Settings", "analyzer_fields", "analyzer_name", "analyzer_named", "analyzers_for", "scripts_of"]
 
@@ -94,7 +94,7 @@ class Settings:
         return found | ({"analyzer": analyzer_fields(self.analyzer)} if "analyzer" in found else {})
 
     def simplicity(self, n_features: int) -> tuple[Any, ...]:
-        """Simpler settings sort first: the module `search` says what is simpler."""
+        """Simpler settings sort first: the module `tune` says what is simpler."""
         return self.is_trained, len(self.changed()), n_features, -self.strength
 
     def describe(self) -> str:

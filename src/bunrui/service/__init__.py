@@ -1,26 +1,9 @@
 """The service: one classifier file over HTTP, for programs and for the page in `web/`.
 
-    server.py      opens the port, runs uvicorn until it is told to stop
-    app.py         the application, and the gate that every request passes
-    admission.py   who may ask, and how much at once
-    errors.py      errors as problem details (RFC 9457)
-    schemas.py     bodies and answers, and their description in /openapi.json
-    requests.py    bytes of a request → a body: JSON and Arrow
-    service.py     the classifier (many threads read, one writes) and all that the routes share
-    predict.py     routes: predict, explain
-    info.py        routes: labels, words, info, log, token
-    learn.py       routes: learn, unlearn, relabel, undo; inspect and train, whose files uploads.py reads
-    evaluate.py    routes: evaluate, mistakes, curve, compare, audit; studies.py does the work
-    jobs.py        work in the background, with progress, and its routes
-    processes.py   work in a process of its own
-    monitor.py     for operators: the log, health, metrics
-    web/           the page: index.html, style.css, js/ without a build step, lang/ with all its words; drawings and
-                   their style come from `bunrui.views`
+A service is one process with one event loop.  A short prediction runs on the loop itself, a long one on a worker
+thread; all work on the file runs on one thread of its own (docs/decisions/006).  ARCHITECTURE.md lists the modules.
 
-One process, one event loop.  A short prediction runs on the loop itself; long ones run on worker threads, and all work
-on the file runs on one thread of its own: docs/decisions/006.
-
-Here are the settings of a service, which the command line gives.
+This module has the settings of a service, which the command line gives.
 """
 
 from __future__ import annotations

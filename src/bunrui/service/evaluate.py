@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 
 from bunrui.classifier import AnyClassifier
-from bunrui.engines.ranking import slices
+from bunrui.engines.stream import slices
 from bunrui.evaluation import Tally
 from bunrui.models import kind_of
 from bunrui.service import schemas

@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request, Response
 
 from bunrui.analysis.texts import normalise
 from bunrui.classifier import AnyClassifier
-from bunrui.engines.ranking import rank, slices
+from bunrui.engines.stream import rank, slices
 from bunrui.models.explain import hold
 from bunrui.service import schemas
 from bunrui.service.admission import ARROW

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from bunrui import store
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.evaluation import Evaluation, leave_one_out
-from bunrui.evaluation import mistakes as evaluated
+from bunrui.evaluation import result as evaluated
 from bunrui.evaluation.loo import kept_documents, own_documents
 from bunrui.models import MODELS
 from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
-from bunrui.store.documents import Document
+from bunrui.store.lifecycle import Document
 from bunrui.views.comparison import comparison_table
 from bunrui.views.evaluation import curve_html, page_parts
 from bunrui.views.explanation import explanation_html
@@ -110,7 +110,7 @@ def find_curve(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[
     >>> [(point["documents"], point["accuracy"]) for point in found["points"]][-1]
     (16, 1.0)
     """
-    from bunrui.evaluation.curves import learning_curve
+    from bunrui.evaluation.crossvalidation import learning_curve
 
     def watch(done: int, total: int) -> None:
         job.total = total

@@ -18,12 +18,11 @@ from bunrui.engines import threads
 from bunrui.engines.partitions import Spill
 from bunrui.errors import Option, OptionError, StoreError
 from bunrui.models import AUTO
-from bunrui.store.cells import Part, pack_part
 from bunrui.store.classifier import Path, check_new_options
+from bunrui.store.codec import Part, pack_part
 from bunrui.store.creation import publish_when_done
 from bunrui.store.file import check_not_pruned, find_seen
-from bunrui.store.sessions import Learning, SpilledSum
-from bunrui.store.settings import (
+from bunrui.store.options import (
     calibration_of,
     check_slim,
     choice_of,
@@ -31,6 +30,7 @@ from bunrui.store.settings import (
     new_store,
     write_slim,
 )
+from bunrui.store.sessions import Learning, SpilledSum
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 
@@ -63,7 +63,9 @@ def bytes_of(memory: str | int) -> int:
         unit = _UNITS[found[2]] if not found[3] else 1 << (10 * (" kmgt".index(found[2])))
         n_bytes = int(float(found[1]) * unit)
     if n_bytes < least_memory():
-        raise OptionError(option="memory", value=memory, expected=f"at least {least_memory() // 10**6}MB here")
+        expected = f"at least {least_memory() // 10**6}MB for {threads.n_threads()} threads"
+        hint = "give more, or take fewer threads with BUNRUI_THREADS"
+        raise OptionError(option="memory", value=memory, expected=expected, hint=hint)
     return n_bytes
 
 
@@ -134,8 +136,9 @@ class Bounded:
             for sign, counts in store.pieces():
                 if sign < 0:
                     raise StoreError(
-                        f"{store.path} has unlearned documents since it was compacted: all counts must be in memory",
-                        hint=("leave ", Option("memory"), " out"),
+                        "documents were unlearned since this was compacted, so that all counts must be in memory",
+                        file=store.path,
+                        hint=("compact it first, or leave ", Option("memory"), " out"),
                     )
                 spill.add(counts)
             return write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
@@ -185,7 +188,10 @@ def bounded(path: Path, memory: str | int, **options: Any) -> Iterator[Learning]
             yield session
         return
     if options:
-        raise OptionError(f"{os.fspath(path)} is there already, with options of its own: give none, or another name")
+        name = os.fspath(path)
+        raise OptionError(
+            "this is there already, with options of its own", file=name, hint="give none, or another name"
+        )
     old = open_bounded(path, memory)
     try:
         with old.learning() as session:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts
-from bunrui.digests import document_digests
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError
+from bunrui.memory import document_digests
 from bunrui.store.file import File
 from bunrui.store.store import Store
 

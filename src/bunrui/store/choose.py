@@ -10,10 +10,10 @@ from bunrui.calibration import Calibration
 from bunrui.choice import Choice, choose, is_due
 from bunrui.classifier import calibration_by
 from bunrui.counts import Counts
-from bunrui.digests import key_words
+from bunrui.memory import key_words
 from bunrui.models import AUTO
 from bunrui.sample import Drawn, find_lowest
-from bunrui.store.settings import choice_of, classifier_of
+from bunrui.store.options import choice_of, classifier_of
 from bunrui.store.store import Store, apply
 from bunrui.store.transaction import Transaction
 

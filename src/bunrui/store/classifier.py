@@ -13,14 +13,14 @@ from bunrui.analysis import Analyzer
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
-from bunrui.digests import document_digests
 from bunrui.errors import Option, OptionError, StoreError
-from bunrui.memory import Memory
+from bunrui.memory import Memory, document_digests
 from bunrui.models import AUTO, Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
 from bunrui.store.creation import publish_when_done
-from bunrui.store.documents import (
+from bunrui.store.file import File, check_keeps
+from bunrui.store.lifecycle import (
     Document,
     Selection,
     all_of,
@@ -31,11 +31,8 @@ from bunrui.store.documents import (
     by_time,
     list_documents,
 )
-from bunrui.store.file import File, check_keeps
 from bunrui.store.merge import Source, merge
-from bunrui.store.schema import FORMAT
-from bunrui.store.sessions import Learning, Sum, Unlearning
-from bunrui.store.settings import (
+from bunrui.store.options import (
     calibration_of,
     check_slim,
     choice_of,
@@ -46,6 +43,8 @@ from bunrui.store.settings import (
     summary_of,
     write_slim,
 )
+from bunrui.store.schema import FORMAT
+from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Entry, History, Transaction
 

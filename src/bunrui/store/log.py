@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.counts import Integers
-from bunrui.digests import DIGEST, Digests, key_words
+from bunrui.memory import DIGEST, Digests, key_words
 from bunrui.store.blocks import Block, Row
 from bunrui.store.codec import Unpacker
 from bunrui.store.trouble import explain_errors

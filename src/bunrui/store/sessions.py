@@ -13,15 +13,15 @@ import numpy.typing as npt
 from bunrui.analysis import texts as inputs
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts, Integers
-from bunrui.digests import document_digests, key_words
 from bunrui.engines import threads
 from bunrui.engines.labelgroups import LabelSets, check_new, label_sets
 from bunrui.engines.partitions import Spill
-from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
+from bunrui.errors import DataError, DuplicateError, Option, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
+from bunrui.memory import document_digests, key_words
 from bunrui.phrases import excerpt
 from bunrui.store.blocks import Batch, Row
-from bunrui.store.cells import Part, pack_part
+from bunrui.store.codec import Part, pack_part
 from bunrui.store.log import Seen
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
@@ -82,9 +82,11 @@ class SpilledSum:
         if self._seen is not None:
             self._spill.room = self._room - self._seen.n_bytes
             if self._spill.room < 0:
+                keep = Option("keep", "nothing")
                 raise StoreError(
-                    f"the file keeps digests of {len(self._seen):,} documents or more, which takes all of the memory: "
-                    "give more, or learn into a file that keeps nothing"
+                    f"the digests of {len(self._seen):,} documents take all of the memory",
+                    option="memory",
+                    hint=("give more with ", Option("memory", ...), ", or learn into a file with ", keep),
                 )
         self._spill.add(self._classifier.count_sets(texts, sets))
 

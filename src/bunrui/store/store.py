@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from bunrui.counts import Counts
-from bunrui.errors import MovedError, StoreError, UnlearnError
-from bunrui.store.cells import Head, Part, counts_by_part, join_parts
-from bunrui.store.codec import Unpacker
+from bunrui.errors import MovedError, Step, StoreError, UnlearnError
+from bunrui.store.codec import Head, Part, Unpacker, counts_by_part, join_parts
 from bunrui.store.creation import delete_abandoned, empty_file, new_file, publish_when_done
 from bunrui.store.journal import Connection, place, renew_mark
 from bunrui.store.log import Log
@@ -270,10 +269,8 @@ class Store:
                     else:
                         apply(counts, sign, delta, self.unpacker())
             except MemoryError as error:
-                raise StoreError(
-                    f"{self.path} does not fit into memory: make a smaller copy with "
-                    f"`bunrui slim {self.path} COPY --min-df 2 --memory 2GB`"
-                ) from error
+                hint = (Step("slim", self.path),)
+                raise StoreError("this does not fit into memory", file=self.path, hint=hint) from error
             return counts, self._state()
 
     def news(self, since: State) -> tuple[list[tuple[int, Counts]], State] | None:
@@ -412,7 +409,7 @@ class Store:
         except FileNotFoundError:  # the file was replaced
             pass
         except OSError as error:
-            raise StoreError(f"{self.path} cannot be written ({error.strerror}): check the disk") from error
+            raise StoreError.of_system(error, self.path) from error
 
     def _relieve(self) -> None:
         """Empty the journal if a reader had kept a change in it."""

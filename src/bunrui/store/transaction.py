@@ -14,8 +14,7 @@ import numpy as np
 from bunrui.counts import Counts, Integers, check_strings
 from bunrui.errors import StoreError
 from bunrui.store.blocks import Row
-from bunrui.store.cells import Head, Part, Parts
-from bunrui.store.codec import Unpacker, pack_numbers
+from bunrui.store.codec import Head, Part, Parts, Unpacker, pack_numbers
 from bunrui.store.schema import SEALED, seal
 from bunrui.store.trouble import explain_errors
 

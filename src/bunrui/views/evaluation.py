@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bunrui.phrases import counted, percent
 from bunrui.views.charts import Axis, Plane
 from bunrui.views.confusion import Confusion, label_width
-from bunrui.views.markup import Markup, Phrase, element, fit, isolated, joined
-from bunrui.views.page import fragment
+from bunrui.views.markup import Markup, Phrase, element, fit, fragment, isolated, joined
 from bunrui.views.tables import Column, Table, figures, numbers, words
 
 if TYPE_CHECKING:

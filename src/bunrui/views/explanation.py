@@ -22,8 +22,7 @@ import numpy as np
 from bunrui.analysis.rewrite import PLACEHOLDERS
 from bunrui.phrases import excerpt, some, visible
 from bunrui.views.charts import BLUE, ORANGE
-from bunrui.views.markup import Markup, Phrase, element, isolated, joined
-from bunrui.views.page import fragment
+from bunrui.views.markup import Markup, Phrase, element, fragment, isolated, joined
 
 if TYPE_CHECKING:
     from rich.console import Group

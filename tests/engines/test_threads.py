@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bunrui.engines.locks import ReadWriteLock
+from bunrui.engines.threads import ReadWriteLock
 
 
 class Worker(threading.Thread):
@@ -115,7 +115,7 @@ def test_an_interrupted_writer_lets_readers_in(monkeypatch: pytest.MonkeyPatch) 
     def interrupt(timeout: float | None = None) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bunrui.engines.locks._condition.wait", interrupt)
+    monkeypatch.setattr("bunrui.engines.threads._condition.wait", interrupt)
     with pytest.raises(KeyboardInterrupt), lock.write():
         pass
     monkeypatch.undo()
@@ -163,7 +163,7 @@ def test_a_copy_is_a_lock_of_its_own() -> None:
 FORKED = """
 import os, signal, sys, threading, warnings
 warnings.simplefilter("ignore")
-from bunrui.engines.locks import ReadWriteLock
+from bunrui.engines.threads import ReadWriteLock
 from bunrui.kernel.mutex import Mutex
 
 def hold(lock, work=lambda: None):

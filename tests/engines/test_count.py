@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bunrui import TextClassifier
-from bunrui.engines import counting
+from bunrui.engines import count as counting
 from bunrui.kernel import workspace
 from tests.support.kernels import MODES, kernels
 
