@@ -242,7 +242,7 @@ def test_a_model_says_whether_counts_are_enough(name: str) -> None:
 @pytest.mark.parametrize("name", ON_TEXT)
 def test_labels_are_held_against_the_rest_or_that_is_refused(name: str) -> None:
     clf = learned(name)
-    if name in TRAINED or name == "wcnb":
+    if name in TRAINED:
         with pytest.raises(OptionError, match=f"{name} tells labels from each other.* choose one of multinomial, "):
             clf.label_odds(QUERIES)
     else:

@@ -98,7 +98,7 @@ def _kept(path: str, model: Model, check: Callable[[TextClassifier], None] | Non
             raise StoreError(
                 f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"
             )
-        classifier = TextClassifier(**(opened.get_params() | model.given()))
+        classifier = TextClassifier(**opened.with_model(**model.given()).get_params())
         if check is not None:
             check(classifier)
         classifier.set_calibration(opened.calibration)

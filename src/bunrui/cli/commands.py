@@ -49,6 +49,7 @@ COMMANDS = {
     "serve": _Home("serve", "Ask", "Answer for a classifier over HTTP, with a page to try it."),
     "info": _Home("info", "Look after", "Show what a classifier has learned, how it reads it, and what it keeps."),
     "set": _Home("info", "Look after", "Change how a classifier reads its counts."),
+    "choose": _Home("info", "Look after", "Choose the model that suits the documents of a classifier."),
     "calibrate": _Home(
         "calibrate", "Look after", "Make the probabilities of a classifier come true as often as they say."
     ),

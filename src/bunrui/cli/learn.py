@@ -38,6 +38,7 @@ from bunrui.phrases import some
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bunrui.choice import Choice
     from bunrui.classifier import AnyClassifier, TextClassifier
     from bunrui.documents import Reader
     from bunrui.store import StoredClassifier
@@ -126,6 +127,7 @@ def learn(
         reader = documents.read(data, labelled=True, columns=is_table)
         if calibrate and (keep or "text" if classifier is None else classifier.keep) != "text":
             raise OptionError("--calibrate leaves each document out in turn: it needs a FILE that keeps texts.")
+        before = None if classifier is None else classifier.choice
         if classifier is None:
             classifier = stack.enter_context(create_classifier(file, model, analyzer, keep))
         elif is_table:
@@ -144,8 +146,16 @@ def learn(
     warn_of_columns(columns, reader)
     _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
     say_alike(classifier.counts.live_labels)
+    say_choice(classifier, before)
     if calibrate:
         _calibrate(file)
+
+
+def say_choice(classifier: StoredClassifier, before: Choice | None) -> None:
+    """Say which model a change has chosen, where the documents could tell."""
+    choice = classifier.choice
+    if choice is not None and choice.evidence and choice != before:
+        say(f"chose {choice.describe()}")
 
 
 def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any] | None) -> None:

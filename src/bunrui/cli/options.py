@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 ModelName = Literal[
+    "auto",
     "multinomial",
     "binary",
     "mixed",
@@ -291,7 +292,8 @@ class Model:
     model: ModelName | None = option(
         "--model",
         "NAME",
-        "binary-complement (the default), complement, wcnb, multinomial, binary, mixed or bernoulli; "
+        "auto (the default) chooses one by the documents that FILE keeps, as do learn, merge and unlearn when it is "
+        "due; or binary-complement, complement, wcnb, multinomial, binary, mixed or bernoulli; "
         "twcnb, nbsvm, arow and aode are trained from the texts that FILE keeps; columns and aode are for tables.",
     )
     smoothing: Literal["eap", "map", "mle"] | None = option(

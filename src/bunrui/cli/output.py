@@ -407,9 +407,10 @@ def _described(clf: AnyClassifier) -> list[tuple[str, str]]:
     """The model with its options, and the analyzer."""
     from bunrui.classifier import TextClassifier
 
-    usual = TextClassifier(clf.model, analyzer=clf.analyzer).settings
-    changed = [f"{name} {written(name, value)}" for name, value in clf.settings.items() if value != usual[name]]
-    return [("Model", ", ".join([clf.model, *changed])), ("Analyzer", _analyzer(clf.analyzer))]
+    has = clf.effective_settings
+    usual = TextClassifier(has["model"], analyzer=clf.analyzer).settings
+    changed = [f"{name} {written(name, value)}" for name, value in has.items() if value != usual[name]]
+    return [("Model", ", ".join([has["model"], *changed])), ("Analyzer", _analyzer(clf.analyzer))]
 
 
 def _analyzer(given: Any) -> str:
