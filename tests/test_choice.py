@@ -167,9 +167,7 @@ def test_why_the_plain_default_stays(options: dict[str, Any], labels: list[Any],
     clf = TextClassifier(**options).learn([f"w{k} w{k % 3}" for k in range(len(labels))], labels)
     assert clf.model_ is not None
     assert (clf.model_.candidate, clf.model_.reason, clf.model_.evidence) == (PLAIN, reason, ())
-    plain = TextClassifier("binary-complement", **options).learn(
-        [f"w{k} w{k % 3}" for k in range(len(labels))], labels
-    )
+    plain = TextClassifier("binary-complement", **options).learn([f"w{k} w{k % 3}" for k in range(len(labels))], labels)
     np.testing.assert_array_equal(clf.scores(["w1 w2"]), plain.scores(["w1 w2"]))
     assert not clf.is_calibrated
 
@@ -196,7 +194,12 @@ def test_merging_what_keeps_no_sample() -> None:
 
 def test_other_options_hold_for_all_candidates() -> None:
     texts, labels = corpus(600)
-    for options in ({"prior": "uniform"}, {"min_df": 2}, {"unseen": "smooth"}, {"prior": {f"c{k}": 1 + k for k in range(8)}}):
+    for options in (
+        {"prior": "uniform"},
+        {"min_df": 2},
+        {"unseen": "smooth"},
+        {"prior": {f"c{k}": 1 + k for k in range(8)}},
+    ):
         clf = TextClassifier(**options).learn(texts, labels)
         assert clf.choice is not None and clf.choice.evidence, options
         assert clf.with_model().get_params() == clf.effective_options

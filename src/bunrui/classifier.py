@@ -579,7 +579,8 @@ class TextClassifier(AnyClassifier):
                 assert isinstance(memory.sample, LowestDigests)
                 drawn = memory.sample.draw(len(memory.counts.live.labels))
                 choice, left_out = choose(memory.counts, self._analyzer, drawn, self.get_params(), metric)
-        self.take_on(choice, None if choice is None else calibration_by(choice, left_out, self.settings))
+        fitted = None if choice is None else calibration_by(choice, left_out, self.settings)
+        self.take_on(choice, fitted or self.calibration)
         found = self.model_
         assert found is not None
         return found

@@ -13,34 +13,38 @@ from bunrui.counts import Counts
 from bunrui.memory import key_words
 from bunrui.models import AUTO
 from bunrui.sample import Drawn, find_lowest
-from bunrui.store.options import choice_of, classifier_of
+from bunrui.store.options import calibration_of, choice_of, classifier_of
 from bunrui.store.store import Store, apply
 from bunrui.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from bunrui.store.file import File
 
-__all__ = ["Chosen", "choose_if_due", "draw"]
+__all__ = ["Chosen", "can_choose", "choose_if_due", "choose_now"]
 
 
 class Chosen(NamedTuple):
-    """A choice, the calibration that goes with it, and the counts that it was made for."""
+    """A choice, and the calibration of the file from now on."""
 
     choice: Choice
     calibration: Calibration | None
-    counts: Counts
 
 
 def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
     """Choose a model, if a change makes it due, and write it into the file with the change; call while writing."""
     store, before = file.store, file.memory.counts
     n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
-    if store.keep != "text" or not n_docs or store.settings().get("model") != AUTO:
+    if not transaction.changes or not can_choose(store, n_docs):
         return None
     choice = choice_of(store)
-    if not transaction.changes or not (transaction.kind == "merge" or is_due(choice, n_docs)):
+    if transaction.kind != "merge" and not is_due(choice, n_docs):
         return None
     return choose_now(file, transaction, _changed(before, transaction, store), choice.metric if choice else "accuracy")
+
+
+def can_choose(store: Store, n_docs: int) -> bool:
+    """Whether a file with so many documents can choose its model, and is to."""
+    return n_docs > 0 and store.keep == "text" and store.pruned == 1 and store.settings().get("model") == AUTO
 
 
 def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str) -> Chosen:
@@ -49,12 +53,12 @@ def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str
     classifier = classifier_of(store)
     drawn = draw(store, len(counts.live.labels))
     choice, left_out = choose(counts, classifier.text_analyzer, drawn, classifier.get_params(), metric)
-    calibration = calibration_by(choice, left_out, classifier.settings, transaction.number)
+    calibration = calibration_by(choice, left_out, classifier.settings, transaction.number) or calibration_of(store)
     settings = store.settings()
     transaction.note |= {"choice": choice.to_dict(), "settings_before": settings}
     known = None if calibration is None else calibration.to_dict()
     store.save_settings(settings | {"choice": choice.to_dict(), "calibration": known})
-    return Chosen(choice, calibration, counts)
+    return Chosen(choice, calibration)
 
 
 def _changed(counts: Counts, transaction: Transaction, store: Store) -> Counts:

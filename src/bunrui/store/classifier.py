@@ -18,6 +18,7 @@ from bunrui.memory import Memory, document_digests
 from bunrui.models import AUTO, Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
+from bunrui.store.choose import can_choose
 from bunrui.store.creation import publish_when_done
 from bunrui.store.file import File, check_keeps
 from bunrui.store.lifecycle import (
@@ -373,13 +374,9 @@ class StoredClassifier(AnyClassifier):
         has_changed = checked.settings != self.settings
         self._file.configure(checked.settings | ({"choice": None} if has_changed else {}))
         self._classifier.set_params(**checked.get_params())
-        if has_changed and checked.model == AUTO and self._can_choose:
-            self.choose()
+        with self._file.use():
+            self._classifier.take_on(choice_of(self._file.store), calibration_of(self._file.store))
         return self
-
-    @property
-    def _can_choose(self) -> bool:
-        return self.keep == "text" and self._file.store.pruned == 1 and self.counts.n_docs > 0
 
     def _why_no_sample(self) -> str:
         return "the documents are not kept" if self.keep != "text" else "nothing was chosen yet"
@@ -389,7 +386,7 @@ class StoredClassifier(AnyClassifier):
         self._check_auto()
         if self._is_twin:
             raise OptionError("a model is chosen for a file: ask the classifier that `open` gave")
-        if not self._can_choose:
+        if not can_choose(self._file.store, self.counts.n_docs):
             hint = "learn into a file with ", Option("keep", "text")
             raise StoreError(f"{self.path} has no documents to choose by", hint=hint)
         return self._file.choose(metric).choice

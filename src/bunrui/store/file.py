@@ -19,7 +19,7 @@ from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory
 from bunrui.models import AUTO, kind_of
-from bunrui.store.choose import Chosen, choose_if_due, choose_now
+from bunrui.store.choose import Chosen, can_choose, choose_if_due, choose_now
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
 from bunrui.store.store import State, Store, apply
@@ -224,6 +224,9 @@ class File:
                     return
                 transaction = self.store.transaction(kind, **changed, before=before)
                 self.store.save_settings(before | settings)
+                is_other = kind == "set" and can_choose(self.store, self.memory.counts.n_docs)
+                if is_other:
+                    choose_now(self, transaction, self.memory.counts, "accuracy")
                 transaction.finish()
             assert self._state is not None
             self._state = State(self._state.generation, transaction.number)
