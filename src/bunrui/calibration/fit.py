@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.calibration.apply import MOST_KNOTS, Calibration, map_largest, temper
-from bunrui.calibration.reliability import calibration_error, log_loss, reliability
 from bunrui.models.linear import probabilities
+from bunrui.reliability import calibration_error, log_loss, reliability
 
 __all__ = ["Blocks", "fit_calibration", "fit_rising"]
 

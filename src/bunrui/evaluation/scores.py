@@ -44,7 +44,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.calibration.reliability import (
+from bunrui.errors import OptionError
+from bunrui.reliability import (
     N_BINS,
     Bin,
     calibration_error,
@@ -53,7 +54,6 @@ from bunrui.calibration.reliability import (
     reliability,
     right_share,
 )
-from bunrui.errors import OptionError
 
 __all__ = [
     "N_BINS",
