@@ -20,8 +20,6 @@ from bunrui.kernel.postings import Postings
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.workspace import listed_vocabulary
 
-__all__ = ["Cells", "Integers", "new_postings", "ranges", "sort_by_text"]
-
 Integers = npt.NDArray[np.int64]
 
 _PADDING = 64  # kernels read words beyond the end of a text

@@ -28,28 +28,6 @@ import numpy.typing as npt
 from bunrui.errors import DataError, LabelError, UnlearnError
 from bunrui.sparse import Sparse, count_by_class
 
-__all__ = [
-    "ROUNDING",
-    "ClassCounts",
-    "Labels",
-    "Part",
-    "SparseCounts",
-    "ValueCounts",
-    "as_whole",
-    "check_among",
-    "check_pairs",
-    "count_cells",
-    "count_docs",
-    "encode_labels",
-    "encode_values",
-    "find_labels",
-    "in_order",
-    "is_missing",
-    "join_labels",
-    "settle",
-    "sort_labels",
-]
-
 Labels = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -19,12 +19,12 @@ from bunrui.choice import PLAIN, Choice, LeftOut, choose, is_due, why_not
 from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, label_sets
-from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step
+from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step, check_whole
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
-from bunrui.models import AUTO, DEFAULT_MODEL, Model, kind_of
+from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
 from bunrui.models.linear import probabilities
-from bunrui.models.model import WordQuestion, check_label
+from bunrui.models.model import Model, WordQuestion, check_label
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 from bunrui.sample import LowestDigests
@@ -32,8 +32,6 @@ from bunrui.sample import LowestDigests
 if TYPE_CHECKING:
     from bunrui.models.keywords import Word
     from bunrui.views.explanation import Explanation
-
-__all__ = ["SETTINGS", "AnyClassifier", "Labels", "TextClassifier", "Texts", "calibration_by", "resolve"]
 
 # How counts are read, besides the model: may change at any time.
 SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "class_norm", "against_rest", "m")
@@ -94,6 +92,11 @@ class AnyClassifier(ABC):
     def needs_documents(self) -> bool:
         """Whether the model is trained from documents; all others read counts."""
         return kind_of(self.effective_options["model"]).needs_documents
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the next question is answered without training: counts are enough, or a file has the weights."""
+        return not self.needs_documents
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -200,8 +203,7 @@ class AnyClassifier(ABC):
         >>> clf.predict_top(["green tea"], k=2)[0].tolist()
         [['drink', 'grain']]
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise OptionError(option="k", value=k, expected="a whole number, at least 1")
+        check_whole("k", k)
         best = self.current_model.best(texts, int(k))
         return best.labels, best.scores
 
@@ -384,10 +386,10 @@ class TextClassifier(AnyClassifier):
     model : str
         `auto` chooses one that suits the documents, by leave-one-out on a sample of them: at the first `learn`, when
         documents have doubled or halved since, and after `merge`.  For that it keeps the sample, some 2,000 texts;
-        `model_` says what it chose and why.  Or one of `multinomial`, `binary`, `mixed`, `bernoulli`, `complement`,
-        `wcnb` and `binary-complement`; `with_model` can change it at any time.  `twcnb`, `nbsvm`, `arow` and `aode` are
-        trained from documents: a classifier with one of them keeps its documents, and trains at its next answer.  So
-        does `columns`, which needs the analyzer `columns`.  With this analyzer, `aode` reads columns, too.
+        `model_` says what it chose and why.  Or a name in `bunrui.models.MODELS`, such as `multinomial`; `with_model`
+        can change it at any time.  Those in `bunrui.models.TRAINED`, such as `nbsvm`, are trained from documents: a
+        classifier with one of them keeps its documents, and trains at its next answer.  `columns` needs the analyzer
+        `columns`.  With this analyzer, `aode` reads columns, too.
     analyzer : str, AnalyzerSpec or function
         How text becomes features: `universal` (any script, no dictionary), `words`, `ja`, `zh`, `ko`, a spec with
         options, or a function from text to tokens.  `columns` is for tables: each text is a row, a JSON object in a
@@ -406,10 +408,10 @@ class TextClassifier(AnyClassifier):
     max_features : int, optional
         Read only so many words, the most telling ones by mutual information; `("chi2", n)` by χ².
     class_norm : bool
-        Scale the counts of every class to one size first (Frank and Bouckaert 2006); for `multinomial`, `binary` and
-        `mixed`.
+        Scale the counts of every class to one size first (Frank and Bouckaert 2006); for models with this name among
+        their `options`, such as `multinomial`.
     against_rest : bool
-        Score a class against all other documents; for these models and `bernoulli`.
+        Score a class against all other documents; for models with this name among their `options`.
     m : float
         For `aode`: a value is a parent if at least so many documents have it.
 
@@ -510,12 +512,12 @@ class TextClassifier(AnyClassifier):
         return model
 
     def check_options(self) -> None:
-        """Refuse options that make no sense, where `set_params` took some."""
+        """Refuse invalid options: `set_params` takes any."""
         if not self._is_checked:
             _check(self.get_params())
 
     def set_calibration(self, calibration: Calibration | None) -> None:
-        """Take on a calibration, as `bunrui.selection.calibrate` fits them, or none."""
+        """Use a calibration (`bunrui.selection.calibrate` fits them), or none."""
         self.calibration = calibration
 
     # Learning
@@ -728,7 +730,7 @@ def thresholds_of(classes: Sequence[Label], threshold: float | Mapping[Label, fl
     """The threshold of every label, (n_classes,); 0 for one that a mapping does not name."""
     for value in threshold.values() if isinstance(threshold, Mapping) else [threshold]:
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or value != value:
-            raise OptionError(f"a threshold should be a number, not {value!r}")
+            raise OptionError(option="threshold", value=value, expected="a number")
     if not isinstance(threshold, Mapping):
         return np.full(len(classes), float(threshold))
     unknown = sorted(set(threshold) - set(classes))

@@ -40,8 +40,6 @@ from bunrui.kernel.workspace import (
     with_slots,
 )
 
-__all__ = ["Counts", "Integers", "Label", "Live", "Totals", "check_strings", "check_types", "new_postings", "total"]
-
 Label = Any  # a str, an int or a bool; labels that stand together are all of one of these types
 
 _BY_FEATURE = ("starts", "lengths", "rooms", "term_total", "doc_total")

@@ -33,25 +33,6 @@ from functools import cache
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
-__all__ = [
-    "BunruiError",
-    "DamagedError",
-    "DataError",
-    "DuplicateError",
-    "EncodingError",
-    "KernelError",
-    "LabelError",
-    "LabelSetError",
-    "MismatchError",
-    "MissingExtraError",
-    "MovedError",
-    "NotLearnedError",
-    "OptionError",
-    "StoreError",
-    "TableError",
-    "UnlearnError",
-]
-
 
 class _Unsaid(Enum):
     """The value of a field that was not given: None is a value."""
@@ -87,18 +68,24 @@ STEPS = {
     "check-pattern": "check the pattern",
     "create": "make one with bunrui.create({file!r})",
     "reopen": "call refresh, or open it anew",
+    "fetch": "get it with bunrui.datasets.fetch({file!r})",
+    "fetch-from": "give your copy with bunrui.datasets.fetch({file!r}, PATH)",
+    "list-corpora": "bunrui.datasets.CORPORA has all of them",
     "slim": "make a smaller copy with `bunrui slim {file} COPY --min-df 2 --memory 2GB`",
     "learn-table": "make the classifier with analyzer='columns'",
     "replace-surrogate": 'replace it, for example with text.encode("utf-8", "replace").decode()',
 }
 """What to do next, in Python's words."""
 
+_NO_ROOM = "there is no room left for this", "make room"
 _PERMISSIONS = "you may not read or write this", "check its permissions and those of its folder"
 _SYSTEM = {
     errno.ENOENT: ("there is no such file or folder", "check the path"),
     errno.ENOTDIR: ("a part of the path is a file, not a folder", "check the path"),
     errno.EISDIR: ("this is a folder", "name a file in it"),
-    errno.ENOSPC: ("the disk is full", "make room, and try again"),
+    errno.ENOSPC: _NO_ROOM,
+    errno.EFBIG: _NO_ROOM,
+    getattr(errno, "EDQUOT", errno.ENOSPC): _NO_ROOM,
     errno.EACCES: _PERMISSIONS,
     errno.EPERM: _PERMISSIONS,
     errno.EROFS: _PERMISSIONS,
@@ -311,7 +298,7 @@ def is_whole(value: Any) -> bool:
 
 
 def check_whole(option: str, value: Any, least: int = 1, most: int | None = None, *, or_none: bool = False) -> None:
-    """Refuse a value that is no whole number in some range.
+    """Refuse a value that is no whole number in some range; with `or_none`, None says that none was given.
 
     >>> check_whole("k", 2.5)
     Traceback (most recent call last):
@@ -321,8 +308,7 @@ def check_whole(option: str, value: Any, least: int = 1, most: int | None = None
         return
     if not is_whole(value) or value < least or (most is not None and value > most):
         bounds = f"at least {least}" if most is None else f"from {least} to {most:,}"
-        expected = f"a whole number, {bounds}{', or None' if or_none else ''}"
-        raise OptionError(option=option, value=value, expected=expected)
+        raise OptionError(option=option, value=value, expected=f"a whole number, {bounds}")
 
 
 def check_choice(option: str, value: Any, choices: Iterable[str]) -> None:

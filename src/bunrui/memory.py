@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,22 +24,23 @@ from bunrui.engines.threads import ReadWriteLock
 from bunrui.errors import DataError, MismatchError, NotLearnedError, OptionError, Step, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
 
-__all__ = [
-    "DIGEST",
-    "Batch",
-    "Digests",
-    "Documents",
-    "KeptDocuments",
-    "Memory",
-    "NoDocuments",
-    "Sample",
-    "as_bytes",
-    "digests_of",
-    "document_digests",
-    "key_words",
-]
-
 Places = dict[int, list[int]]
+T = TypeVar("T")
+
+
+class Parameters(NamedTuple):
+    """The numbers of a trained model, as a file keeps them; `models/parameters.py` checks them.
+
+    Attributes
+    ----------
+    facts : dict
+        What JSON can say.
+    arrays : mapping from name to array
+        Of float64, int64 and int32.
+    """
+
+    facts: dict[str, Any]
+    arrays: Mapping[str, npt.NDArray[Any]]
 
 
 class Batch(NamedTuple):
@@ -81,6 +82,13 @@ class Documents(Protocol):
 
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
         """The batches after a mark (None: the start), as: are they only new ones?, the batches, the next mark."""
+
+    def restored(self, options: Mapping[str, Any], make: Callable[[Parameters, Any, bool], T]) -> T | None:
+        """What `make` makes of the weights that a file keeps of a model with some options; None where there are none.
+
+        It is given the weights, the mark up to which they have learned, and whether that is all that there is.
+        """
+        return None
 
 
 class NoDocuments(Documents):
@@ -318,7 +326,7 @@ def _canonical(document: Any) -> bytes:
 
 
 def digests_of(data: memoryview, offsets: Integers, given: bool) -> Digests:
-    """16 bytes of SHA-256 of every document: with the processor's help quicker than BLAKE2."""
+    """16 bytes of SHA-256 for every document: processors compute it faster than BLAKE2."""
     start = hashlib.sha256(b"\xff" if given else b"")  # no text begins with this byte
     digests = []
     for a, b in pairwise(offsets.tolist()):

@@ -10,19 +10,6 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = [
-    "LONGEST_LABEL",
-    "counted",
-    "excerpt",
-    "one_line",
-    "percent",
-    "readable",
-    "short",
-    "some",
-    "unfit",
-    "visible",
-]
-
 _UNSEEN = re.compile("\r\n|[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _BREAKS = str.maketrans({"\n": "␊", "\t": "␉", "\u2028": "‹U+2028›", "\u2029": "‹U+2029›"})
 
@@ -124,7 +111,7 @@ LONGEST_LABEL = 1000
 
 
 def unfit(label: str, longest: int | None = LONGEST_LABEL) -> str | None:
-    """Why a new label should have another name, None where its name is right; `longest` is None for any length.
+    """Why a new label is refused, or None if it is right; `longest` is None for any length.
 
     >>> unfit("spam"), unfit("\\u200b "), unfit("x" * 2000)
     (None, 'is blank: give it a name', 'has 2,000 characters, and 1,000 are the most: give it a shorter name')

@@ -21,8 +21,6 @@ from bunrui.kernel.library import run
 from bunrui.kernel.product import multiply
 from bunrui.kernel.slices import each_slice, stretches
 
-__all__ = ["Sparse", "count_by_class", "sum_by_class"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Numbers = npt.NDArray[Any]

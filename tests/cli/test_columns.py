@@ -430,6 +430,7 @@ ADULT = """age,workclass,fnlwgt,education,education-num,marital-status,occupatio
 capital-loss,hours-per-week,native-country,income""".replace("\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_adult(run, data_folder: Path) -> None:
     """The official split; labels of the test rows end with a point there."""

@@ -286,7 +286,7 @@ def test_compressed(run, suffix: str) -> None:
     cut = Path(f"a.jsonl.{suffix}").read_bytes()[:-9]
     Path(f"cut.jsonl.{suffix}").write_bytes(cut)
     code, _, err = run("learn", "b.bunrui", f"cut.jsonl.{suffix}")
-    assert code == 1 and err.startswith(f"error: cut.jsonl.{suffix} is damaged or cut short")
+    assert code == 1 and err.startswith(f"error: cut.jsonl.{suffix}: this is damaged or cut short")
     assert not Path("b.bunrui").exists()
 
 
@@ -414,6 +414,7 @@ def test_a_document_of_100_megabytes(run) -> None:
 # --- public corpora
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_livedoor(run, data_folder: Path, tmp_path: Path) -> None:
     """Every fifth article of each class is held out."""

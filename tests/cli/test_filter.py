@@ -189,7 +189,8 @@ def test_every_word_by_itself(run, files: Path) -> None:
     assert ask(run, "--top", "2", "--hash-bits", "0") == (0, lines(7, 33), "selected 2 of 40 documents in T\n")
     code, out, err = ask(run, "--top", "2", "--hash-bits", "10")
     assert (code, out) == (0, lines(7, 33)) and "\n1,024 buckets: " in err
-    err = "error: a hash of 7 bits: give 8 to 26, or 0 to count every feature by itself\nTry 'bunrui filter --help'.\n"
+    said = "--hash-bits should be 8 to 26, or 0 to count every feature by itself, not 7"
+    err = f"error: {said}\nTry 'bunrui filter --help'.\n"
     assert ask(run, "--top", "2", "--hash-bits", "7") == (2, "", err)
 
 
@@ -245,7 +246,7 @@ def test_input_that_cannot_be_read(run, files: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes with names")
 def test_a_pipe_is_read_once(run, files: Path) -> None:
     os.mkfifo("pipe.jsonl")
-    err = "error: pipe.jsonl is a stream, and raw is read twice: write it to a file first\n"
+    err = "error: pipe.jsonl: this is a stream, and raw is read twice: write it to a file first\n"
     assert ask(run, "--top", "1", raw="pipe.jsonl") == (1, "", err)
 
 
@@ -255,6 +256,8 @@ def test_the_target_may_be_the_standard_input(shell, files: Path) -> None:
 
 
 # --- output that cannot be written
+
+NO_FOLDER = "there is no folder folder.jsonl/no: make it, or check the path\n"
 
 
 def test_no_half_written_file(run, files: Path) -> None:
@@ -270,9 +273,15 @@ def test_no_half_written_file(run, files: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "err"),
     [
-        ("folder.jsonl", "error: folder.jsonl: is a folder: name a file in it\n"),
-        ("folder.jsonl/no/out.jsonl", "error: folder.jsonl/no/out.jsonl: cannot be written: there is no such folder\n"),
-        ("folder.jsonl/no/out.pq", "error: folder.jsonl/no/out.pq: cannot be written: there is no such folder\n"),
+        ("folder.jsonl", "error: folder.jsonl: this is a folder: name a file in it\n"),
+        (
+            "folder.jsonl/no/out.jsonl",
+            f"error: folder.jsonl/no/out.jsonl: {NO_FOLDER}",
+        ),
+        (
+            "folder.jsonl/no/out.pq",
+            f"error: folder.jsonl/no/out.pq: {NO_FOLDER}",
+        ),
     ],
 )
 def test_output_that_cannot_be_written(run, files: Path, path: str, err: str) -> None:
@@ -306,6 +315,6 @@ def test_no_room_for_the_file(start, files: Path, name: str, way: list[str]) -> 
     out, err = process.communicate(timeout=100)
     assert (process.returncode, out) == (1, b"") and b"File too large\n" in err and b"Traceback" not in err
     if way[0] == "--top":
-        assert err.endswith(b"error: .: a temporary file cannot be written: File too large\n")
+        assert err.endswith(b"error: .: there is no room left for this: make room\n")
     assert Path(name).read_text() == "as it was"
     assert {path.name for path in files.iterdir()} == {"good.txt", "raw.jsonl", "raw.parquet", name}

@@ -319,11 +319,11 @@ def test_data_that_cannot_be_read(run, name: str, content: str | None, err: str)
 
 def test_no_folder_to_write_into(run, mail: Path) -> None:
     code, out, err = run("learn", "no/a.bunrui", "mail.csv")
-    assert (code, out) == (1, "") and err.startswith("error: no/a.bunrui cannot be made: ")
+    assert (code, out) == (1, "") and err.startswith("error: no/a.bunrui: there is no folder no: make it")
 
 
 def test_no_stop_words(run, mail: Path) -> None:
-    err = "error: no.txt: there is no such file of stop words: check the path\n"
+    err = "error: no.txt: there is no such file or folder: check the path\n"
     assert run("learn", "a.bunrui", "mail.csv", "--stop-words", "no.txt") == (1, "", err)
 
 

@@ -307,8 +307,8 @@ def test_no_half_written_file(run, mail: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "err"),
     [
-        ("folder.csv", "error: folder.csv: is a folder: name a file in it\n"),
-        ("no/out.csv", "error: no/out.csv: cannot be written: there is no such folder\n"),
+        ("folder.csv", "error: folder.csv: this is a folder: name a file in it\n"),
+        ("no/out.csv", "error: no/out.csv: there is no folder no: make it, or check the path\n"),
     ],
 )
 def test_output_that_cannot_be_written(run, mail: Path, path: str, err: str) -> None:

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,10 @@ from ray.cluster_utils import Cluster
 
 from bunrui.engines import ray as engine
 from bunrui.engines import tasks
+from bunrui.engines.tasks import Labels
 from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.xdist_group("ray")
 
 N_FILES = 7
 N_DOCS = 140
@@ -128,6 +132,7 @@ def test_any_number_of_blocks(cluster: Cluster, files: str, one: TextClassifier,
     assert np.array_equal(clf.scores(asked).view(np.int64), one.scores(asked).view(np.int64))
 
 
+@pytest.mark.slow  # the cluster takes its time to see that a machine is gone
 def test_a_machine_dies_while_it_counts(cluster: Cluster, files: str, one: TextClassifier) -> None:
     fill(cluster)
     clf, killer = TextClassifier(), Killer(cluster, after=3)
@@ -217,6 +222,7 @@ def test_predict(
     check_rows(predicted(tmp_path / "labels"), documents, one)
 
 
+@pytest.mark.slow
 def test_a_machine_dies_while_it_predicts(
     cluster: Cluster, files: str, documents: pa.Table, one: TextClassifier, tmp_path: Path
 ) -> None:
@@ -225,6 +231,31 @@ def test_a_machine_dies_while_it_predicts(
     blocks = split(read(files, labelled=False), 1)
     assert engine.predict_blocks(one, blocks, str(tmp_path / "labels"), tell=killer) == N_DOCS
     assert len(cluster.worker_nodes) == 1
+    check_rows(predicted(tmp_path / "labels"), documents, one)
+
+
+class Dying(Labels):
+    """Ends its process instead of answering for the first time."""
+
+    def __init__(self, classifier: Any, mark: Path) -> None:
+        super().__init__(classifier)
+        self._mark = mark
+
+    def __call__(self, batches: Any, path: str) -> int:
+        if not self._mark.exists():
+            self._mark.touch()
+            os._exit(1)
+        return super().__call__(batches, path)
+
+
+def test_a_worker_dies_while_it_predicts(
+    cluster: Cluster, files: str, documents: pa.Table, one: TextClassifier, tmp_path: Path
+) -> None:
+    fill(cluster)
+    blocks = split(read(files, labelled=False), 1)
+    answers = partial(Dying, mark=tmp_path / "died")
+    assert engine.predict_blocks(one, blocks, str(tmp_path / "labels"), answers) == N_DOCS
+    assert (tmp_path / "died").exists()
     check_rows(predicted(tmp_path / "labels"), documents, one)
 
 
@@ -279,10 +310,10 @@ def test_commands(
 
     bunrui.create("texts.bunrui").close()
     capsys.readouterr()
-    assert main(["learn", "texts.bunrui", files, "--engine", "ray"]) == 2
+    assert main(["learn", "texts.bunrui", files, "--engine", "ray"]) == 1
     assert capsys.readouterr().err == (
-        "error: texts.bunrui keeps text of its documents, and on a cluster they stay where they are: learn into a new "
-        "file, or without --engine ray\nTry 'bunrui learn --help'.\n"
+        "error: texts.bunrui: this keeps text of its documents, and on a cluster they stay where they are: learn into "
+        "a new file, or without --engine ray\n"
     )
 
 

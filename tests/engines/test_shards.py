@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,6 +23,8 @@ from bunrui.engines.pieces import reading_id, shard_ids
 from bunrui.errors import DataError, OptionError, StoreError
 from bunrui.store.merge import Holding
 from tests.store.probing import reseal
+from tests.support.examples import examples
+from tests.support.files import sql
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]
 LABELS = ["spam", "ham", "迷惑"]
@@ -69,7 +70,7 @@ def check_same(path: str, documents: list[tuple[str, object]]) -> None:
             assert np.array_equal(ours.view(np.int64), theirs.view(np.int64))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(shards=shards, data=st.data())
 def test_any_order_and_any_grouping(shards: list[list[tuple[str, object]]], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -201,8 +202,7 @@ def test_who_forgot_its_shards_takes_no_more(parts: list[str], tmp_path: Path, c
 
 
 def test_a_hostile_note(parts: list[str], tmp_path: Path) -> None:
-    with bunrui.open(parts[0]) as file, closing(file._file.store.db.execute("SELECT 1")):
-        file._file.store.db.execute("""UPDATE transactions SET note = '{"shards": [7], "n_shards": 1}'""")
+    sql(parts[0], """UPDATE transactions SET note = '{"shards": [7], "n_shards": 1}'""")
     reseal(parts[0])
     with pytest.raises(StoreError, match="damaged"):
         merged(str(tmp_path / "all.bunrui"), parts[:1])

@@ -10,6 +10,7 @@ import pytest
 
 from bunrui.engines import stream
 from bunrui.engines.stream import ahead, slices
+from tests.support.waiting import PATIENCE
 
 
 def test_the_same_batches_in_order() -> None:
@@ -41,7 +42,7 @@ def test_it_reads_ahead_but_not_too_far() -> None:
 
     batches = ahead(source(), room=2)
     assert next(batches) == 0
-    assert third.wait(10)
+    assert third.wait(PATIENCE)
     assert len(made) <= 5
     assert list(batches) == list(range(1, 50))
 
@@ -51,7 +52,7 @@ def test_leaving_does_not_wait_for_a_blocked_source() -> None:
 
     def source() -> Iterator[int]:
         yield 1
-        release.wait(60)
+        release.wait(PATIENCE)
         yield 2
 
     batches = ahead(source())

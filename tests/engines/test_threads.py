@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from bunrui.engines.threads import ReadWriteLock
+from tests.support.waiting import PATIENCE
 
 
 class Worker(threading.Thread):
@@ -28,16 +29,16 @@ class Worker(threading.Thread):
     def run(self) -> None:
         with self.take():
             self.has.set()
-            self.let_go.wait(10)
+            self.let_go.wait(PATIENCE)
 
     def finish(self) -> None:
         self.let_go.set()
-        self.join(10)
+        self.join(PATIENCE)
         assert not self.is_alive()
 
 
 def gets_it(worker: Worker) -> bool:
-    return worker.has.wait(10)
+    return worker.has.wait(PATIENCE)
 
 
 def waits(worker: Worker) -> bool:
@@ -146,7 +147,7 @@ def test_counters_under_load() -> None:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(30)
+        worker.join(PATIENCE)
     assert values == [600, 600]
     assert apart == []
 

@@ -304,11 +304,11 @@ def test_columns_of_one_row_share_their_weights() -> None:
         ({"start": "x"}, "start should be a number, 0 or more, not 'x'"),
         ({"tol": float("nan")}, "tol should be a number, 0 or more, not nan"),
         ({"max_iter": 0}, "max_iter should be a number, above 0, not 0"),
-        ({"loss": "log"}, "loss should be one of squared_hinge, hinge, logistic, not 'log'"),
-        ({"variance": 1}, "variance should be 'ratio' or 'one', not 1"),
+        ({"loss": "log"}, "there is no loss 'log': choose one of squared_hinge, hinge, logistic"),
+        ({"variance": 1}, "there is no variance 1: choose one of ratio, one"),
         ({"norm": "l1"}, "norm should be 'l2' or None, not 'l1'"),
         ({"beta": 2}, "beta should be at most 1, not 2"),
-        ({"beta": 0.5, "variance": "one"}, "it needs variance='ratio'"),
+        ({"beta": 0.5, "variance": "one"}, "beta needs variance='ratio': give both, or none"),
     ],
 )
 def test_parameters_that_make_no_sense(options: Any, message: str) -> None:

@@ -17,6 +17,8 @@ from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
 from bunrui.models import MODELS, without
+from tests.support.examples import examples
+from tests.support.models import BY_WORD
 
 Floats = npt.NDArray[np.float64]
 
@@ -82,7 +84,7 @@ def corpora(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
 def smoothings(model: str) -> st.SearchStrategy[dict[str, Any]]:
     by_word = st.dictionaries(words, st.floats(1.01, 3), min_size=1)
     alphas = st.one_of(st.none(), st.floats(1.001, 4))
-    if model != "bernoulli":
+    if model in BY_WORD:
         alphas = st.one_of(alphas, by_word)
     smooth = st.fixed_dictionaries({"smoothing": st.sampled_from(["eap", "map"]), "alpha": alphas})
     return st.one_of(smooth, st.just({"smoothing": "mle"}))
@@ -99,7 +101,7 @@ GIVEN = {f"c{k:02}": (k + 1) / 30 for k in range(20)}
 
 @every
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_equals_learning_the_other_documents(model: str, data: st.DataObject) -> None:
     texts, labels = data.draw(corpora())
     options = {
@@ -124,7 +126,7 @@ def test_selection_is_that_of_the_other_documents(
 
 @every
 @given(data=st.data())
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_log_odds_equal_those_of_the_other_documents(model: str, data: st.DataObject) -> None:
     texts, labels = data.draw(corpora())
     options = {

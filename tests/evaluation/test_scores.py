@@ -16,20 +16,17 @@ from hypothesis import strategies as st
 
 from bunrui.errors import OptionError
 from bunrui.evaluation.scores import (
-    Bin,
     Odds,
     average_precision,
     brier_score,
-    calibration_error,
-    log_loss,
     macro,
     precision_recall_curve,
     recall_at_fpr,
-    reliability,
     roc_auc,
     roc_curve,
     sharpen,
 )
+from bunrui.reliability import Bin, calibration_error, log_loss, reliability
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -348,5 +345,5 @@ def test_odds_tell_apart_what_probabilities_do_not() -> None:
 
 @pytest.mark.parametrize("fpr", [-1, 1.5, math.nan])
 def test_no_rate(fpr: float) -> None:
-    with pytest.raises(OptionError, match="a false-positive rate is a share from 0 to 1"):
+    with pytest.raises(OptionError, match="fpr should be from 0 to 1"):
         recall_at_fpr(np.array([True, False]), np.array([0.5, 0.1]), fpr)

@@ -23,6 +23,7 @@ import pytest
 import bunrui
 from bunrui import TextClassifier
 from bunrui.errors import StoreError
+from tests.support.files import opened, sql
 
 resource = pytest.importorskip("resource", reason="needs the limits and signals of Unix")
 
@@ -88,7 +89,7 @@ def test_the_check_finds_what_is_lost(tmp_path: Path) -> None:
     (tmp_path / "else").unlink()
     with bunrui.open(path) as clf:
         clf.unlearn(["two"], ["b"])
-        clf._file.store.db.execute("DELETE FROM removals")
+    sql(path, "DELETE FROM removals")
     with pytest.raises(AssertionError, match="the log has other documents than the counts"):
         faults.check(path, [documents[:2]])
 
@@ -99,8 +100,8 @@ def test_a_journal_that_was_cut_short(tmp_path: Path) -> None:
     n = 6
     sizes = []
     # Who reads keeps the changes in the journal.
-    with bunrui.create(path) as clf, bunrui.open(path) as reader, reader._file.store.reading():
-        reader.history()
+    with bunrui.create(path) as clf, opened(path) as reader, reader.reading():
+        reader.labels()
         for k in range(n):
             clf.learn([text(k)], [LABELS[k % 2]])
             sizes.append(os.path.getsize(f"{path}-wal") - 24 - 4096)  # without the new mark
@@ -117,7 +118,7 @@ def test_a_journal_that_was_cut_short(tmp_path: Path) -> None:
             with bunrui.open(copy) as clf:
                 whole = sum(left[:size] == journal[:size] for size in sizes)
                 assert clf.counts == expected[whole]
-                assert sum(block.n_docs for _, block in clf._file.store.log.blocks()) == whole
+                assert sum(1 for _ in clf.documents()) == whole
             assert os.listdir(copy.parent) == ["mail.bunrui"]
 
 
@@ -187,7 +188,7 @@ def learn_without_room(folder: str, scarce: Scarce) -> str:
     clf.close()
     with bunrui.open(path) as again:
         assert again.counts == in_memory(n).counts
-        assert sum(block.n_docs for _, block in again._file.store.log.blocks()) == n
+        assert sum(1 for _ in again.documents()) == n
     assert os.listdir(folder) == ["mail.bunrui"]
     return str(caught.value)
 

@@ -29,20 +29,6 @@ from bunrui.kernel.workspace import new_recipe
 if TYPE_CHECKING:
     from bunrui.analysis.rewrite import Rewriter
 
-__all__ = [
-    "Analyzer",
-    "FunctionAnalyzer",
-    "HashedAnalyzer",
-    "KernelAnalyzer",
-    "Plain",
-    "Sharing",
-    "analyzer_of",
-    "check_given",
-    "distinct",
-    "given_recipe",
-    "sharing",
-]
-
 
 class Analyzer(Protocol):
     """The protocol of all analyzers."""

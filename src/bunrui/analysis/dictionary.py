@@ -28,8 +28,6 @@ from bunrui.analysis.texts import Token, normalise
 from bunrui.errors import MissingExtraError, OptionError
 from bunrui.kernel.mutex import Mutex
 
-__all__ = ["LANGUAGES", "Chinese", "DictionaryAnalyzer", "Japanese", "Korean", "Morpheme", "pieces"]
-
 Morpheme = tuple[str, str, int, int]
 """A find of a dictionary in a piece of text: word or base form, part of speech, start, end."""
 

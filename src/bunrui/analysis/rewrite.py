@@ -23,8 +23,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["PLACEHOLDERS", "Rewriter"]
-
 URL, MENTION, NUMBER = "\ue000", "\ue001", "\ue002"
 
 PLACEHOLDERS = {URL: "‹url›", MENTION: "‹mention›", NUMBER: "‹number›"}

@@ -27,8 +27,6 @@ from bunrui.analysis.texts import Token
 from bunrui.errors import TableError
 from bunrui.kernel.analyze import Documents, Recipe
 
-__all__ = ["Cell", "ColumnsAnalyzer", "Number", "cells_of", "moment", "places_of", "rows_of", "written"]
-
 
 class Number(str):
     """A number as it is written."""

@@ -26,8 +26,6 @@ from bunrui.kernel.library import run
 from bunrui.kernel.slices import cut, each_slice, stretches
 from bunrui.kernel.workspace import MAX_DOCUMENT, NO_COUNTS, NONE_FOLDED, scratch_for
 
-__all__ = ["Token", "buffers", "fold", "given", "is_given", "normalise", "of_bytes", "pick", "strings", "to_list"]
-
 MAX_COUNT = (1 << 32) - 1
 _AT_ONCE = 4096  # texts that a thread validates, at least
 FEW = 32  # texts that are not worth an Arrow array
@@ -223,9 +221,9 @@ def _check_count(row: int, word: Any, count: Any) -> bool:
 
 
 def fold(docs: Documents, recipe: Recipe) -> Documents:
-    """The documents, with the hard ones as Python folds them.
+    """The documents; the hard ones are folded by Python.
 
-    One may take seconds (5 to 8 MB/s); other threads run meanwhile.
+    A hard document may take seconds (5 to 8 MB/s); other threads run meanwhile.
     """
     sizes = np.diff(docs.offsets)
     hard = np.zeros(len(sizes), np.uint8)

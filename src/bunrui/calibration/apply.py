@@ -27,8 +27,6 @@ from bunrui.analysis import texts as inputs
 from bunrui.errors import DataError
 from bunrui.models.linear import probabilities
 
-__all__ = ["MOST_KNOTS", "Calibration", "digest_of", "lengths_of"]
-
 Floats = npt.NDArray[np.float64]
 
 MOST_KNOTS = 101

@@ -1,7 +1,7 @@
 """The command line: `bunrui learn`, `predict`, `explain` and the others.  ARCHITECTURE.md lists the modules.
 
 Modules that load numpy or pyarrow are imported inside the functions that need them: help takes 200 ms without them,
-540 ms with them (docs/decisions/027).
+540 ms with them (docs/decisions/027).  `import bunrui` costs nothing: its names, such as `bunrui.open`, load on use.
 
 Results go to stdout, messages to stderr.  Exit codes: 0 done, 1 failed, 2 wrong usage (found by typer, or an
 OptionError of the library), 130 interrupted, 141 the reader of stdout is gone.

@@ -7,27 +7,17 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bunrui.cli.console import Bar, counted, say, say_reading
+import bunrui
+from bunrui.cli.console import Bar, say, say_reading
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, reads_tables
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, StoreError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
-    from bunrui.classifier import AnyClassifier, TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.evaluation import Evaluation
     from bunrui.store.log import Seen
-
-__all__ = [
-    "MOST_PROBABILITIES",
-    "Alone",
-    "Collection",
-    "LearnedBefore",
-    "collect",
-    "evaluate_alone",
-    "say_duplicates",
-    "say_labels",
-    "say_several",
-]
 
 # Probabilities of so many documents and labels are kept, to be measured at the end: 400 MB.
 MOST_PROBABILITIES = 50_000_000
@@ -69,11 +59,9 @@ def collect(
     documents: LabelledDocuments,
     model: Model,
     analysis: Analysis,
-    check: Callable[[TextClassifier], None] | None = None,
+    check: Callable[[bunrui.TextClassifier], None] | None = None,
 ) -> Collection:
     """The documents of files, or those that a classifier keeps; `check` sees the classifier before they are read."""
-    from bunrui.analysis import AnalyzerSpec
-    from bunrui.classifier import TextClassifier
 
     if is_classifier(data[0]):
         if len(data) > 1:
@@ -82,23 +70,21 @@ def collect(
             raise OptionError(f"{data[0]} is a classifier: its documents are read as they were learned.")
         return _kept(data[0], model, check)
 
-    classifier = TextClassifier(analyzer=AnalyzerSpec(**analysis.given()), **model.given())
+    classifier = bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()), **model.given())
     if check is not None:
         check(classifier)
     return _read(data, documents, classifier)
 
 
-def _kept(path: str, model: Model, check: Callable[[TextClassifier], None] | None) -> Collection:
-    from bunrui import store
-    from bunrui.classifier import TextClassifier
+def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None] | None) -> Collection:
     from bunrui.evaluation.loo import kept_documents
 
-    with closing(store.open(path, read_only=True)) as opened:
+    with closing(bunrui.open(path, read_only=True)) as opened:
         if opened.keep != "text":
             raise StoreError(
                 f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"
             )
-        classifier = TextClassifier(**opened.with_model(**model.given()).get_params())
+        classifier = bunrui.TextClassifier(**opened.with_model(**model.given()).get_params())
         if check is not None:
             check(classifier)
         classifier.set_calibration(opened.calibration)
@@ -193,12 +179,13 @@ def say_duplicates(found: Collection) -> int | None:
     is_table = reads_tables(found.classifier)
     n_extra = find_duplicates(texts, near=not is_table).n_extra
     if n_extra:
-        are = f"{'is' if n_extra == 1 else 'are'} {'copies' if is_table else 'copies, or near copies,'}"
+        are = "is a copy" if n_extra == 1 else "are copies"
+        near = "" if is_table else ", or a near copy," if n_extra == 1 else ", or near copies,"
         has_ids = any(id is not None for id in found.ids)
         then = "; --folds 5 --by id keeps together what has the same id" if has_ids else ""
         say(
-            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are} of others, which "
-            f"make the result look better{then}"
+            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are}{near} of others, which "
+            f"{'makes' if n_extra == 1 else 'make'} the result look better{then}"
         )
     return n_extra
 

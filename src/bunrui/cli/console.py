@@ -18,7 +18,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from bunrui.phrases import counted, visible
-from bunrui.phrases import one_line as plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,23 +25,6 @@ if TYPE_CHECKING:
     from bunrui.documents import Reader
     from bunrui.engines.tasks import Done
     from bunrui.errors import DataError
-
-__all__ = [
-    "Bar",
-    "Watch",
-    "counted",
-    "interrupts",
-    "live",
-    "plain",
-    "say",
-    "say_reading",
-    "show",
-    "size",
-    "stdout_console",
-    "to_json",
-    "uninterrupted",
-    "watch_blocks",
-]
 
 _UNSAFE = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _PLAIN_WIDTH = 120

@@ -16,31 +16,19 @@ from contextlib import contextmanager
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bunrui.cli.console import plain, say, to_json
+import bunrui
+from bunrui.cli.console import say, to_json
 from bunrui.cli.options import Parts, reads_tables, written
 from bunrui.errors import OptionError, StoreError
+from bunrui.phrases import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.classifier import AnyClassifier, TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.cli.collection import Alone
     from bunrui.cli.predict import Answer
     from bunrui.evaluation import Evaluation
-    from bunrui.store import StoredClassifier
-
-__all__ = [
-    "check_folder",
-    "check_not_read",
-    "check_page",
-    "finished",
-    "format_of",
-    "open_table",
-    "open_writer",
-    "page_of_test",
-    "page_of_themselves",
-    "write_page",
-]
 
 _TAB = "\t"
 _SUFFIXES = {
@@ -139,7 +127,7 @@ class _PlainLines:
 
     def __init__(self, file: Any, classes: list[str]) -> None:
         self._file = file
-        self._names = [plain(name) for name in classes]
+        self._names = [one_line(name) for name in classes]
 
     def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
         names = self._names
@@ -363,7 +351,7 @@ def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
 def page_of_test(
     file: str,
     data: list[str],
-    opened: StoredClassifier,
+    opened: bunrui.StoredClassifier,
     classifier: AnyClassifier,
     evaluation: Evaluation,
     wrong: Mapping[int, tuple[Any, str]],
@@ -386,10 +374,9 @@ def page_of_test(
     )
 
 
-def _copy(clf: AnyClassifier) -> TextClassifier:
-    from bunrui.classifier import TextClassifier
+def _copy(clf: AnyClassifier) -> bunrui.TextClassifier:
 
-    return TextClassifier(**clf.get_params())
+    return bunrui.TextClassifier(**clf.get_params())
 
 
 def _curve(clf: AnyClassifier, texts: Any, labels: list[Any]) -> Any:
@@ -405,16 +392,14 @@ def _places(sources: list[str | None], lines: list[int | None]) -> list[str]:
 
 def _described(clf: AnyClassifier) -> list[tuple[str, str]]:
     """The model with its options, and the analyzer."""
-    from bunrui.classifier import TextClassifier
 
     has = clf.effective_settings
-    usual = TextClassifier(has["model"], analyzer=clf.analyzer).settings
+    usual = bunrui.TextClassifier(has["model"], analyzer=clf.analyzer).settings
     changed = [f"{name} {written(name, value)}" for name, value in has.items() if value != usual[name]]
     return [("Model", ", ".join([has["model"], *changed])), ("Analyzer", _analyzer(clf.analyzer))]
 
 
 def _analyzer(given: Any) -> str:
-    from bunrui.analysis import AnalyzerSpec
     from bunrui.selection.settings import analyzer_name
 
-    return analyzer_name(given) if isinstance(given, AnalyzerSpec) else str(given)
+    return analyzer_name(given) if isinstance(given, bunrui.AnalyzerSpec) else str(given)

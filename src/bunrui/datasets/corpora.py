@@ -32,9 +32,7 @@ from bunrui.datasets.archives import Member, members
 from bunrui.datasets.download import VARIABLE, Report, UnreachableError, discard, download, writing
 from bunrui.datasets.publishers import READERS, Layout, read_texts
 from bunrui.documents.sources import Progress
-from bunrui.errors import DataError, OptionError
-
-__all__ = ["CORPORA", "Corpus", "File", "fetch", "find_corpus", "folder", "load", "path", "user_cache"]
+from bunrui.errors import DataError, OptionError, Sentence, Step
 
 
 @dataclass(frozen=True)
@@ -127,13 +125,13 @@ def find_corpus(name: str) -> Corpus:
 
     >>> find_corpus("imbd")
     Traceback (most recent call last):
-    bunrui.errors.OptionError: there is no corpus 'imbd': did you mean imdb? 'bunrui datasets list' shows ...
+    bunrui.errors.OptionError: there is no corpus 'imbd': did you mean imdb? bunrui.datasets.CORPORA has all of them
     """
     if name in CORPORA:
         return CORPORA[name]
     near = difflib.get_close_matches(name.replace("_", "").replace("-", ""), CORPORA, n=3)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise OptionError(f"there is no corpus {name!r}: {hint}'bunrui datasets list' shows all of them")
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    raise OptionError(f"there is no corpus {name!r}", option="name", value=name, hint=(meant, Step("list-corpora")))
 
 
 # --- corpora.toml
@@ -263,10 +261,8 @@ def fetch(
         return home  # read from a copy that the user brought
     if not corpus.has_address:
         names = ", ".join(file.name for file in corpus.files)
-        raise DataError(
-            f"no official address of {names} could be verified: get it yourself (see {corpus.home}), and give it with "
-            f"'bunrui datasets fetch {corpus.name} --from PATH'"
-        )
+        own = f"get it yourself (see {corpus.home}), and ", Step("fetch-from", corpus.name)
+        raise DataError(f"no official address of {names} could be verified", hint=own)
     with _lock(home):
         were_read = _is_ready(corpus, home) and all(_recall(home / file.name) for file in corpus.files)
         files = [_obtain(corpus, file, home, report) for file in corpus.files]
@@ -275,8 +271,9 @@ def fetch(
                 tables = _read_splits(corpus, files, report, notice)
             except DataError as error:
                 removed = _remove(corpus, home, lambda file: file.sha256 is None)  # no hash vouches for them
-                hint = f". What was downloaded is removed ({', '.join(removed)}): fetch again, or see {corpus.home}"
-                raise DataError(f"{error}{hint if removed else ''}") from error
+                if removed:
+                    error.hint = f"{', '.join(removed)} is removed: fetch again, or see {corpus.home}"
+                raise
             _write_splits(corpus, tables, home)
         with writing(home):
             for each in files:
@@ -296,7 +293,7 @@ def path(name: str) -> Path:
     corpus = find_corpus(name)
     home = folder() / corpus.name
     if not _is_ready(corpus, home):
-        raise DataError(f"{name} is not in {home}: get it with 'bunrui datasets fetch {name}'")
+        raise DataError(f"{name} is not in {home}", hint=(Step("fetch", name),))
     return home
 
 
@@ -321,8 +318,8 @@ def load(name: str, split: str = "all") -> pa.Table:
 
     corpus, home = find_corpus(name), path(name)
     if split != "all" and split not in corpus.splits:
-        known = "it has no official split" if corpus.splits == ("all",) else f"it has {', '.join(corpus.splits)}"
-        raise OptionError(f"{name} has no split {split!r}: {known}; 'all' is all of it")
+        choices = dict.fromkeys([*corpus.splits, "all"])
+        raise OptionError(f"{name} has no split {split!r}", option="split", value=split, choices=choices)
     splits = corpus.splits if split == "all" else (split,)
     return pa.concat_tables(pq.read_table(home / f"{each}.parquet") for each in splits)
 
@@ -409,13 +406,15 @@ def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Pa
     try:
         part = download(str(file.url), target, limit=file.n_bytes or _MOST_BYTES, report=report)
     except UnreachableError as error:
-        raise UnreachableError(f"{error}. {_advise(corpus, home)}") from error
+        error.hint = _advise(corpus, home)
+        raise
     found, expected = _hash(part), file.sha256 or _recall(target)
     if expected not in (None, found):
         discard(target)
         raise DataError(
-            f"{file.url} is not the file that is expected: its SHA-256 is {found}, not {expected}. It was removed: try "
-            f"again later, or see {corpus.home}" + ("" if file.sha256 else f"; to take it, delete {target}.sha256")
+            f"this is not the file that is expected, and was removed: its SHA-256 is {found}, not {expected}",
+            file=file.url,
+            hint=f"see {corpus.home}" + ("" if file.sha256 else f"; to take it, delete {target}.sha256"),
         )
     with writing(home):
         _remember(target, found)
@@ -424,14 +423,15 @@ def _obtain(corpus: Corpus, file: File, home: Path, report: Report | None) -> Pa
     return target
 
 
-def _advise(corpus: Corpus, home: Path) -> str:
+def _advise(corpus: Corpus, home: Path) -> Sentence:
     """Advice where nothing can be downloaded."""
     missing = [file.name for file in corpus.files if not (home / file.name).is_file()]
-    get = f"Download {', '.join(missing)} by other means (see {corpus.home}), and place"
-    give = f"'bunrui datasets fetch {corpus.name} --from PATH'"
+    get = f"download {', '.join(missing)} by other means (see {corpus.home}), and place"
     if len(corpus.files) == 1:
-        return f"{get} it as {home / missing[0]}, or give it with {give}"
-    return f"{get} {'it' if len(missing) == 1 else 'them'} into {home}, or give a folder with all of it with {give}"
+        place = f"it as {home / missing[0]}"
+    else:
+        place = f"{'it' if len(missing) == 1 else 'them'} into {home}"
+    return f"{get} {place}, or ", Step("fetch-from", corpus.name)
 
 
 def _check(corpus: Corpus, file: File, target: Path) -> None:
@@ -441,20 +441,18 @@ def _check(corpus: Corpus, file: File, target: Path) -> None:
     if expected in (None, found):
         return
     if before is None:
-        raise DataError(
-            f"{target} is not the official file: its SHA-256 is {found}, not {expected}. Replace it, or give your copy "
-            f"with 'bunrui datasets fetch {corpus.name} --from PATH', which takes it as it is"
-        )
+        own = "replace it, or ", Step("fetch-from", corpus.name), ", which takes it as it is"
+        other = f"this is not the official file: its SHA-256 is {found}, not {expected}"
+        raise DataError(other, file=str(target), hint=own)
     target.unlink()
-    raise DataError(
-        f"{target} has changed since it came (SHA-256 {found}, not {expected}): it was removed, fetch again"
-    )
+    changed = f"this has changed since it came (SHA-256 {found}, not {expected}), and was removed"
+    raise DataError(changed, file=str(target), hint="fetch it again")
 
 
 def _find_copy(corpus: Corpus, source: Path) -> list[Path]:
     """The files to be read of a copy that the user has."""
     if not source.exists():
-        raise DataError(f"there is no file or folder {str(source)!r}: check the path")
+        raise DataError("there is no such file or folder", file=str(source), hint="check the path")
     if not source.is_dir():
         return [source]
     files = [source / file.name for file in corpus.files]
@@ -515,7 +513,7 @@ def _missing_error(corpus: Corpus, files: list[Path], missing: list[str], names:
     else:
         is_plain = [file.name for file in files] == names
         holds = "" if is_plain else f", which holds {holds}"
-    return DataError(f"there are no documents of {what} in {where}{holds}: expected is {corpus.expected}")
+    return DataError(f"there are no documents of {what} in {where}{holds}", hint=f"give {corpus.expected}")
 
 
 def _write_splits(corpus: Corpus, tables: Mapping[str, pa.Table], home: Path) -> None:

@@ -26,8 +26,6 @@ from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_colu
 from bunrui.documents.validation import STRING, Reading, Rows, listing
 from bunrui.errors import DataError, Option
 
-__all__ = ["Record", "read_delimited", "split_records"]
-
 Integers = npt.NDArray[np.int64]
 
 _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')

@@ -22,8 +22,6 @@ import pyarrow as pa
 
 from bunrui.errors import EncodingError, Option
 
-__all__ = ["AUTO", "FIRST", "MARK", "detect", "encoding_error", "guess_all", "is_utf8", "transcoder"]
-
 AUTO = "auto"
 """The name of the encoding that is found out for each file."""
 

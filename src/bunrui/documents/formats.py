@@ -17,8 +17,6 @@ from bunrui.documents.sources import COMPRESSIONS, Source, find_files, is_addres
 from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, LabelError, Option, OptionError, Step
 
-__all__ = ["FORMATS", "find_format", "find_sources", "guess_format"]
-
 FORMATS = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder")
 """The names of all formats."""
 

@@ -23,18 +23,6 @@ from bunrui.documents.tabular import row_text
 from bunrui.documents.validation import LABELS, STRING, TOKENS, Object, Reading, RowError, Rows, Written, tidy
 from bunrui.errors import DataError, EncodingError, Option
 
-__all__ = [
-    "Block",
-    "cut_blocks",
-    "find_last_line",
-    "join_chunks",
-    "parse_in_parts",
-    "read_fasttext",
-    "read_jsonl",
-    "read_lines",
-    "row_error",
-]
-
 Integers = npt.NDArray[np.int64]
 
 _BOM = b"\xef\xbb\xbf"
@@ -279,7 +267,8 @@ def _refuse_ids(reading: Reading) -> None:
 def read_jsonl(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Batches of a stream of JSON lines."""
     if stream.peek().removeprefix(_BOM).lstrip()[:1] == b"[":
-        raise DataError(f"{reading.source.name} is a JSON array: write one object a line, as jq -c '.[]' does")
+        hint = "write one object a line, as jq -c '.[]' does"
+        raise DataError("this is a JSON array", file=reading.source.name, hint=hint)
     yield from _batches(cut_blocks(stream, reading), reading, _quick_json, _slow_json)
 
 

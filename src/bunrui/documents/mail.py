@@ -29,19 +29,6 @@ from bunrui.documents.sources import Source, Stream
 from bunrui.documents.validation import Reading, RowError, Rows
 from bunrui.errors import DataError, Option
 
-__all__ = [
-    "Mail",
-    "add_mail",
-    "html_to_text",
-    "is_mail",
-    "is_maildir",
-    "maildir_files",
-    "parse_mail",
-    "read_eml",
-    "read_maildir",
-    "read_mbox",
-]
-
 # A line that begins with "From " and has a time in it, at the start or below an empty line.
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]*\d\d?:\d\d[^\n]*\n")
 _LAST_LINE = re.compile(rb"(?<=\n)\r?\n\Z")  # the empty line that belongs to the next mail

@@ -27,20 +27,6 @@ import pyarrow.compute as pc
 from bunrui.documents.validation import STRING, Object, Reading, RowError, Rows, Written, tidy
 from bunrui.errors import DataError, Option
 
-__all__ = [
-    "LARGEST",
-    "MISSING",
-    "TABLES",
-    "add_row",
-    "check_format",
-    "read_cell",
-    "row_text",
-    "take_columns",
-    "tidy_columns",
-    "to_cells",
-    "trim",
-]
-
 TABLES = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow")
 """The formats that have columns."""
 

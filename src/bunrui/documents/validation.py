@@ -20,23 +20,6 @@ from bunrui.documents.sources import Progress, Source
 from bunrui.errors import DataError, Option, Sentence
 from bunrui.phrases import LONGEST_LABEL, excerpt, some, unfit
 
-__all__ = [
-    "COUNTS",
-    "LABELS",
-    "STRING",
-    "TOKENS",
-    "Object",
-    "Options",
-    "Reading",
-    "RowError",
-    "Rows",
-    "Written",
-    "decode_name",
-    "listing",
-    "split_labels",
-    "tidy",
-]
-
 STRING = pa.string()
 TOKENS = pa.list_(STRING)
 COUNTS = pa.map_(STRING, pa.int64())

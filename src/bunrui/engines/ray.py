@@ -3,9 +3,9 @@
     blocks ──► counts in parts, by feature ──► parts of the same number added up, as a tree ──► one classifier
     blocks, and the classifier sent once to each machine ──► a folder of tables
 
-Whatever runs elsewhere is a pure function of its block: a block whose machine is lost is done again on another one, and
-gives the same.  This process takes the result of each block once.  Integers add up in any order, so that the counts are
-the same bits for any number of blocks, parts and workers.  docs/decisions/008
+The work on a block is a pure function: if a machine is lost, another one does its blocks again, with the same result.
+This process takes the result of each block once.  Integers add up in any order, so the counts have the same bits for
+any number of blocks, parts and workers.  docs/decisions/008
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from bunrui.engines.partitions import add_part
 from bunrui.engines.pieces import Block, split
 from bunrui.engines.tasks import Answers, Done, Folder, Labels, blank
 from bunrui.errors import BunruiError, DataError, MissingExtraError, Option, OptionError
-
-__all__ = ["Counted", "Done", "Tree", "connect", "count", "learn", "predict", "predict_blocks"]
 
 _RETRIES = 5  # of a block whose worker or machine is lost; an error in the data is final
 _MOST_PARTS = 64
@@ -52,7 +50,7 @@ class Counted(NamedTuple):
 def connect(address: str | None = None) -> Any:
     """Ray, connected to the cluster at an address.
 
-    Without an address: to that of RAY_ADDRESS, or one that runs on this machine, else to one that is started for this
+    Without an address: the cluster of RAY_ADDRESS, or one that runs on this machine; else one is started for this
     process.
     """
     try:
@@ -113,7 +111,7 @@ def learn(classifier: Any, data: Any, *, address: str | None = None, **reading: 
     Returns
     -------
     TextClassifier or StoredClassifier
-        The classifier, which is now the one that learned the documents by itself, to the last bit of every score.
+        The classifier.  Its scores are the same to the last bit as if one process had learned the documents.
     """
     keep = getattr(classifier, "keep", "nothing")  # of one in a file
     if keep != "nothing":
@@ -280,7 +278,7 @@ def predict_blocks(
 
 
 def _make_blank(classifier: Any) -> Any:
-    """A classifier in memory with the same options, if that can be sent."""
+    """A classifier in memory with the same options, if it can be sent."""
     if classifier.needs_documents:
         raise OptionError(
             f"{classifier.model} is trained from documents, which are not kept where they are counted: choose a model "

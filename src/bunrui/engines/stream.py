@@ -1,4 +1,4 @@
-"""Documents on their way to a classifier: batches made ahead, so many scored at once; and from scores to an answer."""
+"""Documents on their way to a classifier: `ahead` reads the next batches, `rank` turns scores into an answer."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-__all__ = ["Ranking", "ahead", "at_once", "rank", "slices", "texts_of"]
-
 T = TypeVar("T")
 
 _END: Any = object()
 
 
 def ahead(batches: Iterable[T], room: int = 2) -> Iterator[T]:
-    """The same batches, up to `room` of them made in advance: a thread makes the next one while others count this one.
+    """The same batches; a thread makes up to `room` of them in advance.
 
-    An error of the source is raised here, after the batches before it; leaving early stops the thread.
+    An error of the source is raised here, after the batches before it.  If the caller leaves early, the thread stops.
 
     >>> list(ahead(iter("abc")))
     ['a', 'b', 'c']
@@ -118,7 +116,7 @@ def slices(texts: Any, n_classes: int, most_bytes: int) -> Iterator[Any]:
 
 
 class Ranking(NamedTuple):
-    """The answer of a classifier to some documents; columns are its classes of that moment."""
+    """The answer of a classifier for some documents; columns are its classes at that moment."""
 
     classes: list[Any]
     scores: npt.NDArray[np.float64]  # (n_docs, n_classes)

@@ -21,8 +21,6 @@ from bunrui.errors import BunruiError, DataError, OptionError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Answers", "Done", "Folder", "Labels", "add_parts", "blank", "count_block", "count_table", "predict_block"]
-
 
 class Done(NamedTuple):
     """A worker's report of its block."""

@@ -1,4 +1,4 @@
-"""Threads of this machine: how documents are cut for them (`kernel/slices.py` runs the work), and their lock."""
+"""Cuts documents for the threads of this machine (`kernel/slices.py` runs the work); `ReadWriteLock`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ import numpy.typing as npt
 
 from bunrui.errors import DataError
 from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
-from bunrui.kernel.slices import cut, each_slice, n_threads
+from bunrui.kernel.slices import cut
 from bunrui.kernel.workspace import MAX_DOCUMENT
-
-__all__ = ["ReadWriteLock", "bounds_of", "each_slice", "longest_document", "n_threads", "sizes_of"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -53,9 +51,9 @@ _condition = threading.Condition()
 
 
 class ReadWriteLock:
-    """Readers share it, a writer has it alone; a writer who waits keeps new readers out.
+    """Readers share it, a writer has it alone; a waiting writer keeps new readers out.
 
-    In a forked child only the thread that forked holds what it held.
+    In a forked child, only the thread that forked still holds its lock.
     """
 
     def __init__(self) -> None:

@@ -35,15 +35,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from bunrui.classcounts import ClassCounts, Labels, SparseCounts, encode_labels
-from bunrui.errors import DataError, LabelError, MismatchError, OptionError, UnlearnError
+from bunrui.errors import DataError, LabelError, MismatchError, Option, OptionError, UnlearnError
 from bunrui.estimators.base import CountingClassifier, check_discrete, check_weights
 from bunrui.estimators.discrete import ComplementNB, DiscreteNB, MultinomialNB, have_same
 from bunrui.models.linear import log_sum_exp
 from bunrui.models.multilabel import PairView, best_cut
 from bunrui.models.table import DENSE_CELLS, MatrixView, dense_table
 from bunrui.sparse import Sparse
-
-__all__ = ["MultilabelNB"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]
@@ -130,10 +128,8 @@ class MultilabelNB(CountingClassifier):
         """The estimator whose formula is used, to be changed at will."""
         given = MultinomialNB() if self.estimator is None else self.estimator
         if not isinstance(given, DiscreteNB):
-            raise OptionError(
-                "estimator should be MultinomialNB(), BinaryNB(), MixedNB(), BernoulliNB() or ComplementNB(), "
-                f"not {given!r}"
-            )
+            expected = "MultinomialNB(), BinaryNB(), MixedNB(), BernoulliNB() or ComplementNB()"
+            raise OptionError(option="estimator", value=given, expected=expected)
         model: DiscreteNB = clone(given)
         if isinstance(model, ComplementNB) and (any(model.steps) or model.transform_queries):
             raise OptionError("log_tf, idf and length_norm keep the rows, which MultilabelNB does not: leave them out")
@@ -244,7 +240,8 @@ class MultilabelNB(CountingClassifier):
         model = self._model
         if model.against_rest:
             # The two sides of a label would be held against each other twice.
-            raise OptionError("MultilabelNB holds each label against the rest by itself: leave against_rest out")
+            alone = "MultilabelNB holds each label against the rest by itself: leave "
+            raise OptionError((alone, Option("against_rest"), " out"))
         # The formula itself says what it does not take.
         model.n_features_in_ = self.n_features_in_
         model.check_parameters(learned.pair(0))
@@ -277,7 +274,8 @@ class MultilabelNB(CountingClassifier):
 
     def _refuse_folds(self, what: str, form: str) -> None:
         if self._by_folds and form != SINGLE:
-            raise OptionError(f"threshold='folds' needs all rows at once: call fit, or give numbers for {what}")
+            needs = f" needs all rows at once: call fit, or give numbers for {what}"
+            raise OptionError((Option("threshold", "folds"), needs))
 
     def _choose(self, X: Any, y: Any, sample_weight: Any) -> Floats:
         X, (_, _, Y) = self._with_labels(X, y, reset=False)
@@ -310,7 +308,7 @@ class MultilabelNB(CountingClassifier):
         if not self._by_folds:
             return _thresholds(self.threshold, learned.classes)
         if not hasattr(self, "_chosen"):
-            raise OptionError("threshold='folds' is chosen by fit: call it again")
+            raise OptionError((Option("threshold", "folds"), " is chosen by fit: call it again"))
         return self._chosen
 
     # Predicting
@@ -623,15 +621,15 @@ def _thresholds(threshold: Any, classes: Labels) -> Floats:
     if isinstance(threshold, Mapping):
         for label in threshold:
             if label not in classes.tolist():
-                raise OptionError(f"threshold names the label {label!r}, which no row has: leave it out")
+                raise OptionError((Option("threshold"), f" names the label {label!r}, which no row has: leave it out"))
         values = np.array([threshold.get(label, 0.0) for label in classes.tolist()], np.float64)
     else:
         try:
             values = np.asarray(threshold, np.float64)
         except (TypeError, ValueError) as error:
-            raise OptionError(
-                f"threshold should be a number, one for each label, or 'folds', not {threshold!r}"
-            ) from error
+            expected = "a number, one for each label, or 'folds'"
+            raise OptionError(option="threshold", value=threshold, expected=expected) from error
     if values.shape not in ((), classes.shape) or np.isnan(values).any():
-        raise OptionError(f"threshold should be a number, or one for each of {len(classes)} labels, not {threshold!r}")
+        expected = f"a number, or one for each of {len(classes)} labels"
+        raise OptionError(option="threshold", value=threshold, expected=expected)
     return np.broadcast_to(values, classes.shape).astype(np.float64)

@@ -1,12 +1,12 @@
-"""Pipelines of scikit-learn: a text model as one, and the usual linear models on TF-IDF, to be compared with.
+"""scikit-learn pipelines: a text model as a pipeline, and the baselines, linear models on TF-IDF.
 
 All counting models are linear in the counts of a document, and scikit-learn's `MultinomialNB` computes just that:
 
     score_c(d) = class_log_prior_[c] + Σ_f x_f · feature_log_prob_[c, f]
     feature_log_prob_[c, f] = scale_c · (slope_c + shared_f + weight_{f,c})
 
-so that it answers as any of them, with probabilities from the same scores.  A trained model becomes the estimator that
-would have been fitted on its rows.
+So it can answer as any of them, with probabilities from the same scores.  A trained model becomes an estimator, as if
+this had been fitted on its rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from bunrui.analysis import AnalyzerSpec
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, Option, OptionError
 from bunrui.estimators.aode import AODE
 from bunrui.estimators.columns import ColumnsNB
 from bunrui.estimators.discrete import TWCNB
@@ -39,8 +39,6 @@ from bunrui.models.table import dense_table
 from bunrui.models.trained import Fitted
 from bunrui.models.twcnb import StepsForm
 
-__all__ = ["BASELINES", "Baseline", "fit_baseline", "pipeline_of"]
-
 
 def pipeline_of(parts: Reader | Fitted, options: Mapping[str, Any]) -> Pipeline:
     """A fitted pipeline that predicts what a model does; `options` are those of its classifier."""
@@ -53,7 +51,7 @@ def pipeline_of(parts: Reader | Fitted, options: Mapping[str, Any]) -> Pipeline:
 
 def _pipeline_of_reader(reader: Reader, options: Mapping[str, Any]) -> Pipeline:
     if options["unseen"] == "smooth":
-        raise OptionError("scikit-learn ignores words that were never learned: use unseen='ignore'")
+        raise OptionError(("scikit-learn ignores words that were never learned: use ", Option("unseen", "ignore")))
     counts, scorer = reader.view.counts, reader.scorer
     ids, columns = reader.view.feature_ids(), reader.columns
     table = dense_table(reader.view, scorer)
@@ -145,7 +143,7 @@ def fit_baseline(name: str, texts: Any, labels: list[Any]) -> Baseline:
     (['spam', 'ham'], (5, 5))
     """
     if name not in BASELINES:
-        raise OptionError(f"there is no baseline {name!r}: choose one of {', '.join(BASELINES)}")
+        raise OptionError(option="baseline", value=name, choices=BASELINES)
     # As many steps as it takes: with the 100 of the default it warns that it has not come to an end.
     model = LinearSVC() if name == "LinearSVC" else LogisticRegression(max_iter=1000)
     sets = [[label] if isinstance(label, str) else sorted(label) for label in labels]

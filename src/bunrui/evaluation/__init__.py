@@ -1,4 +1,4 @@
-"""How well a classifier does: labels and probabilities → numbers."""
+"""Measures a classifier: metrics, leave-one-out, cross-validation, learning curves, duplicates."""
 
 from __future__ import annotations
 

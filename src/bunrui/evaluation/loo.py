@@ -1,18 +1,18 @@
-"""Exact leave-one-out: every document, scored by the model of all the others.
+"""Exact leave-one-out: every document is scored by the model of all the others.
 
-Fitting n models would do; here it takes one pass.  The formula of the model gets the counts without the document
-(`models/without.py`): less its own occurrences, and less the words that only it had, which are unseen then, so that the
-vocabulary shrinks.  A class that has no other document gets -inf and is never predicted.  A document with several
-labels is taken out of all its classes at once.  The scores have the very bits that `unlearn` and `scores` would give.
+Fitting n models would do the same; this takes one pass.  The formula of the model reads the counts without the document
+(`models/without.py`): its occurrences are subtracted, and words that occur only there are unseen, so the vocabulary
+shrinks.  A class without another document gets -inf and is never predicted.  A document with several labels is taken
+out of all its classes at once.  The scores have the same bits as those of `unlearn` and `scores`.
 
-    min_df         a word that is in just so many documents is left out when one of them is
-    max_features   which words say most depends on every document: here the model is fitted anew, document by document
+    min_df         a word of exactly so many documents is left out when one of them is
+    max_features   every document changes the choice of words: the model is fitted again for each document
                    (n selections, from counts that are subtracted).  `cross_validate` does it once a fold
     against_rest   the same together with class_norm, and for Bernoulli: every document changes all weights, as it does
                    in every model whose scorer is not `local`
 
-Where a corpus has the same text twice, or replies that quote each other, leave-one-out flatters: the twin stays in.
-`find_duplicates` finds them, `folds(kind="grouped")` keeps them together.
+If a corpus has the same text twice, or replies that quote each other, leave-one-out is too optimistic: the twin stays
+in.  `find_duplicates` finds them, `folds(kind="grouped")` keeps them together.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from bunrui.counts import Counts
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.result import Evaluation
-from bunrui.models import AUTO, Model
+from bunrui.models import AUTO
 from bunrui.models.loo import CountedCorpus
+from bunrui.models.model import Model
 from bunrui.models.multilabel import best_cut
 from bunrui.sample import LowestDigests
 
@@ -45,7 +46,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Corpus:
-    """Labelled documents that are read once, to be scored by many models, each without the document at hand.
+    """Labelled documents, read once; any model can score each of them by all the others.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ def leave_one_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> 
     clf : TextClassifier
         Its options are used; it does not change.
     texts, labels
-        As for `TextClassifier.learn`: they are learned afresh.  Without them, the documents of a classifier in a file
+        As for `TextClassifier.learn`; a new classifier learns them.  Without them, the documents of a classifier file
         that keeps texts.
 
     Examples
@@ -155,7 +156,7 @@ def corpus_of(clf: AnyClassifier, texts: Any, labels: Any) -> Corpus:
 
 
 def given_or_kept(clf: AnyClassifier, texts: Any, labels: Any) -> tuple[Any, Any]:
-    """Texts and labels that are given, or those that a classifier keeps."""
+    """The given texts and labels, or those that a classifier keeps."""
     check_classifier(clf)
     if texts is None:
         return own_documents(clf)
@@ -194,19 +195,19 @@ def loo_log_odds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> t
 
 
 def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> dict[str, float]:
-    """The threshold of every label: that of the best F1 on documents that were left out, for `predict_labels`.
+    """The threshold of every label with the best F1 on documents that are left out, for `predict_labels`.
 
     Parameters
     ----------
     clf : TextClassifier
-        Its model and options are used.  Without texts, a classifier in a file that keeps them.
+        Its model and options are used.  Without `texts`, it must be a classifier file that keeps texts.
     texts, labels : sequences, optional
-        Documents with their labels, of which a document may have several.
+        Documents with their labels; a document may have several.
 
     Notes
     -----
-    A threshold goes below 0 only for an F1 of .3 or more: the best threshold of a label with a handful of documents
-    would often give it to all.
+    A threshold goes below 0 only for an F1 of .3 or more: else a label with a handful of documents would often be given
+    to all documents.
 
     Examples
     --------

@@ -1,27 +1,28 @@
-"""`Evaluation`: predictions of documents whose labels are known, all measures of them, and the mistakes among them."""
+"""`Evaluation`: predictions for documents with known labels, all measures of them, and the mistakes among them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.classifier import AnyClassifier
+from bunrui import reliability as chances
 from bunrui.counts import Label
-from bunrui.errors import BunruiError, DataError, LabelError, OptionError
+from bunrui.errors import BunruiError, DataError, LabelError, Option, OptionError
 from bunrui.evaluation import scores as formulas
 from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, membership, single
 from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
 from bunrui.phrases import some
-from bunrui.views.explanation import Explanation
 
-__all__ = ["Evaluation", "Mistake", "explain_mistake", "find_mistakes"]
+if TYPE_CHECKING:  # measuring labels needs neither
+    from bunrui.classifier import AnyClassifier
+    from bunrui.views.explanation import Explanation
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -35,10 +36,10 @@ _ROUNDING = 1e-5  # the probabilities of a document may miss 1 by so much, in fl
 class Evaluation:
     """Predictions for documents, beside their true labels.
 
-    A document may have several true labels.  Then any of them is right: for `metrics` and `right`, and for the
-    probabilistic measures, where their probabilities are added up; in a ranking it is a positive document of each of
-    them.  A true label that is no class, because it was never learned, has probability 0: its documents are wrong, cost
-    36.04 (-log of the smallest ε) in `log_loss`, and its ranking is that of equal scores.
+    A document may have several true labels.  Then each of them is right in `metrics` and `right`, probabilistic
+    measures add their probabilities, and in a ranking the document is positive for each of them.  A true label that was
+    never learned has probability 0: its documents are wrong, cost 36.04 (-log of the smallest ε) in `log_loss`, and are
+    ranked as if all scores were equal.
 
     Parameters
     ----------
@@ -51,11 +52,11 @@ class Evaluation:
     classes : (n_classes,) sequence of labels
         The columns of `probabilities`.
     positive : label, optional
-        The label that is looked for, such as spam: rankings are then of this label against the rest, else means over
-        all labels that occur.  `dataclasses.replace(evaluation, positive="spam")` names one later.
+        The wanted label, such as spam: rankings compare it with the rest.  Without it, rankings are means over all
+        labels that occur.  `dataclasses.replace(evaluation, positive="spam")` names one later.
     scores : (n_docs, n_classes), optional
-        Whose softmax are the probabilities: documents are then ranked by log-odds.  Without them, by probabilities, of
-        which many are 0 where texts are long.
+        The scores whose softmax are the probabilities.  Documents are then ranked by log-odds; without scores they are
+        ranked by probabilities, many of which are 0 if texts are long.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class Evaluation:
     log_loss, brier, ece : float
         The module `scores` has the formulas.  `brier` is the sum over the classes, 0 … 2, also for two of them.
     roc_auc, average_precision : float
-        NaN where there is nothing to rank.
+        NaN if there is nothing to rank.
 
     Examples
     --------
@@ -138,7 +139,7 @@ class Evaluation:
 
     @cached_property
     def right(self) -> Booleans:
-        """Whether the predicted label is one that the document has, (n_docs,)."""
+        """Whether the predicted label is one of the document's own, (n_docs,)."""
         return np.asarray(self._own[np.arange(self.n), self._predicted])
 
     @cached_property
@@ -148,20 +149,20 @@ class Evaluation:
 
     @cached_property
     def log_loss(self) -> float:
-        return formulas.log_loss(self._own, self._filled)
+        return chances.log_loss(self._own, self._filled)
 
     @cached_property
     def brier(self) -> float:
         return formulas.brier_score(self._own, self._filled)
 
     @cached_property
-    def reliability(self) -> tuple[formulas.Bin, ...]:
+    def reliability(self) -> tuple[chances.Bin, ...]:
         """Accuracy by confidence, in 15 bins of equal width."""
-        return formulas.reliability(self.right, self.confidence)
+        return chances.reliability(self.right, self.confidence)
 
     @property
     def ece(self) -> float:
-        return formulas.calibration_error(self.reliability)
+        return chances.calibration_error(self.reliability)
 
     @cached_property
     def roc_auc(self) -> float:
@@ -182,7 +183,7 @@ class Evaluation:
         return 100 * (1 - formulas.roc_auc(*self._against_rest(None)))
 
     def recall_at_fpr(self, fpr: float) -> float:
-        """Recall of the positive label where at most `fpr` of the other documents are taken for it."""
+        """Recall of the positive label if at most a share `fpr` of the other documents is taken for it."""
         return formulas.recall_at_fpr(*self._against_rest(None), fpr)
 
     @property
@@ -210,7 +211,7 @@ class Evaluation:
 
     @cached_property
     def given_probability(self) -> Floats:
-        """The probability of the labels that the document has, (n_docs,)."""
+        """The probability of the document's own labels, (n_docs,)."""
         return np.asarray(np.where(self._own, self._filled, 0).sum(axis=1))
 
     def interval(
@@ -279,7 +280,7 @@ class Evaluation:
     def _against_rest(self, label: Label | None) -> tuple[Booleans, Floats]:
         label = self.positive if label is None else label
         if label is None:
-            raise OptionError('name the label that is looked for: Evaluation(..., positive="spam")')
+            raise OptionError(("name the label that is looked for, as ", Option("positive", "spam")))
         column = self._column(label)
         return self._own[:, column], self._ranked_by(column)
 
@@ -333,7 +334,7 @@ _LONGEST_EXPLAINED = 50_000  # characters
 
 
 class Mistake(NamedTuple):
-    """A document that has some labels, and was predicted to have another.
+    """A document whose predicted label is none of its own.
 
     Attributes
     ----------
@@ -375,29 +376,33 @@ def find_mistakes(evaluation: Evaluation) -> list[Mistake]:
 def explain_mistake(
     clf: AnyClassifier, document: Any, mistake: Mistake, *, is_learned: bool = False
 ) -> Explanation | None:
-    """Why the predicted label, and not the one that the document has; None where nobody can say.
+    """Explain the predicted label against the true one; None if there is no explanation.
 
-    A document that was learned is unlearned before it is explained, and learned again.
+    A learned document is unlearned before it is explained, and learned again.
     """
     if isinstance(document, str) and len(document) > _LONGEST_EXPLAINED:
         return None
-    if not is_learned:
-        return _explain(clf, document, mistake)
-    if clf.needs_documents:
+    if is_learned and clf.needs_documents:
         return None  # it would be trained for each of them
-    clf.unlearn([document], [list(mistake.true)])
     try:
-        return _explain(clf, document, mistake)
-    finally:
-        clf.learn([document], [list(mistake.true)])
-
-
-def _explain(clf: AnyClassifier, document: Any, mistake: Mistake) -> Explanation | None:
-    known = set(clf.counts.live_labels)
-    if mistake.predicted not in known:
-        return None
-    against = next((name for name in mistake.true if name in known and name != mistake.predicted), None)
-    try:
-        return clf.explain(document, label=mistake.predicted, against=against)
+        return explain_against(clf, document, mistake.predicted, mistake.true, is_learned=is_learned)
     except BunruiError:
         return None  # a document that this model cannot read, such as a row of a table without its columns
+
+
+def explain_against(
+    clf: AnyClassifier, document: Any, label: Label, given: Sequence[Label], *, is_learned: bool
+) -> Explanation:
+    """Why a label, and not one of those that the document has.
+
+    A document that was learned is unlearned before it is explained, and learned again.
+    """
+    if is_learned:
+        clf.unlearn([document], [list(given)])
+    try:
+        known = set(clf.counts.live_labels)
+        against = next((name for name in given if name in known and name != label), None)
+        return clf.explain(document, label=label, against=against)
+    finally:
+        if is_learned:
+            clf.learn([document], [list(given)])

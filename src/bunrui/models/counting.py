@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -12,16 +12,15 @@ from bunrui.analysis import Analyzer
 from bunrui.analysis.analyzer import distinct, documents_of, n_docs_of
 from bunrui.counts import Counts, Label
 from bunrui.engines import threads
-from bunrui.errors import Option, OptionError
+from bunrui.errors import OptionError
 from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.kernel.slices import each_slice
 from bunrui.memory import Memory
-from bunrui.models.bernoulli import bernoulli
-from bunrui.models.complement import binary_complement, complement, wcnb
+from bunrui.models.kinds import MODELS, VARIANTS, Counting
 from bunrui.models.linear import Reader, log_sum_exp
 from bunrui.models.model import Best, Options, WordQuestion, best_of
 from bunrui.models.multilabel import log_label_prior
-from bunrui.models.multinomial import binary, mixed, multinomial
-from bunrui.models.scorer import Docs, Floats, Scorer, Smoothing, check_rows, log_prior, smoothing_of
+from bunrui.models.scorer import Docs, Floats, Scorer, Smoothing, log_prior
 from bunrui.models.view import CountView, select, whole
 
 if TYPE_CHECKING:
@@ -29,108 +28,12 @@ if TYPE_CHECKING:
     from bunrui.models.loo import CountedCorpus
     from bunrui.views.explanation import Explanation
 
-__all__ = ["CLASS_NORM_ALPHA", "MODELS", "Counting", "CountingModel", "check_m", "several_labels_error"]
+__all__ = ["CountingModel", "several_labels_error"]
 
 T = TypeVar("T")
 
-# λ where counts became shares.  On held-out fifths the mean accuracy of six corpora is .910 with it, .907 with 1e-6,
-# .909 with 1e-8, .481 with 1:
-# python benchmarks/twcnb.py --held-out --corpora 20news,livedoor,r8,sms_spam,ag_news,imdb
-CLASS_NORM_ALPHA = 1e-7
-
 # A matrix of so many scores is no burden where only labels are wanted.
 _MOST_SCORES = 1 << 22
-
-_VARIANTS = ("class_norm", "against_rest")
-
-
-class Counting(NamedTuple):
-    """A model that is a formula of counts.
-
-    Attributes
-    ----------
-    formula : function of a view, smoothing and log priors
-    alpha : float
-        λ where the user names none, and no option.
-    presence : bool
-        Whether it reads presence.
-    options : tuple of str
-        The variants that its formula takes: `class_norm`, `against_rest`.
-    twin : str or None
-        The model that answers for it where a label is held against the rest, and its own formula cannot.
-    """
-
-    formula: Callable[..., Scorer]
-    alpha: float
-    presence: bool = False
-    options: tuple[str, ...] = ()
-    twin: str | None = None
-
-    @property
-    def needs_documents(self) -> bool:
-        """Never: counts are enough."""
-        return False
-
-    def scorer(
-        self,
-        view: CountView,
-        smoothing: Smoothing,
-        prior: Floats,
-        *,
-        class_norm: bool = False,
-        against_rest: bool = False,
-    ) -> Scorer:
-        """The model of some counts.
-
-        Parameters
-        ----------
-        prior : (n_classes,) float64
-            log P(c) by class id.
-        class_norm : bool
-            Whether the counts of every class are brought to one size first: models/multinomial.py.
-        against_rest : bool
-            Whether a class is scored against all that is not of it: models/rest.py.  Where the scorer comes out
-            `everywhere`, it takes cells from `view.filled()`.
-        """
-        self.check_options(class_norm=class_norm, against_rest=against_rest)
-        wanted = {"class_norm": class_norm, "against_rest": against_rest}
-        return self.formula(view, smoothing, prior, **{name: True for name, is_on in wanted.items() if is_on})
-
-    def default_alpha(self, *, class_norm: bool = False) -> float:
-        """λ where the user names none."""
-        return CLASS_NORM_ALPHA if class_norm else self.alpha
-
-    def check_options(self, *, class_norm: bool = False, against_rest: bool = False) -> None:
-        """Refuse variants that the formula does not take."""
-        for name, is_on in (("class_norm", class_norm), ("against_rest", against_rest)):
-            if is_on and name not in self.options:
-                takers = ", ".join(model for model, it in MODELS.items() if name in it.options)
-                raise OptionError(
-                    (Option(name), f" is an option of the models {takers}"), hint="choose one of them, or leave it out"
-                )
-
-    def check(self, options: Options) -> None:
-        """Refuse options that the model does not take."""
-        self.check_options(**{name: bool(options[name]) for name in _VARIANTS})
-        check_m(options["model"], options["m"])
-
-    def model(self, options: Options, analyzer: Analyzer, memory: Memory) -> CountingModel:
-        """The model with some options, of what a memory has learned."""
-        usual = self.default_alpha(class_norm=bool(options["class_norm"]))
-        smoothing = smoothing_of(options["smoothing"], options["alpha"], usual)
-        return CountingModel(self, options, smoothing, analyzer, memory)
-
-
-# The defaults of λ were measured: docs/decisions/003-defaults.md
-MODELS = {
-    "multinomial": Counting(multinomial, 0.1, options=_VARIANTS),
-    "binary": Counting(binary, 0.1, presence=True, options=_VARIANTS),
-    "mixed": Counting(mixed, 0.1, presence=True, options=_VARIANTS),
-    "bernoulli": Counting(bernoulli, 0.03, presence=True, options=("against_rest",)),
-    "complement": Counting(complement, 0.3, twin="multinomial"),
-    "wcnb": Counting(wcnb, 0.3, twin="multinomial"),
-    "binary-complement": Counting(binary_complement, 0.3, presence=True, twin="binary"),
-}
 
 
 class CountingModel:
@@ -171,7 +74,7 @@ class CountingModel:
         return self._reader
 
     def _scorer(self, view: CountView, prior: Floats) -> Scorer:
-        variants = {name: bool(self._options[name]) for name in _VARIANTS}
+        variants = {name: bool(self._options[name]) for name in VARIANTS}
         return self._kind.scorer(view, self._smoothing, prior, **variants)
 
     def _log_prior(self, counts: Counts | Docs) -> Floats:
@@ -187,7 +90,7 @@ class CountingModel:
 
     def _read(self, texts: Any, ask: Callable[[Reader, Documents, Recipe], T]) -> tuple[Reader, T]:
         """The answer for all documents, and the reader that gave it."""
-        if self._smooths_unseen and self._kind.presence:
+        if self._smooths_unseen and self._scorer_of_nothing().presence:
             texts = distinct(self._analyzer, texts)  # a word that was never learned counts once, too
         # Without the lock: to fold some documents takes seconds, and whoever waits to learn keeps all others out.
         docs, recipe = documents_of(self._analyzer, texts)
@@ -217,9 +120,9 @@ class CountingModel:
     @cached_property
     def _against_rest(self) -> CountingModel:
         """The same model, or its twin, with each label held against the rest."""
-        kind = MODELS[self._kind.twin] if self._kind.twin else self._kind
-        if "against_rest" not in kind.options:
+        if not self._kind.takes_label_sets:
             raise several_labels_error(self._options["model"])
+        kind = MODELS[self._kind.twin] if self._kind.twin else self._kind
         options = {**self._options, "against_rest": True}
         return CountingModel(kind, options, self._smoothing, self._analyzer, self._memory, by_label=True)
 
@@ -277,16 +180,9 @@ class CountingModel:
             return make(self.reader())
 
 
-def check_m(model: str, m: Any) -> None:
-    """Refuse an m that is no number of rows, or that a model does not take."""
-    check_rows(m)
-    if model != "aode" and m != 1:
-        raise OptionError((Option("m"), f" is for aode, and {model} has none: leave it out, or set it to 1"))
-
-
 def several_labels_error(model: str) -> OptionError:
     """For a model that cannot hold each label against the rest."""
-    able = ", ".join(name for name, kind in MODELS.items() if kind.twin or "against_rest" in kind.options)
+    able = ", ".join(name for name, kind in MODELS.items() if kind.takes_label_sets)
     return OptionError(f"{model} tells labels from each other: for documents with several choose one of {able}")
 
 
@@ -302,9 +198,7 @@ def _score(reader: Reader, docs: Documents, recipe: Recipe) -> Floats:
                 out[d] = row
             return out
     reader.weights()
-    threads.each_slice(
-        lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe)
-    )
+    each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), threads.bounds_of(docs, recipe))
     return out
 
 
@@ -317,7 +211,7 @@ def _find_best(reader: Reader, docs: Documents, recipe: Recipe, k: int) -> tuple
     longest = threads.longest_document(docs, recipe)
     classes, scores = np.full((n, k), reader.columns[0]), np.empty((n, k))
     ranks = reader.bounds().ranks
-    threads.each_slice(
+    each_slice(
         lambda lo, hi: reader.best_slice(docs, recipe, lo, hi, longest, classes, scores),
         threads.bounds_of(docs, recipe),
     )

@@ -1,6 +1,6 @@
 """Scores → labels and probabilities.
 
-A `Reader` answers as one model of some counts.  Weights are never stored: many documents are scored from a table of all
+A `Reader` answers as one model of some counts.  Weights are never kept: many documents are scored from a table of all
 weights, which is made once; a few, from the weights of just their words, so that a prediction after every learned
 document costs no more than the document.  Both ways give the same bits.
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer
 from bunrui.counts import Label
 from bunrui.errors import LabelError, Option, OptionError
-from bunrui.memory import Memory
+from bunrui.memory import Memory, Parameters
 from bunrui.phrases import some
 
 if TYPE_CHECKING:
@@ -19,7 +19,19 @@ if TYPE_CHECKING:
     from bunrui.models.loo import CountedCorpus
     from bunrui.views.explanation import Explanation
 
-__all__ = ["Best", "Form", "Kind", "Model", "Options", "Parts", "WordForm", "WordQuestion", "best_of", "check_label"]
+__all__ = [
+    "Best",
+    "Form",
+    "KeptForm",
+    "Kind",
+    "Model",
+    "Options",
+    "Parts",
+    "WordForm",
+    "WordQuestion",
+    "best_of",
+    "check_label",
+]
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -141,6 +153,13 @@ class WordForm(Form, Protocol):
 
     def weights(self, columns: npt.NDArray[np.int64]) -> Floats:
         """What one occurrence of some words adds, (n_columns, n_classes)."""
+
+
+class KeptForm(Form, Protocol):
+    """The same where a file keeps the numbers; `from_arrays` of its class takes them back."""
+
+    def arrays(self, to_learn: bool) -> Parameters:
+        """All numbers that answers need, and those that only learning more needs."""
 
 
 class Kind(Protocol):

@@ -73,6 +73,12 @@ class Smoothing:
         """Whether all words share λ."""
         return not self.by_word
 
+    def single(self, model: str) -> float:
+        """λ, for a model that takes one for all words."""
+        if not self.is_single:
+            raise OptionError((f"the model {model!r} takes one ", Option("alpha"), " for all words, not one for each"))
+        return self.value
+
     def of(self, view: CountView, ids: npt.NDArray[np.uint32]) -> Floats | float:
         """λ of some features; a float where all share it."""
         if self.is_single:

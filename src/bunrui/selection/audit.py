@@ -1,7 +1,7 @@
-"""Labels to look at again: documents whose label the others do not believe, and copies with different labels.
+"""`audit`: finds documents whose label looks wrong, and copies with different labels.
 
-Each document is left out and predicted by the others (`evaluation.crossvalidation.score_left_out`); the answers are
-calibrated, so that right ones come first.  Documents are ranked by this number, the lowest first:
+Each document is left out and predicted by the others (`evaluation.crossvalidation.score_left_out`), and the answers are
+calibrated.  Documents are ranked by this number, the lowest first:
 
     P(given label) - NEAR · P(suggested label)
 
@@ -24,9 +24,8 @@ from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.evaluation.duplicates import find_duplicates
+from bunrui.evaluation.result import explain_against
 from bunrui.views.explanation import Contribution, Explanation
-
-__all__ = ["Audit", "Conflict", "Suspect", "audit"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -38,7 +37,7 @@ NEAR = 0.02
 
 
 class Suspect(NamedTuple):
-    """A document whose label the others do not believe.
+    """A document whose label looks wrong.
 
     Attributes
     ----------
@@ -49,7 +48,7 @@ class Suspect(NamedTuple):
     suggested : label
         The likeliest label.
     probability, suggested_probability : float
-        The probability of all labels that it has, and that of the suggested one.
+        The probability of all its labels, and that of the suggested one.
     """
 
     row: int
@@ -60,7 +59,7 @@ class Suspect(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Copies of a document, exact or near, that do not have the same labels; `labels` of each of `rows`."""
+    """Exact or near copies of a document with different labels; `labels` of each of `rows`."""
 
     kind: Literal["exact", "near"]
     rows: tuple[int, ...]
@@ -69,7 +68,7 @@ class Conflict(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Audit:
-    """Labels to look at again.
+    """The result of an audit.
 
     Attributes
     ----------
@@ -79,7 +78,7 @@ class Audit:
         Those whose label is not the likeliest one, in this order.
     conflicts : tuple of Conflict
     alone : tuple of int
-        Documents that are the only ones of their label: nothing can be said of them.
+        Documents that are the only ones of their label: they cannot be judged.
     texts : sequence
         The documents.
     """
@@ -110,19 +109,13 @@ class Audit:
         return self.texts[row] if isinstance(self.texts, list) else self.texts[row].as_py()
 
     def explain(self, suspect: Suspect) -> Explanation:
-        """Why the suggested label, and not the given one, by the model that has unlearned the document.
+        """Explain the suggested label against the given one, by a model that has unlearned the document.
 
-        A model that is trained from documents is trained once, without all suspects, unless a label would be lost.
+        A trained model is trained once, without all suspects, unless a label would be lost.
         """
         text, clf = self.text(suspect.row), self._learned
-        if clf.needs_documents:
-            return _explain(clf, text, suspect)
-        labels = [list(suspect.given)]
-        clf.unlearn([text], labels)
-        try:
-            return _explain(clf, text, suspect)
-        finally:
-            clf.learn([text], labels)
+        is_learned = not clf.needs_documents
+        return explain_against(clf, text, suspect.suggested, suspect.given, is_learned=is_learned)
 
     def words(self, suspect: Suspect, top: int = 5) -> list[Contribution]:
         """The words that speak most against the given label."""
@@ -140,22 +133,15 @@ class Audit:
         return clf.learn(self.texts, [list(names) for names in self.labels])
 
 
-def _explain(clf: AnyClassifier, text: Any, suspect: Suspect) -> Explanation:
-    known = clf.counts.live_labels
-    return clf.explain(
-        text, label=suspect.suggested, against=next((name for name in suspect.given if name in known), None)
-    )
-
-
 def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
-    """Find labels to look at again.
+    """Find labels that look wrong.
 
     Parameters
     ----------
     clf : TextClassifier
         Its model and options are used; it does not change.
     texts, labels
-        Labelled documents.  Without them, those that a classifier in a file keeps.
+        Labelled documents; by default those in the classifier file.
 
     Examples
     --------

@@ -14,14 +14,14 @@ __all__ = ["calibrate", "calibration_for"]
 
 
 def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
-    """Fit the calibration of a classifier, and give it to it: `predict_proba` applies it from then on.
+    """Calibrate a classifier: `predict_proba` then gives calibrated probabilities.
 
     Parameters
     ----------
     clf : TextClassifier
-        One in a file keeps it there; `undo` takes it back.
+        A classifier file keeps the calibration; `undo` takes it back.
     texts, labels
-        The documents that it has learned.  Without them, those that a classifier in a file keeps.
+        The learned documents; by default those in the classifier file.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Cali
 
 
 def calibration_for(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
-    """Fit the calibration of a classifier, which stays as it is; see `calibrate`."""
+    """The calibration of a classifier, which does not change; see `calibrate`."""
     tx = getattr(clf, "last_change", 0)
     found = score_left_out(clf, texts, labels)
     if len(found.classes) < 2:

@@ -1,4 +1,4 @@
-"""`Settings`: one way to make a classifier, and how simple it is; and the analyzers that suit the scripts of texts."""
+"""`Settings`: the options of a classifier, and how simple they are; `analyzers_for`: suitable analyzers for texts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from bunrui.errors import MissingExtraError, OptionError
 from bunrui.kernel import unicode
 from bunrui.models import DEFAULT_MODEL, MODELS, kind_of
 from bunrui.models.scorer import smoothing_of
-
-__all__ = ["Scripts", "Settings", "analyzer_fields", "analyzer_name", "analyzer_named", "analyzers_for", "scripts_of"]
 
 _USUAL = AnalyzerSpec()
 _HEAD_ALPHA = 0.5  # the default of nbsvm and arow
@@ -237,8 +235,8 @@ def analyzer_named(name: str | AnalyzerSpec) -> AnalyzerSpec:
         return name
     kind, _, words = name.partition(":")
     if words and not words.isdecimal():
-        raise OptionError(f"an analyzer is a name, and perhaps a number as in words:2, not {name!r}")
+        raise OptionError(option="analyzers", value=name, expected="names, perhaps with a number as in words:2")
     spec = AnalyzerSpec(name=kind, words=int(words) if words else None)
     if spec.name == "columns":
-        raise OptionError("the analyzer 'columns' reads tables: choose one that reads text")
+        raise OptionError("the analyzer 'columns' reads tables", option="analyzers", hint="choose one that reads text")
     return spec

@@ -1,18 +1,18 @@
-"""`tune`: the settings that suit some documents, found from these documents alone.
+"""`tune`: finds the settings that suit some documents, from these documents alone.
 
-Settings are tried from coarse to fine: each round goes on from the best of those before it.
+Settings are tried from coarse to fine: each round starts from the best of the rounds before it.
 
-    orders      n-grams of each script that the text is in, one shorter, and longer as long as that helps; plain words
-    models      all models that read counts, by the two best analyzers
+    orders      n-grams of each script in the text: one shorter, and longer as long as that helps; plain words
+    models      all models that read counts, with the two best analyzers
     smoothing   λ up and down from the default for the three best, as long as that helps
-    rest        of the best: priors, words that were never seen, words of few documents, the other estimators
-    variants    counts brought to one size, classes held against the rest, the words that say most
-    heads       nbsvm and arow, by the analyzer to start from, and by the best if it has not many more features
+    rest        for the best: priors, new words, words of few documents, the other estimators
+    variants    `class_norm`, `against_rest`, `max_features`
+    heads       nbsvm and arow, with the first analyzer, and with the best one if it has not many more features
 
-The last two cannot leave out one document at a time: they are measured by folds, beside those of the others that
-cannot be told from the best.
+The last two rounds cannot leave out one document at a time.  They are measured by folds, together with those settings
+that cannot be told from the best.
 
-A merit is found document by document, so that two of them can be held against each other:
+A merit is the mean of a value for each document, so that two merits can be compared document by document:
 
     accuracy    u[d] = 1 if the best class is one that d has, else 0
     log_loss    u[d] = log P[d], the probability of being right (`evaluation.scores`)
@@ -24,8 +24,8 @@ A merit is found document by document, so that two of them can be held against e
 F1 is no mean over documents; the last line is its linear part (the delta method), whose mean is F.  tp, t and p say
 whether d counts in TP[c], T[c] and P[c], C is the number of classes that occur.
 
-The best is not always chosen: its lead may be chance.  Of all settings that are within one standard error of the best
-(of the difference, on the same documents), the simplest is.  Simpler is, in this order:
+The best is not always chosen: its lead may be chance.  The choice is the simplest of all settings within one standard
+error of the best (the error of the difference, on the same documents).  Simpler means, in this order:
 
     1. a model that reads counts before one that is trained
     2. fewer settings that differ from the defaults of `TextClassifier`
@@ -48,13 +48,11 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis import texts as inputs
 from bunrui.classifier import TextClassifier
 from bunrui.errors import OptionError
-from bunrui.evaluation.scores import log_right
 from bunrui.models import MODELS
 from bunrui.models.linear import probabilities
+from bunrui.reliability import log_right
 from bunrui.selection.measurement import Documents, Folds, LeaveOneOut, OutOfTimeError, by_folds
 from bunrui.selection.settings import Scripts, Settings, scripts_of
-
-__all__ = ["METRICS", "Choice", "Merit", "Metric", "Search", "Trial", "Tuning", "choose", "first_of", "tune"]
 
 _FINALISTS = 5
 _SIMPLER = (
@@ -422,7 +420,7 @@ def _climb(search: Search, start: Settings, alphas: tuple[float, ...]) -> None:
 
 def _makes_sense(model: str, change: dict[str, Any]) -> bool:
     if "prior" in change:
-        return "complement" not in model and model != "wcnb"  # which have none
+        return MODELS[model].has_prior
     # Presence has to be found first in Python, which takes a hundred times as long.
     return "unseen" not in change or not MODELS[model].presence
 

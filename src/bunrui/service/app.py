@@ -1,6 +1,6 @@
-"""The application: its routes, and the gate that every request passes on its way in and every answer on its way out.
+"""The application: its routes, and the gate that every request and every answer passes.
 
-The server opens the port, runs the application until it is told to stop, and finishes what it has begun.
+`run` opens the port, serves until a signal comes, and finishes the requests at work.
 """
 
 from __future__ import annotations
@@ -29,17 +29,14 @@ from bunrui.service import Settings
 from bunrui.service.admission import ARROW, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
 from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
-from bunrui.service.info import add_info
 from bunrui.service.jobs import add_jobs
 from bunrui.service.learn import add_learn
 from bunrui.service.monitor import ALWAYS, add_monitor, event, log_request, open_log
-from bunrui.service.predict import Endpoint, add_predict
+from bunrui.service.predict import Endpoint, add_info, add_predict
 from bunrui.service.requests import describe
 from bunrui.service.schemas import describe_all
 from bunrui.service.service import GONE, Service
 from bunrui.store import StoredClassifier
-
-__all__ = ["Gate", "create_app", "listen", "run"]
 
 Scope = Any
 Receive = Callable[[], Awaitable[Any]]

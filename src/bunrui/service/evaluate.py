@@ -19,8 +19,6 @@ from bunrui.service.schemas import describe
 from bunrui.service.service import Service, call_of
 from bunrui.service.studies import leave_out, study
 
-__all__ = ["add_evaluate"]
-
 _PRIVATE = ("mistakes", "audit")
 """The studies that show documents."""
 

@@ -1,14 +1,14 @@
-"""Bytes of a request → a body as `schemas.py` has it.
+"""Bytes of a request → a body of `schemas.py`.
 
     small JSON    read at once, by pydantic
-    large JSON    read by Arrow, which needs no Python string and lets the event loop run meanwhile: 57 MB of messages
-                  took 88 ms beside 87 ms, but the loop stood still for 1 ms and not for all of them
+    large JSON    read by Arrow, which makes no Python strings and does not block the event loop: 57 MB of messages took
+                  88 ms instead of 87 ms, but the loop stood still for only 1 ms
     Arrow         columns text, label, id; options stand in the address
 
 All of them give the same objects, with Arrow arrays in place of lists in the large ones.
 
-An Arrow stream from anywhere may be meant to harm.  Everything in it is checked before it is used, and it may not be
-larger in memory than it came: no compression, no dictionary of texts, no views of labels.
+An Arrow stream may be hostile.  Everything in it is checked before it is used, and it may not grow in memory: no
+compression, no dictionary of texts, no views of labels.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ from bunrui.service import Limits
 from bunrui.service.admission import ARROW, SMALL, Body, Head, media_type
 from bunrui.service.errors import Problem
 from bunrui.service.schemas import OPTIONS
-
-__all__ = ["describe", "is_small", "options_of", "read", "read_stream"]
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -1,6 +1,6 @@
-"""What the documents of a file say about each other: mistakes, the learning curve, other models, suspect labels.
+"""Studies of the documents in a file: mistakes, the learning curve, a comparison of models, suspicious labels.
 
-Each study is given a classifier without documents, the documents, what the client gave, and the job.  Its result has
+Each study gets a classifier without documents, the documents, the input of the client, and the job.  Its result has
 numbers for programs, in the types of JSON, and `html`: drawings for the page.
 """
 
@@ -28,8 +28,6 @@ from bunrui.views.explanation import explanation_html
 if TYPE_CHECKING:
     from bunrui.selection import Comparison
     from bunrui.selection.compare import Progress
-
-__all__ = ["compare_all", "evaluation_members", "find_curve", "find_mistakes", "find_suspects", "leave_out", "study"]
 
 _LONGEST = 5000  # characters of a document
 _MOST_MISTAKES, _MOST_OF_A_PAIR, _MOST_PAIRS = 1000, 50, 100_000

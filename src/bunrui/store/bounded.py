@@ -14,9 +14,9 @@ from typing import Any
 
 from bunrui.cells import Cells, Integers
 from bunrui.counts import Counts
-from bunrui.engines import threads
 from bunrui.engines.partitions import Spill
 from bunrui.errors import Option, OptionError, StoreError
+from bunrui.kernel.slices import n_threads
 from bunrui.models import AUTO
 from bunrui.store.classifier import Path, check_new_options
 from bunrui.store.codec import Part, pack_part
@@ -33,8 +33,6 @@ from bunrui.store.options import (
 from bunrui.store.sessions import Learning, SpilledSum
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
-
-__all__ = ["Bounded", "bounded", "bytes_of", "creating_bounded", "least_memory", "open_bounded", "slim_bounded"]
 
 # What a process takes besides counts that are put aside: 680 MB with two threads, benchmarks/spill.py.
 _BASE = 550_000_000
@@ -63,7 +61,7 @@ def bytes_of(memory: str | int) -> int:
         unit = _UNITS[found[2]] if not found[3] else 1 << (10 * (" kmgt".index(found[2])))
         n_bytes = int(float(found[1]) * unit)
     if n_bytes < least_memory():
-        expected = f"at least {least_memory() // 10**6}MB for {threads.n_threads()} threads"
+        expected = f"at least {least_memory() // 10**6}MB for {n_threads()} threads"
         hint = "give more, or take fewer threads with BUNRUI_THREADS"
         raise OptionError(option="memory", value=memory, expected=expected, hint=hint)
     return n_bytes
@@ -71,7 +69,7 @@ def bytes_of(memory: str | int) -> int:
 
 def least_memory() -> int:
     """Bytes without which nothing can be learned, on so many threads."""
-    return _BASE + _THREAD * threads.n_threads() + _LEAST_ROOM
+    return _BASE + _THREAD * n_threads() + _LEAST_ROOM
 
 
 class Bounded:
@@ -129,7 +127,7 @@ class Bounded:
     def slim(self, name: str, min_df: int) -> int:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
         store, like = self._store, self.classifier
-        check_slim(like, min_df)
+        check_slim(like, min_df, has_memory=True)
         like.take_on(choice_of(store), calibration_of(store))
         folder = os.path.dirname(os.path.abspath(name))
         with store.reading(), Spill(store.fingerprint, folder, self._room) as spill:

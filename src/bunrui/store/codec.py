@@ -31,25 +31,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bunrui.cells import Cells
-from bunrui.counts import Counts, Integers
+from bunrui.cells import Cells, Integers
+from bunrui.counts import Counts
 from bunrui.errors import DamagedError, DataError, Step, StoreError
 from bunrui.kernel.workspace import MAX_TEXT
-
-__all__ = [
-    "HEAD_SIZE",
-    "Head",
-    "Part",
-    "Parts",
-    "Unpacker",
-    "counts_by_part",
-    "join_parts",
-    "pack",
-    "pack_json",
-    "pack_numbers",
-    "pack_part",
-    "size_of",
-]
 
 _HEAD = struct.Struct("<BIQ")
 HEAD_SIZE = _HEAD.size
@@ -57,6 +42,7 @@ _PLAIN, _ZSTD = 0, 1
 _WORTH_PACKING = 64
 _LEVEL = 1  # IMDB: .42 of the text, where level 3 has .37 and takes a third longer; counting takes a third of either
 _MOST_PLANES = 8
+_ADVICE = "Take a copy from a backup, or learn the documents again"
 _JSON_TIMES = 32  # bytes that a byte of JSON may take as lists
 
 
@@ -102,17 +88,20 @@ class Unpacker:
         The file, for messages.
     budget : int
         Bytes that all blobs together may unpack to.
+    advice : str
+        What to do about damage.
     """
 
-    def __init__(self, name: str, budget: int) -> None:
+    def __init__(self, name: str, budget: int, advice: str = _ADVICE) -> None:
         self.name = name
         self._left = budget
+        self._advice = advice
 
     def damaged(self, what: str) -> DamagedError:
         """The error to raise for something that does not fit."""
         # On one line: a reason may be quoted from the file, or be the message of another library.
         what = " ".join(what.split())
-        return DamagedError(f"{self.name} is damaged: {what}. Take a copy from a backup, or learn the documents again")
+        return DamagedError(f"{self.name} is damaged: {what}. {self._advice}")
 
     def check_whole(self, *numbers: Any) -> None:
         """Refuse what is no whole number ≥ 0: SQLite checks the types of columns only when they are written."""

@@ -15,16 +15,6 @@ from bunrui.errors import StoreError
 from bunrui.store.journal import renew_mark
 from bunrui.store.schema import APPLICATION_ID, connect, migrate, seal
 
-__all__ = [
-    "check_folder",
-    "check_new",
-    "delete_abandoned",
-    "empty_file",
-    "new_file",
-    "publish_when_done",
-    "temporary_beside",
-]
-
 _NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # of a file system
 
 

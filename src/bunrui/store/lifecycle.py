@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.cells import Integers
 from bunrui.classifier import AnyClassifier
-from bunrui.counts import Integers, check_strings
+from bunrui.counts import check_strings
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.errors import LabelError, LabelSetError, MismatchError, OptionError, StoreError, UnlearnError
 from bunrui.memory import DIGEST, document_digests, key_words
@@ -27,28 +28,6 @@ from bunrui.store.log import id_words
 from bunrui.store.sessions import Sum
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
-
-__all__ = [
-    "Document",
-    "Picked",
-    "Selection",
-    "all_of",
-    "by_digests",
-    "by_ids",
-    "by_labels",
-    "by_source",
-    "by_texts",
-    "by_time",
-    "change",
-    "check_labels",
-    "drop_label",
-    "list_documents",
-    "move_label",
-    "one_for_one",
-    "pick",
-    "relabel_each",
-    "rename_label",
-]
 
 # The labels of a document after a change, from those before; empty when it is unlearned.
 Change = Callable[[list[str]], Sequence[str]]

@@ -26,8 +26,6 @@ from bunrui.store.log import Seen
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import History, Transaction
 
-__all__ = ["Holding", "Source", "merge"]
-
 _log = logging.getLogger("bunrui")
 
 _SHOWN = 3

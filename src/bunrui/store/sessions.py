@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
+from bunrui.cells import Integers
 from bunrui.classifier import AnyClassifier
-from bunrui.counts import Counts, Integers
-from bunrui.engines import threads
+from bunrui.counts import Counts
 from bunrui.engines.labelgroups import LabelSets, check_new, label_sets
 from bunrui.engines.partitions import Spill
 from bunrui.errors import DataError, DuplicateError, Option, StoreError, UnlearnError
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import release
 from bunrui.memory import document_digests, key_words
 from bunrui.phrases import excerpt
@@ -25,8 +26,6 @@ from bunrui.store.codec import Part, pack_part
 from bunrui.store.log import Seen
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
-
-__all__ = ["Learning", "SpilledSum", "Sum", "Unlearning"]
 
 _EXCERPT = 60
 
@@ -198,7 +197,7 @@ class Learning(_Session):
             return key_words(block.digests), Row.of(block)
 
         # Digests and compression take longer than counting words: they have the threads, too.
-        rows = threads.each_slice(pack, batch.bounds)
+        rows = each_slice(pack, batch.bounds)
         if rows:
             self._look_for_duplicates(np.concatenate([keys for keys, _ in rows]), texts)
         for _, row in rows:

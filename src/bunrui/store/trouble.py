@@ -13,8 +13,6 @@ from functools import cache
 
 from bunrui.errors import DamagedError, Step, StoreError
 
-__all__ = ["check_is_file", "explain_errors", "network_kind", "warn_of_network"]
-
 _log = logging.getLogger("bunrui")
 
 _ADVICE = {

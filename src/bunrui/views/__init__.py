@@ -1,4 +1,4 @@
-"""Results as people see them: tables, diagrams and marked text, for the terminal, HTML and the page of the service.
+"""Shows results: tables, diagrams and marked text, for the terminal, HTML and the page of the service.
 
 Each kind of result has one file with all its looks, so that a change of its looks is made once (docs/decisions/024).
 

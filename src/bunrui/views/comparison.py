@@ -17,16 +17,6 @@ if TYPE_CHECKING:
     from bunrui.selection.compare import Row
     from bunrui.selection.tune import Search, Trial, Tuning
 
-__all__ = [
-    "LEGEND",
-    "ComparisonTable",
-    "comparison_chart",
-    "comparison_html",
-    "comparison_table",
-    "trial_table",
-    "tuning_html",
-]
-
 _WIDE = 112  # from here on, all columns have room
 _MOST_DRAWN = 40
 _MOST_TRIALS = 15

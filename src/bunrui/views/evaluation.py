@@ -23,22 +23,6 @@ if TYPE_CHECKING:
     from bunrui.evaluation import Evaluation, Interval, LearningCurve, Metrics, MultilabelMetrics
     from bunrui.evaluation.scores import Ranking
 
-__all__ = [
-    "bins_table",
-    "calibration_chart",
-    "classes_table",
-    "curve_html",
-    "curve_table",
-    "evaluation_html",
-    "evaluation_tables",
-    "learning_chart",
-    "metrics_tables",
-    "multilabel_tables",
-    "page_parts",
-    "rankings_html",
-    "summary",
-]
-
 _LONGEST_LABEL = 24
 _BAR = 8
 _MOST_ROWS = 100  # of a table in the terminal: labels of many documents come first

@@ -1,9 +1,9 @@
 """Elements of HTML and SVG, whole pages, and pieces of notebooks.
 
-`Markup` goes in as it is.  Any other string is text, out of documents and labels perhaps: it is shown, never obeyed.
+`Markup` is inserted as it is.  Any other string is text, perhaps from a document or a label, and is escaped.
 
-A page asks for nothing: its style and its script stand in it, and its policy, which names both by their digests,
-forbids the browser to run or fetch anything else, whatever a document or a label holds.
+A page loads nothing: it contains its style and its script.  Its policy names both by their digests, and forbids the
+browser to run or fetch anything else, whatever a document or a label holds.
 
     web/views.css    the one style sheet: in reports, in notebooks, and on the page of the service
     web/views.js     the one script: tables that sort, curves to choose, cells and words by keyboard
@@ -22,23 +22,6 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from bunrui.phrases import one_line, visible
-
-__all__ = [
-    "Markup",
-    "Phrase",
-    "Section",
-    "element",
-    "escaped",
-    "fact_list",
-    "fit",
-    "fragment",
-    "isolated",
-    "joined",
-    "number",
-    "page",
-    "section",
-    "text_width",
-]
 
 _HALVES = re.compile("[\ud800-\udfff]")
 _WIDE = 0.6  # of a letter, by its size

@@ -9,8 +9,6 @@ from bunrui.phrases import excerpt, some
 from bunrui.views.markup import fragment
 from bunrui.views.tables import Table, numbers, words
 
-__all__ = ["audit_html", "classifier_html", "words_html"]
-
 _MOST_ROWS = 20
 _MOST_LABELS = 10
 _LONGEST = 120  # characters of a text
