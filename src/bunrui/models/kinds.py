@@ -237,8 +237,9 @@ TRAINED = {
 
 
 def kind_of(model: str) -> Kind:
-    """The line of a model in the tables of models."""
+    """The line of a model in the tables of models; of `auto`, that of the plain default: it reads counts, too."""
     try:
+        model = DEFAULT_MODEL if model == AUTO else model
         return MODELS.get(model) or TRAINED[model]
     except (KeyError, TypeError):
         raise OptionError(option="model", value=model, choices=(AUTO, *MODELS, *TRAINED)) from None

@@ -19,7 +19,7 @@ from bunrui.kernel.mutex import Mutex
 from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory, Parameters
-from bunrui.models import AUTO, kind_of
+from bunrui.models import kind_of
 from bunrui.store.choose import Chosen, can_choose, choose_if_due, choose_now
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
@@ -406,7 +406,7 @@ def find_weights(store: Store, options: Mapping[str, Any], counts: Counts) -> St
 
 def check_keeps(model: str, keep: str, path: str) -> None:
     """Refuse a model that needs documents where they are not kept."""
-    if model != AUTO and kind_of(model).needs_documents and keep != "text":
+    if kind_of(model).needs_documents and keep != "text":
         raise OptionError(
             f"{model} is trained from documents, and {path} keeps {keep} of them: learn into a file that keeps text, "
             "or choose a model that reads counts"
