@@ -60,14 +60,15 @@ def script() -> ModuleType:
     return module
 
 
-def test_a_hundred_kills(tmp_path: Path) -> None:
-    command = [sys.executable, str(SCRIPT), "--kills", "100", "--seed", "1", "--folder", str(tmp_path)]
+@pytest.mark.parametrize("n_kills", [30, pytest.param(100, marks=pytest.mark.slow)])
+def test_kills(tmp_path: Path, n_kills: int) -> None:
+    command = [sys.executable, str(SCRIPT), "--kills", str(n_kills), "--seed", "1", "--folder", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(done.stdout)
-    assert figures["kills"] >= 100
+    assert figures["kills"] >= n_kills
     assert figures["failures"] == []
-    assert figures["lost"] > 0  # else it would have killed nothing but sleepers
+    assert n_kills < 100 or figures["lost"] > 0  # else it would have killed nothing but sleepers
     assert figures["most_kills"] > 1
     assert not os.listdir(tmp_path)
 
@@ -349,4 +350,4 @@ def test_no_right_to_write(kind: str) -> None:
             os.chmod(folder, 0o755)
         assert os.listdir(folder) == ["mail.bunrui"]
     assert all(folder in message for message in messages), messages
-    assert all("cannot be" in message for message in messages), messages
+    assert all("cannot be" in message or "you may not" in message for message in messages), messages

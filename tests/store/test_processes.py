@@ -44,8 +44,9 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "mail.bunrui")
 
 
-def test_one_writer_and_eight_readers(script: ModuleType, tmp_path: Path) -> None:
-    figures = script.run(str(tmp_path), seconds=2, least=10)
+@pytest.mark.parametrize("n_readers", [3, pytest.param(8, marks=pytest.mark.slow)])
+def test_one_writer_and_several_readers(script: ModuleType, tmp_path: Path, n_readers: int) -> None:
+    figures = script.run(str(tmp_path), seconds=1, readers=n_readers, least=20)
     assert figures["failures"] == []
     assert figures["left"] == [script.NAME]
     assert sum(n for name, n in figures["writer"].items() if "," not in name) > 3
