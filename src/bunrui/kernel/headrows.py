@@ -1,8 +1,8 @@
 """A sparse matrix → rows as the trained heads read them, and the counts of their ratios.
 
 A table of weights has a row for each feature and a column for each class against the rest, in one buffer: cell (p, c)
-is at p · n_classes + c.  Features that the training rows cannot tell apart (each occurs in one row only, and that is
-the same) share a place p: they begin alike and change alike, so one number stands for all.  Of the words and pairs of
+is at p · n_classes + c.  Features that the training rows cannot tell apart (each occurs once, in the same
+row) share a place p: they begin alike and change alike, so one number stands for all.  Of the words and pairs of
 20 Newsgroups these are 63 %.
 """
 
@@ -59,19 +59,24 @@ def hash_rows(starts: I64s, indices: I32s, bits: U64s, codes: I64s, seed: int, o
 def count_rows(
     starts: I64s,
     indices: I32s,
+    values: F64s,
+    once: float,
     order: I64s,
     weights: F64s,
     doc_freq: F64s,
     n_rows: I64s,
 ) -> None:
-    """Of every feature the rows that have it: their number and the sum of their weights."""
+    """Of every feature the rows that have it: their number and the sum of their weights.
+
+    A row whose value is not `once` counts as two: who has 1 of `n_rows` occurs once.  `values` may be empty.
+    """
     for j in range(len(order)):
         i = i64(order[j])
         w = weights[j]
         for k in range(i64(starts[i]), i64(starts[i + 1])):
             f = u64(indices[k])
             doc_freq[f] += w
-            n_rows[f] += 1
+            n_rows[f] += 1 if len(values) == 0 or values[k] == once else 2
 
 
 @kernel

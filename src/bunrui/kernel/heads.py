@@ -13,6 +13,8 @@ SQUARED_HINGE = 0
 HINGE = 1
 LOGISTIC = 2
 
+NOTHING = 1e-20
+
 FAR = U64(12)
 LINE = U64(8)  # numbers in a line of the cache
 
@@ -77,8 +79,39 @@ def ratios(
             if n > 0.0:
                 r = log(n + alpha) - log(max(totals[p] - n, 0.0) + alpha)
             r += shift[c]
-            head.weights[at] = r * unit
+            head.weights[at] = r * unit + 0.0
             head.variance[at] = max(r * r, least)
+
+
+@kernel
+def blend(head: Head, mass: F64s, share: float, least: float, first: int, first_class: int, means: F64s) -> None:
+    """Turn squared ratios in `head.variance` into prior variances.
+
+        v[p, c] = (1 - share) + share · r²[p, c] / mean of r² of class c        or `least`
+
+    A place counts mass[p] times in the mean, and there are as many places as masses.  Only the places from `first` on
+    are changed and counted, and of the classes from `first_class` on all.  `means` begins with zeros.
+    """
+    n_classes = len(means)
+    variance = head.variance
+    old = 0.0
+    new = 0.0
+    for p in range(0 if first_class < n_classes else first, len(mass)):
+        if p < first:
+            old += mass[p]
+        else:
+            new += mass[p]
+        for c in range(first_class if p < first else 0, n_classes):
+            means[c] += mass[p] * variance[u64(p) * u64(n_classes) + u64(c)]
+    for c in range(n_classes):
+        counted = new if c < first_class else old + new
+        means[c] = means[c] / counted if counted > 0.0 else 0.0
+    for p in range(0 if first_class < n_classes else first, len(mass)):
+        for c in range(first_class if p < first else 0, n_classes):
+            at = u64(p) * u64(n_classes) + u64(c)
+            # Classes that do not differ yet have ratios of nothing but rounding.
+            v = variance[at] / means[c] if means[c] > NOTHING else 1.0
+            variance[at] = max(1.0 - share + share * v, least)
 
 
 @inline
