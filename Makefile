@@ -10,8 +10,9 @@ DOCS_VENV := .venv-docs
 WHEEL_VENV := .venv-wheel
 RUN := $(VENV)/bin/python
 
-# The tests of a file stay together: some share a service, a browser or a cluster.
-ON_ALL_CORES := -n auto --dist loadfile
+# Tests of a group stay together: they share a cluster, or a service that they all ask.  The groups come first, and the
+# other tests one by one, so that no long file is left to one core at the end.
+ON_ALL_CORES := -n auto --dist loadgroup
 
 TEST_EXTRAS := '.[sklearn,ja,zh,ko,serve,ray,dev]'
 BENCH_EXTRAS := '.[sklearn,ja,zh,ko]'

@@ -52,17 +52,17 @@ def measure(checkout: Path = HERE, runs: int = 9, folder: str | None = None) -> 
         pq.write_table(corpus.test, test)
         print("building a wheel and installing it in a fresh environment …", file=sys.stderr)
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        built = _call([*pip, "wheel", "--no-deps", "--wheel-dir", str(scratch / "wheel"), str(checkout)], os.environ)
+        built = call([*pip, "wheel", "--no-deps", "--wheel-dir", str(scratch / "wheel"), str(checkout)], os.environ)
         (wheel,) = (scratch / "wheel").glob("*.whl")
         home = scratch / "environment"
         venv.create(home)
         python, bunrui = str(home / "bin" / "python"), str(home / "bin" / "bunrui")
         into = [*pip, "--python", python, "install"]
-        installed = _call([*into, str(wheel)], os.environ)
+        installed = call([*into, str(wheel)], os.environ)
         took: dict[str, list[Took]] = {}
         for run in range(runs):
             print(f"run {run + 1} of {runs} …", file=sys.stderr)
-            _call([*into, "--no-deps", "--force-reinstall", str(wheel)], os.environ)
+            call([*into, "--no-deps", "--force-reinstall", str(wheel)], os.environ)
             user = scratch / f"home{run}"
             user.mkdir()
             kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "BUNRUI", "XDG"))}
@@ -75,7 +75,7 @@ def measure(checkout: Path = HERE, runs: int = 9, folder: str | None = None) -> 
                 "second predict": [bunrui, "predict", str(user / "second.bunrui"), test],
                 "import bunrui": [python, "-c", "from bunrui import TextClassifier"],
             }.items():
-                took.setdefault(row, []).append(_call(command, environment))
+                took.setdefault(row, []).append(call(command, environment))
         packages = _sizes(home)
         return {
             "checkout": subprocess.run(
@@ -100,7 +100,7 @@ def _corpus(folder: str | None) -> corpora.Corpus:
         return corpora.zipf(0.4, 2, corpora.SEED)
 
 
-def _call(command: list[str], environment: Mapping[str, str]) -> Took:
+def call(command: list[str], environment: Mapping[str, str]) -> Took:
     """Run a command to its end."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.perf_counter()

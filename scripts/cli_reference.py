@@ -24,11 +24,10 @@ PAGE = ROOT / "docs" / "reference" / "cli.md"
 
 HEAD = """# Commands
 
-Results go to stdout, talk to stderr; `-` is the standard input. The exit code is 0 for done, 1 for could not, 2 for
-wrong usage. `bunrui --debug COMMAND …` shows where an error came from, `bunrui --install-completion` completes in your
-shell.
+Results go to stdout, messages to stderr; `-` is the standard input. Exit codes: 0 done, 1 failed, 2 wrong usage.
+`bunrui --debug COMMAND …` shows where an error came from. `bunrui --install-completion` sets up completion.
 
-What follows is what `bunrui COMMAND --help` says; `scripts/cli_reference.py` writes it.
+This page has the help of each command, `bunrui COMMAND --help`; `scripts/cli_reference.py` writes it.
 """
 
 

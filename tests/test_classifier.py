@@ -23,7 +23,6 @@ import pytest
 import bunrui
 import bunrui.analysis.analyzer
 from bunrui import AnalyzerSpec, TextClassifier
-from bunrui.engines import threads
 from bunrui.errors import (
     BunruiError,
     DataError,
@@ -36,6 +35,7 @@ from bunrui.errors import (
 )
 from bunrui.kernel import slices
 from bunrui.models import MODELS, TRAINED
+from tests.support.waiting import PATIENCE
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "👍 한국어 무료", ""]
 LABELS = ["spam", "ham", "spam", "ham", "spam", "ham"]
@@ -772,17 +772,17 @@ def test_scoring_on_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUNRUI_THREADS", "3")
-    assert threads.n_threads() == 3
+    assert slices.n_threads() == 3
     monkeypatch.setenv("BUNRUI_THREADS", "0")
-    assert threads.n_threads() == 1
+    assert slices.n_threads() == 1
     monkeypatch.setenv("BUNRUI_THREADS", "many")
     with pytest.raises(OptionError, match=r"^BUNRUI_THREADS should be a whole number, not 'many'$"):
-        threads.n_threads()
+        slices.n_threads()
     monkeypatch.delenv("BUNRUI_THREADS")
-    assert 1 <= threads.n_threads() <= (os.cpu_count() or 1)
+    assert 1 <= slices.n_threads() <= (os.cpu_count() or 1)
     # macOS and Windows do not say which processors a process may use.
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    assert threads.n_threads() == os.cpu_count()
+    assert slices.n_threads() == os.cpu_count()
 
 
 # Processes
@@ -1010,7 +1010,7 @@ def test_nobody_who_learns_waits_for_a_text_to_be_folded_or_read(ask: str) -> No
     def stop_once(frame: Any, event: str, arg: Any) -> None:
         if event == "call" and frame.f_code.co_name in ("folded", "features") and not has_come.is_set():
             has_come.set()
-            went_on.append(may_go_on.wait(20))
+            went_on.append(may_go_on.wait(PATIENCE))
 
     def work() -> None:
         sys.setprofile(stop_once)
@@ -1019,7 +1019,7 @@ def test_nobody_who_learns_waits_for_a_text_to_be_folded_or_read(ask: str) -> No
 
     thread = threading.Thread(target=work)
     thread.start()
-    assert has_come.wait(60)
+    assert has_come.wait(PATIENCE)
     clf.learn(["new new"], ["other"])
     may_go_on.set()
     thread.join()

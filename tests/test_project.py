@@ -88,7 +88,7 @@ def test_one_prediction_is_light(text: str) -> None:
     assert loaded.isdisjoint({"asyncio", "numba", "numpy.ma", "rich", "scipy", "sklearn"})
     # Half of what importing TextClassifier took beyond pyarrow, 26 of 52 ms: benchmarks/startup.py.
     assert loaded.isdisjoint(
-        {"bunrui.models.explain", "bunrui.models.words", "concurrent.futures", "html", "importlib.metadata"}
+        {"bunrui.models.explain", "bunrui.models.keywords", "concurrent.futures", "html", "importlib.metadata"}
     )
 
 

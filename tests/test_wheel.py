@@ -14,7 +14,7 @@ import pytest
 
 from tests.blocks import REPOSITORY
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
 
 _LARGEST = 2_000_000
 

@@ -58,34 +58,30 @@ def test_the_hook_works(place: Path) -> None:
     assert "No module named 'scipy'" in run(place, "-c", "import scipy.sparse", code=1)
 
 
-@pytest.mark.parametrize("model", ["binary-complement", "multinomial", "wcnb", "twcnb", "nbsvm", "arow", "aode"])
-def test_models_of_texts(place: Path, model: str) -> None:
-    found = run(
-        place,
-        "-c",
-        f"""
+def test_models_of_texts(place: Path) -> None:
+    code = """
 from bunrui import TextClassifier
-clf = TextClassifier({model!r})
-clf.learn(["cheap pills", "cheap watches", "see you at noon", "noon it is"], ["spam", "spam", "ham", "ham"])
-print(*clf.predict(["pills", "at noon"]))
-print(clf.explain("cheap noon").label, len(clf.words("spam")), clf.predict_proba(["pills"]).shape)
-clf.unlearn(["cheap pills"], ["spam"])
-print(*clf.predict(["watches"]))
-""",
-    )
-    assert found.split()[:2] == ["spam", "ham"] and found.split()[-1] == "spam"
+for model in ("binary-complement", "multinomial", "wcnb", "twcnb", "nbsvm", "arow", "aode"):
+    clf = TextClassifier(model)
+    clf.learn(["cheap pills", "cheap watches", "see you at noon", "noon it is"], ["spam", "spam", "ham", "ham"])
+    found = [*clf.predict(["pills", "at noon"])]
+    clf.explain("cheap noon"), clf.words("spam"), clf.predict_proba(["pills"])
+    clf.unlearn(["cheap pills"], ["spam"])
+    print(model, *found, *clf.predict(["watches"]))
+"""
+    found = run(place, "-c", code).splitlines()
+    assert len(found) == 7 and all(line.split()[1:] == ["spam", "ham", "spam"] for line in found), found
 
 
-@pytest.mark.parametrize("model", ["columns", "aode"])
-def test_models_of_tables(place: Path, model: str) -> None:
+def test_models_of_tables(place: Path) -> None:
     code = f"""
 from bunrui import AnalyzerSpec, TextClassifier
-kinds = {{"said": "skip"}} if {model!r} == "aode" else {{}}
-clf = TextClassifier({model!r}, analyzer=AnalyzerSpec(name="columns", kinds=kinds))
-clf.learn({TABLE!r} * 6, ["spam", "ham"] * 6)
-print(*clf.predict({TABLE!r}), clf.explain({TABLE[0]!r}).label)
+for model, kinds in (("columns", {{}}), ("aode", {{"said": "skip"}})):
+    clf = TextClassifier(model, analyzer=AnalyzerSpec(name="columns", kinds=kinds))
+    clf.learn({TABLE!r} * 6, ["spam", "ham"] * 6)
+    print(*clf.predict({TABLE!r}), clf.explain({TABLE[0]!r}).label)
 """
-    assert run(place, "-c", code).split() == ["spam", "ham", "spam"]
+    assert run(place, "-c", code).split() == ["spam", "ham", "spam"] * 2
 
 
 def test_statistics_and_calibration(place: Path) -> None:
@@ -106,27 +102,50 @@ print(*sorted({row.model for row in rows}))
 
 def test_what_needs_scikit_learn_says_so(place: Path) -> None:
     sentence = "which is not installed: pip install 'bunrui[sklearn]'"
-    for code in (
-        "import bunrui.estimators",
-        "from bunrui import MultinomialNB",
-        "from bunrui import TextClassifier; TextClassifier().learn(['a', 'b'], ['x', 'y']).to_sklearn()",
-        "from bunrui import TextClassifier; TextClassifier('nbsvm').learn(['a', 'b'], ['x', 'y']).to_sklearn()",
-    ):
-        assert sentence in run(place, "-c", code, code=1)
+    assert sentence in run(place, "-c", "import bunrui.estimators", code=1)
+    code = """
+from bunrui import TextClassifier
+for statement in (
+    "from bunrui import MultinomialNB",
+    "TextClassifier().learn(['a', 'b'], ['x', 'y']).to_sklearn()",
+    "TextClassifier('nbsvm').learn(['a', 'b'], ['x', 'y']).to_sklearn()",
+):
+    try:
+        exec(statement)
+    except ImportError as error:
+        print(error)
+"""
+    assert run(place, "-c", code).count(sentence) == 3
     assert sentence in run(place, "-m", "bunrui", "compare", "train.csv", "--baselines", code=1)
 
 
 def test_the_command_line(place: Path) -> None:
-    def bunrui(*arguments: str) -> str:
-        return run(place, "-m", "bunrui", *arguments)
-
+    commands = [
+        command
+        for model in ("binary-complement", "nbsvm", "twcnb")
+        for file in [f"{model}.bunrui"]
+        for command in (
+            ["learn", file, "train.csv", "--model", model],
+            ["predict", file, "--line", "cheap pills"],
+            ["explain", file, "cheap pills"],
+            ["evaluate", file, "train.csv"],
+        )
+    ]
+    commands += [
+        ["calibrate", "binary-complement.bunrui"],
+        ["compare", "train.csv", "--models", "multinomial,arow,aode", "--folds", "3"],
+        ["tune", "train.csv", "--out", "tuned.bunrui"],
+        ["demo"],
+    ]
+    code = f"""
+from bunrui.cli import main
+for command in {commands!r}:
+    print("@@", *command, flush=True)
+    assert main(command) == 0, command
+"""
+    said = dict(part.partition("\n")[::2] for part in run(place, "-c", code).removeprefix("@@ ").split("\n@@ "))
+    assert len(said) == len(commands)
     for model in ("binary-complement", "nbsvm", "twcnb"):
-        file = f"{model}.bunrui"
-        bunrui("learn", file, "train.csv", "--model", model)
-        assert "spam" in bunrui("predict", file, "--line", "cheap pills")
-        assert "pills" in bunrui("explain", file, "cheap pills")
-        bunrui("evaluate", file, "train.csv")
-    bunrui("calibrate", "binary-complement.bunrui")
-    assert "multinomial" in bunrui("compare", "train.csv", "--models", "multinomial,arow,aode", "--folds", "3")
-    bunrui("tune", "train.csv", "--out", "tuned.bunrui")
-    bunrui("demo")
+        assert "spam" in said[f"predict {model}.bunrui --line cheap pills"]
+        assert "pills" in said[f"explain {model}.bunrui cheap pills"]
+    assert "multinomial" in said["compare train.csv --models multinomial,arow,aode --folds 3"]

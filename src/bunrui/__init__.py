@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bunrui import selection as selection
+    from bunrui import store as store
     from bunrui.analysis import AnalyzerSpec
     from bunrui.classifier import TextClassifier
     from bunrui.counts import Counts
@@ -55,37 +57,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AODE": "bunrui.estimators",
-    "NBAROW": "bunrui.estimators",
-    "NBSVM": "bunrui.estimators",
-    "TWCNB": "bunrui.estimators",
-    "AnalyzerSpec": "bunrui.analysis",
-    "BernoulliNB": "bunrui.estimators",
-    "BinaryNB": "bunrui.estimators",
-    "CategoricalNB": "bunrui.estimators",
-    "ColumnsNB": "bunrui.estimators",
-    "ComplementNB": "bunrui.estimators",
-    "Counts": "bunrui.counts",
-    "Explanation": "bunrui.views.explanation",
-    "GaussianNB": "bunrui.estimators",
-    "MixedNB": "bunrui.estimators",
-    "MultilabelNB": "bunrui.estimators",
-    "MultinomialNB": "bunrui.estimators",
-    "StoredClassifier": "bunrui.store",
-    "TextClassifier": "bunrui.classifier",
-    "TextVectorizer": "bunrui.estimators",
-    "create": "bunrui.store",
-    "open": "bunrui.store",
+    "AnalyzerSpec": "analysis",
+    "Counts": "counts",
+    "Explanation": "views.explanation",
+    "StoredClassifier": "store",
+    "TextClassifier": "classifier",
+    "create": "store",
+    "open": "store",
 }
+"""The modules of all names but the estimators."""
 
-
-_MODULES = ("datasets", "documents", "evaluation", "report", "selection")
+_MODULES = ("datasets", "documents", "evaluation", "report", "selection", "store")
 
 
 def __getattr__(name: str) -> Any:
-    # Names are imported when they are used: `import bunrui` loads neither numba nor scikit-learn.
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    # Names are imported when they are used: `import bunrui` loads neither NumPy nor scikit-learn.
+    if name in __all__:
+        return getattr(import_module(f"bunrui.{_HOMES.get(name, 'estimators')}"), name)
     if name in _MODULES:
         return import_module(f"bunrui.{name}")
     raise AttributeError(f"module 'bunrui' has no attribute {name!r}")

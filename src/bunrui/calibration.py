@@ -1,14 +1,14 @@
-"""Scores → probabilities that come true as often as they say.
+"""Scores → calibrated probabilities: of the answers with probability .8, about 80 % are right.
 
     T(d)   = exp(level + slope · log(1 + length(d)))        length: bytes of the text
     p(d)   = softmax(scores(d) / T(d))
-    P(d)   = p(d) with the largest put through a map that only rises, and the others rescaled to add up to 1
+    P(d)   = p(d) with its largest value replaced by a rising function of it, and the others rescaled to sum to 1
 
-Naive Bayes takes words for independent, so that its scores grow with the length of a document, and its probabilities
-are near 0 and 1 whether it is right or not.  The temperature T takes that back (Guo, Pleiss, Sun, Weinberger 2017, with
-a length), the map what is left (Zadrozny, Elkan 2002).  Labels stay: the largest stays the largest.
+Naive Bayes treats words as independent.  So its scores grow with the length of a document, and its probabilities are
+near 0 or 1, right or wrong.  The temperature T corrects this (Guo, Pleiss, Sun, Weinberger 2017, with a length); the
+rising function, "the map", corrects the rest (Zadrozny, Elkan 2002).  Labels do not change: the largest stays largest.
 
-`bunrui.selection.calibrate` fits one; the file of a classifier keeps it among its settings.
+`bunrui.selection.calibrate` fits a calibration; a classifier file keeps it among its settings.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ import numpy.typing as npt
 from bunrui.analysis import texts as inputs
 from bunrui.errors import DataError
 from bunrui.models.linear import probabilities
-
-__all__ = ["MOST_KNOTS", "Calibration", "digest_of", "lengths_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,17 +48,17 @@ class Calibration:
     confidences, accuracies : tuple of float
         The map of the largest probability, linear between these points.
     thresholds, errors : tuple of float
-        Of the answers that are at least so sure, the share that is expected to be wrong: about as many as were, of
-        documents left out, by a calibration that was fitted on the other half of them.
+        For each threshold of the probability, the expected share of wrong answers above it.  It was measured on
+        documents that were left out, with a calibration fitted on the other half of them.
     model, options : str
-        What it was fitted for: the name of the model, and a digest of all settings (`digest_of`).
+        The name of the model that it was fitted for, and a digest of all settings (`digest_of`).
     n_docs : int
-        Documents that it was fitted on.
+        The number of documents that it was fitted on.
     ece_before, ece_after, log_loss_before, log_loss_after : float
-        Of these documents, each left out; after: by a calibration that was fitted on the other half of them.  Below 20
-        documents there are no halves: after is then of the documents that it was fitted on, and flatters.
+        Measured on these documents, each left out.  "After" is measured with a calibration fitted on the other half of
+        them.  Below 20 documents there are no halves: "after" is then measured on the fitted documents, and flatters.
     tx : int
-        Transactions of a file that it knows; 0 outside one.
+        The last transaction of the file that it knows; 0 without a file.
 
     Examples
     --------
@@ -96,12 +94,12 @@ class Calibration:
         return map_largest(shares, scores.argmax(axis=1), np.array(self.confidences), np.array(self.accuracies))
 
     def threshold(self, error: float) -> float:
-        """How sure answers must be for at most a share `error` of them to be wrong; inf if none are that sure."""
+        """The probability above which at most a share `error` of the answers is wrong; inf if there is none."""
         enough = np.flatnonzero(np.array(self.errors) <= error)
         return self.thresholds[enough[0]] if len(enough) else math.inf
 
     def error_above(self, threshold: float) -> float:
-        """The share of answers that is expected to be wrong, of those that are as sure as a `threshold` of this."""
+        """The expected share of wrong answers above a `threshold` of this calibration."""
         known = np.searchsorted(self.thresholds, threshold, side="right")
         return self.errors[max(int(known) - 1, 0)]
 
@@ -111,7 +109,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, known: Any) -> Calibration:
-        """What `to_dict` gave, checked as if it came from anybody.
+        """Make a calibration from a result of `to_dict`; all of it is checked.
 
         Raises
         ------
@@ -160,9 +158,9 @@ def temper(scores: Floats, lengths: Floats, level: float, slope: float) -> Float
 
 
 def map_largest(shares: Floats, top: npt.NDArray[np.int64], confidences: Floats, accuracies: Floats) -> Floats:
-    """Shares (n_docs, n_classes) with the one of column `top` put through a map, and the others rescaled.
+    """Replace the share in column `top` by its value in a map, and rescale the others: (n_docs, n_classes).
 
-    It stays the largest: where the map would put it below the next, it is just above it.
+    It stays the largest: if the map would put it below the next one, it gets a value just above that.
     """
     n_docs, n_classes = shares.shape
     if n_classes == 1:
@@ -210,7 +208,7 @@ _FORMULAS = {"nbsvm": 2, "arow": 2}
 
 
 def digest_of(settings: Mapping[str, Any]) -> str:
-    """What tells settings of a model from others.
+    """A digest of the settings of a model: equal settings have equal digests.
 
     >>> digest_of({"alpha": 1, "prior": {"a": 0.5}}) == digest_of({"prior": {"a": 0.5}, "alpha": 1.0})
     True
@@ -225,7 +223,7 @@ def digest_of(settings: Mapping[str, Any]) -> str:
 
 
 def _canonical(value: Any) -> Any:
-    """Values that are the same in the file and out of it: tuples are lists, numbers floats."""
+    """A value in the form that a file gives back: tuples as lists, numbers as floats."""
     if isinstance(value, Mapping):
         return {str(key): _canonical(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

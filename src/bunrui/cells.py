@@ -1,10 +1,10 @@
-"""Some features with their counts, column by column: the one form in which counts travel.
+"""`Cells`: features with their counts, column by column, the one form in which counts travel.
 
-    counts ─► Cells ─► a row of a file (store/cells.py), a piece on disk where memory is short (engines/partitions.py),
+    counts ─► Cells ─► a row of a file (store/codec.py), a piece on disk where memory is short (engines/partitions.py),
                        a part for another machine (engines/partitions.py), a table of Arrow (`Cells.table`)
     counts ◄─ Cells
 
-Documents belong to no feature: cells say nothing of them.
+Cells have no numbers of documents by class: these belong to no feature.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from bunrui.kernel import postings
 from bunrui.kernel.postings import Postings
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.workspace import listed_vocabulary
-
-__all__ = ["Cells", "Integers", "new_postings", "ranges"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -106,11 +104,10 @@ class Cells(NamedTuple):
         """Every cell as a row of an Arrow table: feature, label, term_count, doc_freq; class c is labels[c]."""
         import pyarrow as pa
 
-        starts = np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
-        buffers = [None, pa.py_buffer(starts), pa.py_buffer(np.ascontiguousarray(self.text))]
-        features = pa.Array.from_buffers(pa.large_string(), len(self.sizes), buffers).cast(pa.string())
         columns = {
-            "feature": features.take(pa.array(np.repeat(np.arange(len(self.sizes)), self.lengths))),
+            "feature": _strings(self.sizes, self.text)
+            .cast(pa.string())
+            .take(pa.array(np.repeat(np.arange(len(self.sizes)), self.lengths))),
             "label": pa.array(labels, None if labels else pa.string()).take(pa.array(self.classes)),
             "term_count": self.terms,
             "doc_freq": self.docs,
@@ -140,6 +137,23 @@ class Cells(NamedTuple):
         return p._replace(
             classes=_own(self.classes, np.int32), terms=_own(self.terms, np.int64), docs=_own(self.docs, np.int64)
         )
+
+
+def sort_by_text(v: Vocabulary, ids: Integers) -> Integers:
+    """Ids of features in the order of their texts, which is the same whoever counted them."""
+    import pyarrow.compute as pc
+
+    order: Integers = pc.array_sort_indices(_strings(*_texts(v, ids))).to_numpy()
+    return ids[order]
+
+
+def _strings(sizes: npt.NDArray[Any], text: npt.NDArray[np.uint8]) -> Any:
+    """Texts that stand one after the other, as an Arrow array."""
+    import pyarrow as pa
+
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    buffers = [None, pa.py_buffer(starts), pa.py_buffer(np.ascontiguousarray(text))]
+    return pa.Array.from_buffers(pa.large_string(), len(sizes), buffers)
 
 
 def _texts(v: Vocabulary, ids: Integers) -> tuple[Integers, npt.NDArray[np.uint8]]:

@@ -1,11 +1,10 @@
-"""`ClassCounts`: what rows with labels have added up to, class by class, beside the counts of texts (`counts.py`).
+"""`ClassCounts`: the sums of labelled rows, class by class; for texts, `counts.py` has the same.
 
     classes           sorted labels                  doc_count[c]    rows of class c, or the sum of their weights
     parts             what was counted of the rows, each with an axis of classes
 
-One algebra for all of them: `plus` adds the rows of others, `minus` takes rows back, `over` makes room for more
-classes.  Counts never change; all three make new ones, or raise and change nothing.  A part only knows how to move, add
-and check its own cells:
+All parts have one algebra: `plus` adds rows, `minus` takes rows back, `over` makes room for more classes.  All three
+return new counts, or raise an error; counts never change.  A part knows how to move, add and check its own cells:
 
     SparseCounts      columns of a matrix, or words       (n_features, n_classes), cells that are not zero
     ValueCounts       values of columns, or pairs         (n_values, n_classes), (n_values, n_values, n_classes)
@@ -28,28 +27,6 @@ import numpy.typing as npt
 
 from bunrui.errors import DataError, LabelError, UnlearnError
 from bunrui.sparse import Sparse, count_by_class
-
-__all__ = [
-    "ROUNDING",
-    "ClassCounts",
-    "Labels",
-    "Part",
-    "SparseCounts",
-    "ValueCounts",
-    "as_whole",
-    "check_among",
-    "check_pairs",
-    "count_cells",
-    "count_docs",
-    "encode_labels",
-    "encode_values",
-    "find_labels",
-    "in_order",
-    "is_missing",
-    "join_labels",
-    "settle",
-    "sort_labels",
-]
 
 Labels = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -16,22 +16,20 @@ from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import documents_of, n_docs_of
 from bunrui.calibration import Calibration, digest_of, lengths_of
 from bunrui.counts import Counts, Label
-from bunrui.engines.counting import count
+from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, label_sets
-from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step
+from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step, check_whole
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
-from bunrui.models import DEFAULT_MODEL, Model, kind_of
-from bunrui.models.base import log_prior, smoothing_of
+from bunrui.models import DEFAULT_MODEL, kind_of
 from bunrui.models.linear import probabilities
-from bunrui.models.model import WordQuestion, check_label
+from bunrui.models.model import Model, WordQuestion, check_label
+from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 
 if TYPE_CHECKING:
-    from bunrui.models.words import Word
+    from bunrui.models.keywords import Word
     from bunrui.views.explanation import Explanation
-
-__all__ = ["SETTINGS", "AnyClassifier", "Labels", "TextClassifier", "Texts"]
 
 # How counts are read, besides the model: may change at any time.
 SETTINGS = ("smoothing", "alpha", "prior", "unseen", "min_df", "max_features", "class_norm", "against_rest", "m")
@@ -45,7 +43,7 @@ _making = Mutex()
 
 
 class AnyClassifier(ABC):
-    """The questions that every classifier answers, in memory or in a file; the options are its attributes."""
+    """The interface of all classifiers, in memory or in a file; the options are attributes."""
 
     model: str
     analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]
@@ -93,6 +91,11 @@ class AnyClassifier(ABC):
         return kind_of(self.model).needs_documents
 
     @property
+    def is_trained(self) -> bool:
+        """Whether the next question is answered without training: counts are enough, or a file has the weights."""
+        return not self.needs_documents
+
+    @property
     def classes_(self) -> npt.NDArray[Any]:
         """Labels that have documents, sorted: the columns of `scores` and `predict_proba`."""
         with self.memory.lock.read():
@@ -122,11 +125,11 @@ class AnyClassifier(ABC):
     # Predicting
 
     def scores(self, texts: Texts) -> Floats:
-        """Scores (log-joint, up to what all classes share), (n_docs, n_classes) in the order of `classes_`."""
+        """Scores, (n_docs, n_classes) in the order of `classes_`: log-joint, up to a number that all classes share."""
         return self.labelled_scores(texts)[1]
 
     def labelled_scores(self, texts: Texts) -> tuple[list[Label], Floats]:
-        """The same with the labels of the columns: another thread may learn a label at any time."""
+        """The labels of the columns, and the scores: another thread may learn a new label at any time."""
         return self.current_model.scores(texts)
 
     def predict(self, texts: Texts) -> npt.NDArray[Any]:
@@ -136,7 +139,7 @@ class AnyClassifier(ABC):
     def predict_top(self, texts: Texts, k: int = 5) -> tuple[npt.NDArray[Any], Floats]:
         """The k most likely labels of every text, best first, and their scores, (n_docs, k) each.
 
-        Where there are fewer classes, all of them.  Of many classes most are never scored, which `predict_proba` needs.
+        If there are fewer classes, all of them.  With many classes, most are never scored; `predict_proba` scores all.
 
         Examples
         --------
@@ -145,8 +148,7 @@ class AnyClassifier(ABC):
         >>> clf.predict_top(["green tea"], k=2)[0].tolist()
         [['drink', 'grain']]
         """
-        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise OptionError(option="k", value=k, expected="a whole number, at least 1")
+        check_whole("k", k)
         best = self.current_model.best(texts, int(k))
         return best.labels, best.scores
 
@@ -170,12 +172,12 @@ class AnyClassifier(ABC):
 
     @abstractmethod
     def set_calibration(self, calibration: Calibration | None) -> None:
-        """Take on a calibration, as `bunrui.selection.calibrate` fits them, or none."""
+        """Use a calibration (`bunrui.selection.calibrate` fits them), or none."""
 
     def log_odds(self, texts: Texts, *, positive: Label, negative: Label | None = None) -> Floats:
         """log P(positive | text) / P(negative | text), (n_docs,); 0 is neutral.
 
-        `negative` may be left out where there are two classes.
+        With two classes, `negative` may be left out.
         """
         columns, scores = self.labelled_scores(texts)
         negative = opponent(columns, positive, negative)
@@ -184,9 +186,9 @@ class AnyClassifier(ABC):
     def label_odds(self, texts: Texts) -> Floats:
         """log P(label | text) / P(not label | text) of every label by itself, (n_docs, n_classes).
 
-        Each label is held against the rest, which is the totals less the label, so that documents may have any number
-        of labels.  A label and the rest are each other's complement: the complement models answer as `multinomial` and
-        `binary` do, with a prior.
+        Each label is compared with the rest, that is the totals minus the label.  So documents may have any number of
+        labels.  A label and the rest are each other's complement, so the complement models answer like `multinomial`
+        and `binary`, with a prior.
         """
         return self.current_model.label_odds(texts)[1]
 
@@ -223,23 +225,41 @@ class AnyClassifier(ABC):
         word: str | None = None,
         top: int | None = 20,
     ) -> list[Word]:
-        """The words that speak for a label: what one occurrence adds to its score, less the mean of the others.
+        """The words that speak for a label, by what one occurrence adds to its score, minus the mean of other labels.
 
-        With `positive` and `negative`, λ(w) = log P(w | positive) / P(w | negative) of the words of both, those that
-        speak for the positive class first.  With `word`, that word alone.
+        With `positive` and `negative`: λ(w) = log P(w | positive) / P(w | negative) of the words of both, beginning
+        with those that speak for the positive class.  With `word`: that word alone.
         """
+        from bunrui.models.keywords import Words
+
         if positive is not None:
             negative = opponent(self.counts.live_labels, positive, negative)
         elif negative is not None:
             raise OptionError((Option("negative"), " goes with ", Option("positive"), ": give both"))
-        return self.current_model.words(WordQuestion(label, positive, negative, word, top))
+        return Words(self.current_model.words(WordQuestion(label, positive, negative, word, top)))
+
+    def _repr_html_(self) -> str:
+        from bunrui.views.notebook import classifier_html
+
+        with self.memory.lock.read():
+            counts = self.counts
+            known = {
+                "model": self.model,
+                "analyzer": self.text_analyzer.describe(),
+                "documents": f"{counts.n_docs:,}",
+                "features": f"{counts.n_features:,}",
+                "calibrated": "yes" if self.is_calibrated else "no",
+            }
+            n_docs = {label: n for label, (n, _, _) in counts.class_totals().items()}
+        return classifier_html(type(self).__name__, known, n_docs)
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn `Pipeline` of a `TextVectorizer` and a linear model, with the same predictions.
 
-        Its probabilities differ by rounding only, unless this is calibrated; what is learned later does not reach it.
+        Its probabilities differ only by rounding, unless the classifier is calibrated.  It does not follow later
+        changes of the classifier.
         """
-        from bunrui.estimators.export import pipeline_of
+        from bunrui.estimators.pipelines import pipeline_of
 
         return self.current_model.export(lambda parts: pipeline_of(parts, self.get_params()))
 
@@ -260,7 +280,7 @@ class AnyClassifier(ABC):
 
     @abstractmethod
     def check_options(self) -> None:
-        """Refuse options that make no sense, where `set_params` took some."""
+        """Refuse invalid options: `set_params` takes any."""
 
     @abstractmethod
     def with_model(self, model: str | None = None, **options: Any) -> Self:
@@ -272,7 +292,7 @@ class AnyClassifier(ABC):
     # As a scikit-learn estimator
 
     def partial_fit(self, texts: Texts, labels: Labels, classes: Sequence[Label] | None = None) -> Self:
-        """Learn more.  With `classes`, other labels are errors."""
+        """Learn more.  With `classes`, any other label is an error."""
         if classes is not None:
             known = label_sets(classes, len(classes), {}).labels
             unknown = sorted(set(label_sets(labels, len(labels), dict.fromkeys(known, 0)).labels) - set(known))
@@ -281,7 +301,7 @@ class AnyClassifier(ABC):
         return self.learn(texts, labels)
 
     def score(self, texts: Texts, labels: Labels) -> float:
-        """Accuracy; of a text with several labels, any of them is right."""
+        """Accuracy; for a text with several labels, each of them is right."""
         found = self.predict(texts)
         sets = label_sets(labels, len(found), self.counts.label_ids)
         allowed = [set(sets.indices[a:b].tolist()) for a, b in pairwise(sets.members.tolist())]
@@ -304,37 +324,37 @@ class AnyClassifier(ABC):
 
 
 class TextClassifier(AnyClassifier):
-    """Naive Bayes for text: learns by counting, so that it learns, unlearns and merges exactly.
+    """Naive Bayes for text.  It learns by counting, so it can learn, unlearn and merge exactly.
 
     Parameters
     ----------
     model : str
-        `multinomial`, `binary`, `mixed`, `bernoulli`, `complement`, `wcnb` or `binary-complement`.  Any time later,
-        `with_model` answers as another one.  `twcnb`, `nbsvm`, `arow` and `aode` are trained from documents: a
-        classifier that is made with one of them keeps what it learns, and trains when it next answers; so does
-        `columns`, which goes with the analyzer of that name.  With that analyzer, `aode` reads columns too.
+        A name in `bunrui.models.MODELS`, such as `multinomial`; `with_model` can change it at any time.  Those in
+        `bunrui.models.TRAINED`, such as `nbsvm`, are trained from documents: a classifier with one of them keeps its
+        documents, and trains at its next answer.  `columns` needs the analyzer `columns`.  With this analyzer, `aode`
+        reads columns, too.
     analyzer : str, AnalyzerSpec or function
         How text becomes features: `universal` (any script, no dictionary), `words`, `ja`, `zh`, `ko`, a spec with
         options, or a function from text to tokens.  `columns` is for tables: each text is a row, a JSON object in a
-        string (a dict would be counts of words).  Of data frames and dicts, use `ColumnsNB`.
+        string (a dict would be counts of words).  For data frames and dicts, use `ColumnsNB`.
     smoothing : {"eap", "map", "mle"}
         The estimator of P(word | class).
     alpha : float or mapping from word to float, optional
         λ of `eap`, α of `map`; None is the measured default of the model.
     prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
-        Class priors; "smoothed" is (D[c] + λ) / (D + λC), with λ = 1 where none is given.  The complement models, and
-        those that are trained but `columns`, have none.
+        Class priors; "smoothed" is (D[c] + λ) / (D + λC), with λ = 1 by default.  The complement models have no prior,
+        nor have trained models other than `columns`.
     unseen : {"ignore", "smooth"}
-        Whether words that were never learned count, with their smoothed probability.
+        Ignore new words, or count them with their smoothed probability.
     min_df : int
-        Leave out words of fewer documents.
+        Read only words of at least so many documents.
     max_features : int, optional
-        Read only the words that say most about the class, by mutual information; `("chi2", n)` by χ².
+        Read only so many words, the most telling ones by mutual information; `("chi2", n)` by χ².
     class_norm : bool
-        Whether the counts of every class are brought to one size first (Frank and Bouckaert 2006); for `multinomial`,
-        `binary` and `mixed`.
+        Scale the counts of every class to one size first (Frank and Bouckaert 2006); for models with this name among
+        their `options`, such as `multinomial`.
     against_rest : bool
-        Whether a class is scored against all that is not of it; for these and `bernoulli`.
+        Score a class against all other documents; for models with this name among their `options`.
     m : float
         For `aode`: a value is a parent if at least so many documents have it.
 
@@ -379,7 +399,7 @@ class TextClassifier(AnyClassifier):
         self._forget()
 
     def attach(self, memory: Memory, calibration: Calibration | None = None) -> Self:
-        """Read, and change, a memory that others share, in place of an own one."""
+        """Share the memory of another classifier, for reading and learning."""
         if self.counts.fingerprint != memory.counts.fingerprint:
             raise MismatchError("the analyzer makes other features than the memory has: learn the texts again")
         self._memory, self._model, self.calibration = memory, None, calibration
@@ -427,12 +447,12 @@ class TextClassifier(AnyClassifier):
         return model
 
     def check_options(self) -> None:
-        """Refuse options that make no sense, where `set_params` took some."""
+        """Refuse invalid options: `set_params` takes any."""
         if not self._is_checked:
             _check(self.get_params())
 
     def set_calibration(self, calibration: Calibration | None) -> None:
-        """Take on a calibration, as `bunrui.selection.calibrate` fits them, or none."""
+        """Use a calibration (`bunrui.selection.calibrate` fits them), or none."""
         self.calibration = calibration
 
     # Learning
@@ -440,8 +460,8 @@ class TextClassifier(AnyClassifier):
     def learn(self, texts: Texts, labels: Labels) -> Self:
         """Learn documents with their labels, all or none of them.
 
-        A label is a string, an integer or a boolean, and all labels of a classifier are of one of these types; a
-        document with several labels has a collection of them.
+        A label is a string, an integer or a boolean; all labels of a classifier have one type.  For a document with
+        several labels, give a collection.
         """
         self._memory.learn(*self._counted(texts, labels))
         return self
@@ -449,8 +469,8 @@ class TextClassifier(AnyClassifier):
     def unlearn(self, texts: Texts, labels: Labels) -> Self:
         """Take documents back: afterwards the classifier is the one that never saw them.
 
-        Counts know words, not documents: what is refused is what could not have been learned.  Another text whose words
-        all occur often enough with the label is taken for one that was, unless documents are kept.
+        Counts know words, not documents.  So a text is refused if it cannot have been learned.  Unless documents are
+        kept, another text is accepted if all its words occur often enough with the label.
 
         Raises
         ------
@@ -462,6 +482,7 @@ class TextClassifier(AnyClassifier):
 
     def merge(self, other: AnyClassifier) -> Self:
         """Add what another classifier with the same analyzer has learned."""
+        check_alike(self, other)
         self._memory.merge(other.memory, self.model)
         return self
 
@@ -493,8 +514,8 @@ class TextClassifier(AnyClassifier):
     def set_params(self, **options: Any) -> Self:
         """Change options; another analyzer forgets what was learned.
 
-        Values that make no sense are refused when the classifier is next used, as scikit-learn does it: a search over
-        many combinations goes on after one of them.
+        Invalid values are refused at the next use, as in scikit-learn: so a search over many combinations can go on
+        after one of them.
         """
         check_names(options)
         for name, value in options.items():
@@ -544,6 +565,18 @@ def _check(options: Mapping[str, Any]) -> Analyzer:
     return analyzer_of(options["analyzer"])
 
 
+def check_alike(
+    mine: AnyClassifier, other: AnyClassifier, name: str = "this classifier", other_name: str = "the other classifier"
+) -> None:
+    """Refuse to join classifiers whose analyzers make other features, or take columns of tables for other kinds."""
+    has, comes = mine.text_analyzer, other.text_analyzer
+    if (has.fingerprint, getattr(has, "kinds", 0)) != (comes.fingerprint, getattr(comes, "kinds", 0)):
+        raise MismatchError(
+            f"{other_name} was made with another analyzer ({comes.describe()}) than {name} ({has.describe()})",
+            hint="learn the documents again with one of the two",
+        )
+
+
 def check_names(options: Iterable[str]) -> None:
     """Refuse options that no classifier has."""
     for name in options:
@@ -552,10 +585,9 @@ def check_names(options: Iterable[str]) -> None:
 
 
 def complete_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Options to change, and those that change with them.
+    """Options to change, with those that must change with them.
 
-    Who asks for `mle` does not mean the alpha that another smoothing had, nor who asks for another model the m of
-    `aode`.
+    `mle` must not keep the alpha of another smoothing, nor another model the m of `aode`.
     """
     alpha = {"alpha": None} if options.get("smoothing") == "mle" else {}
     m = {"m": 1} if options.get("model", "aode") != "aode" else {}
@@ -566,7 +598,7 @@ def thresholds_of(classes: Sequence[Label], threshold: float | Mapping[Label, fl
     """The threshold of every label, (n_classes,); 0 for one that a mapping does not name."""
     for value in threshold.values() if isinstance(threshold, Mapping) else [threshold]:
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or value != value:
-            raise OptionError(f"a threshold should be a number, not {value!r}")
+            raise OptionError(option="threshold", value=value, expected="a number")
     if not isinstance(threshold, Mapping):
         return np.full(len(classes), float(threshold))
     unknown = sorted(set(threshold) - set(classes))

@@ -1,11 +1,11 @@
-"""The sufficient statistics: what has been learned, as integers.
+"""`Counts`: everything that a classifier learns, as integers.
 
     doc_count[c]      documents of class c            term_count[f, c]  occurrences of feature f in class c
     n_docs            all documents                   doc_freq[f, c]    documents of class c that contain f
 
 and the totals of each feature over *distinct* documents (a document with several labels is one document in several
-classes).  Counts add up and are taken back without loss: adding in any order and any grouping gives equal counts, and
-subtracting what was added leaves what was there before.  A feature whose counts reach zero is gone.
+classes).  Counts are added and subtracted without loss: any order and any grouping of additions gives equal counts, and
+a subtraction undoes an addition.  A feature whose counts reach zero is gone.
 
 Storage is sparse: memory follows the cells that are not zero.  `bunrui.kernel.postings` has the loops, and
 `bunrui.cells` the columns in which counts travel.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.cells import Cells, Integers, new_postings
+from bunrui.cells import Cells, Integers, new_postings, sort_by_text
 from bunrui.errors import LabelError, MismatchError, UnlearnError
 from bunrui.kernel import postings, slices
 from bunrui.kernel.library import run
@@ -40,8 +40,6 @@ from bunrui.kernel.workspace import (
     with_slots,
 )
 
-__all__ = ["Counts", "Integers", "Label", "Live", "Totals", "check_strings", "check_types", "new_postings", "total"]
-
 Label = Any  # a str, an int or a bool; labels that stand together are all of one of these types
 
 _BY_FEATURE = ("starts", "lengths", "rooms", "term_total", "doc_total")
@@ -58,7 +56,7 @@ class Live(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What documents add up to, by class, (n_classes,), and over all distinct documents: see `Counts`."""
+    """The sums of documents by class, (n_classes,), and over all distinct documents: see `Counts`."""
 
     doc_count: Integers
     term_sum: Integers
@@ -69,17 +67,17 @@ class Totals(NamedTuple):
 
     @classmethod
     def of_docs(cls, doc_count: Integers, n_docs: int) -> Totals:
-        """Documents, of which no feature is counted."""
+        """Documents without their features."""
         return cls(doc_count, np.zeros_like(doc_count), np.zeros_like(doc_count), n_docs)
 
 
 class Counts:
-    """What documents of one analyzer have in common with each class.
+    """The counts of documents, by feature and class, with one analyzer.
 
     Attributes
     ----------
     fingerprint : str
-        Of the analyzer; counts of others refuse to join.
+        The fingerprint of the analyzer; counts of other analyzers are refused.
     labels : list of str, int or bool
         Classes in the order of their ids, all of one type.
     doc_count, term_sum, doc_freq_sum : (n_classes,) int64
@@ -115,7 +113,7 @@ class Counts:
     def of(
         cls, fingerprint: str, labels: Sequence[Label], cells: Cells, doc_count: Integers | None = None, n_docs: int = 0
     ) -> Counts:
-        """Counts with these features, and of so many documents; class c is labels[c].
+        """Counts with these features and these numbers of documents; class c is labels[c].
 
         Raises
         ------
@@ -139,7 +137,7 @@ class Counts:
 
     @property
     def n_ids(self) -> int:
-        """Ids in use, those of features that have gone included."""
+        """Ids in use, with those of features that are gone."""
         return int(self.vocabulary.size[FEATURES])
 
     @property
@@ -168,7 +166,7 @@ class Counts:
         return kept[1]
 
     def features(self) -> list[str]:
-        """The text of every id (of features that have gone too)."""
+        """The text of every id, also of features that are gone."""
         return [text.decode() for text in feature_texts(self.vocabulary)]
 
     def texts_of(self, ids: npt.NDArray[Any]) -> list[str]:
@@ -197,13 +195,13 @@ class Counts:
                 yield texts[f], label, terms, docs
 
     def tables(self, size: int = 1 << 16) -> Iterator[Any]:
-        """All cells as Arrow tables of `size` features: feature, label, term_count, doc_freq.
+        """All cells as Arrow tables of `size` features, sorted by text: feature, label, term_count, doc_freq.
 
         >>> from bunrui import TextClassifier
         >>> next(TextClassifier("binary", analyzer="words").learn(["a b b"], ["x"]).counts.tables()).to_pydict()
         {'feature': ['a', 'b'], 'label': ['x', 'x'], 'term_count': [1, 2], 'doc_freq': [1, 1]}
         """
-        live = self.live_ids()
+        live = sort_by_text(self.vocabulary, self.live_ids())
         for start in range(0, max(len(live), 1), size):
             yield self.take(live[start : start + size]).table(self.labels)
 
@@ -246,7 +244,7 @@ class Counts:
         return Counts(self.fingerprint, vocabulary, postings, labels=self.labels, totals=self.all_totals())
 
     def all_totals(self) -> Totals:
-        """A copy of what documents add up to."""
+        """A copy of the totals of documents."""
         by_class = (self.doc_count.copy(), self.term_sum.copy(), self.doc_freq_sum.copy())
         return Totals(*by_class, self.n_docs, self.n_terms, self.n_doc_freq)
 
@@ -264,7 +262,7 @@ class Counts:
         return Counts.of(self.fingerprint, [label], cells, self.doc_count[c : c + 1].copy(), int(self.doc_count[c]))
 
     def rename(self, label: Label, name: Label) -> None:
-        """Give a label another name, which no other has."""
+        """Give a label a new name that no other label has."""
         self._live = None
         self.label_ids[name] = self.label_ids.pop(label)
         self.labels[self.label_ids[name]] = name
@@ -296,7 +294,7 @@ class Counts:
         self.version += 1
 
     def subtract(self, other: Counts) -> None:
-        """Take the counts of documents back: all of them, or none where something was never added.
+        """Take the counts of documents back, all of them or none.
 
         Raises
         ------
@@ -328,11 +326,11 @@ class Counts:
         return out
 
     def check_covers(self, other: Counts) -> None:
-        """Raise what `subtract` would raise, and change nothing."""
+        """Raise the error that `subtract` would raise, and change nothing."""
         self._covering(other)
 
     def _take_back(self, op: Postings, class_map: Integers, ids: npt.NDArray[np.uint32]) -> None:
-        """Take lists away from those of the features `ids`, each slice of them on a thread."""
+        """Subtract lists from the lists of the features `ids`, each slice of them on a thread."""
 
         def subtract(lo: int, hi: int) -> int:
             return int(run(postings.subtract, self.postings, op, class_map, lo, hi, ids))
@@ -341,7 +339,7 @@ class Counts:
         self.postings.size[postings.LIVE] -= sum(gone)
 
     def _find_lacking(self, ov: Vocabulary, op: Postings, class_map: Integers) -> tuple[int, npt.NDArray[np.uint32]]:
-        """The first feature of others that is not here as often, or -1; and the ids of all, if none is."""
+        """The first feature of others that occurs less often here, or -1; then also the ids of all of them."""
         ids = np.empty(int(ov.size[FEATURES]), np.uint32)
 
         def find(lo: int, hi: int) -> int:
@@ -384,10 +382,7 @@ class Counts:
         """Refuse counts of another analyzer, or with labels of another type."""
         check_types(other.labels, self.labels)
         if self.fingerprint != other.fingerprint:
-            raise MismatchError(
-                "counts of different analyzers cannot be joined: learn both with the same analyzer "
-                f"(fingerprints {self.fingerprint!r} and {other.fingerprint!r})"
-            )
+            raise MismatchError("counts of different analyzers cannot be joined: learn both with the same analyzer")
 
     def _check_labels(self, other: Counts) -> None:
         rest = self.doc_count.copy()
@@ -464,7 +459,7 @@ class Counts:
             raise interrupt
 
     def _make_room(self, planned: Plan, new: int, text_bytes: int, cells: int) -> None:
-        """Let the arrays grow where so many more features, bytes and cells do not fit."""
+        """Make room for so many more features, bytes and cells."""
         v = self.vocabulary
         features, text_bytes = self.n_ids + new, int(v.size[BYTES]) + text_bytes
         if text_bytes > MAX_TEXT:
@@ -493,12 +488,12 @@ class Counts:
             self.postings = self.postings._replace(**{name: resized(getattr(self.postings, name), room)})
 
     def _compact(self) -> None:
-        """Drop the features that have gone."""
+        """Drop the features that are gone."""
         kept = Counts.of(self.fingerprint, self.labels, self.take(self.live_ids()))
         self.vocabulary, self.postings = kept.vocabulary, kept.postings
 
     def _add_sums(self, cells: Cells) -> None:
-        """Add what cells sum up to."""
+        """Add the sums of cells."""
         terms, docs = cells.sums(len(self.labels))
         self.term_sum += terms
         self.doc_freq_sum += docs
@@ -506,11 +501,11 @@ class Counts:
         self.n_doc_freq += int(cells.doc_total.sum())
 
     def set_feature_totals(self, n_terms: int, n_doc_freq: int) -> None:
-        """Say what the features of all documents sum up to, where they are kept elsewhere."""
+        """Set the sums over the features of all documents, if the features are kept elsewhere."""
         self.n_terms, self.n_doc_freq = n_terms, n_doc_freq
 
     def follow(self, previous: Counts) -> None:
-        """Take the place of other counts: whoever knew their version sees that something has changed."""
+        """Take the place of other counts: their version goes on, so that readers see a change."""
         self.version = previous.version + 1
 
     def add_totals(self, other: Counts, class_map: Integers, sign: int = 1) -> None:
@@ -525,10 +520,10 @@ class Counts:
 
 
 def total(some: Sequence[Cells], skip: int) -> tuple[Counts, npt.NDArray[np.uint64]]:
-    """Cells that have the same classes, added up as counts of no labels and documents; the hashes of its features.
+    """Add up cells with the same classes, as counts without labels and documents; also the hashes of their features.
 
-    `skip` is how many bits the hashes of all features may share.  Tables are indexed by the first bits: this one goes
-    by those that follow, or it would fill in one place only.
+    The hashes of all features may share their first `skip` bits.  A table is indexed by the first bits of the hash, so
+    this one uses the bits after them; else all features would go to one place.
     """
     vocabulary = new_vocabulary(sum(len(cells.sizes) for cells in some), sum(len(cells.text) for cells in some))
     n_cells = sum(len(cells.classes) for cells in some)
@@ -541,7 +536,7 @@ def total(some: Sequence[Cells], skip: int) -> tuple[Counts, npt.NDArray[np.uint
 
 
 def check_types(labels: Iterable[Label], known: Iterable[Label]) -> None:
-    """Refuse labels of another type than those that are known: True would be taken for 1."""
+    """Refuse labels of another type than the known ones: True would be taken for 1."""
     one, other = (next(iter(some), None) for some in (labels, known))
     if one is not None and other is not None and type(one) is not type(other):
         mine, theirs = type(one).__name__, type(other).__name__

@@ -9,7 +9,7 @@
     ├── UnlearnError       something that was never learned, so cannot be taken back
     ├── DuplicateError     a text that was learned before, where each is to be learned once
     ├── MismatchError      counts of different analyzers, or models that cannot be joined
-    ├── StoreError         a classifier file that is missing, in use or cannot be written
+    ├── StoreError         a file that is missing, in use or cannot be written
     │   ├── DamagedError   one that is not what it was
     │   └── MovedError     one that has lost its name since it was opened
     ├── NotLearnedError    a question to a classifier that has learned nothing
@@ -17,41 +17,25 @@
     ├── KernelError        compiled code that is missing, or older than its source
     └── MissingExtraError  an optional package that is not installed
 
-An error carries fields: the option and its value, the file and the line, what was expected, a hint.  Whoever shows it
-writes the sentence: `str(error)` is Python's; the command line and the service call `error.tell` with a spelling of
-their own, since one option is `min_df` in Python, `--min-df` in the shell and "min_df" in JSON.
+An error carries fields: the option and its value, the file and the line, the expectation, a hint.  Each surface writes
+its own sentence.  `str(error)` is for Python.  The command line and the service call `error.tell` with their own
+spelling, because one option is `min_df` in Python, `--min-df` in the shell and "min_df" in JSON.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import cache
+from numbers import Integral
 from typing import Any, NamedTuple, Self
-
-__all__ = [
-    "BunruiError",
-    "DamagedError",
-    "DataError",
-    "DuplicateError",
-    "EncodingError",
-    "KernelError",
-    "LabelError",
-    "LabelSetError",
-    "MismatchError",
-    "MissingExtraError",
-    "MovedError",
-    "NotLearnedError",
-    "OptionError",
-    "StoreError",
-    "TableError",
-    "UnlearnError",
-]
 
 
 class _Unsaid(Enum):
-    """The value of a field that nobody has given: None is a value."""
+    """The value of a field that was not given: None is a value."""
 
     UNSAID = "unsaid"
 
@@ -84,14 +68,32 @@ STEPS = {
     "check-pattern": "check the pattern",
     "create": "make one with bunrui.create({file!r})",
     "reopen": "call refresh, or open it anew",
+    "fetch": "get it with bunrui.datasets.fetch({file!r})",
+    "fetch-from": "give your copy with bunrui.datasets.fetch({file!r}, PATH)",
+    "list-corpora": "bunrui.datasets.CORPORA has all of them",
+    "slim": "make a smaller copy with `bunrui slim {file} COPY --min-df 2 --memory 2GB`",
     "learn-table": "make the classifier with analyzer='columns'",
     "replace-surrogate": 'replace it, for example with text.encode("utf-8", "replace").decode()',
 }
 """What to do next, in Python's words."""
 
+_NO_ROOM = "there is no room left for this", "make room"
+_PERMISSIONS = "you may not read or write this", "check its permissions and those of its folder"
+_SYSTEM = {
+    errno.ENOENT: ("there is no such file or folder", "check the path"),
+    errno.ENOTDIR: ("a part of the path is a file, not a folder", "check the path"),
+    errno.EISDIR: ("this is a folder", "name a file in it"),
+    errno.ENOSPC: _NO_ROOM,
+    errno.EFBIG: _NO_ROOM,
+    getattr(errno, "EDQUOT", errno.ENOSPC): _NO_ROOM,
+    errno.EACCES: _PERMISSIONS,
+    errno.EPERM: _PERMISSIONS,
+    errno.EROFS: _PERMISSIONS,
+}
+
 
 def spell_in_python(part: Option | Step) -> str:
-    """An option or a step as who writes Python knows it.
+    """An option or a step, as Python spells it.
 
     >>> [spell_in_python(Option(*given)) for given in (("min_df",), ("text", ...), ("keep", "text"))]
     ['min_df', 'text=', "keep='text'"]
@@ -169,6 +171,17 @@ class BunruiError(Exception):
         self.value, self.expected, self.choices = value, expected, tuple(choices)
         self.file, self.line, self.unit = file, line, unit
 
+    @classmethod
+    def of_system(cls, error: OSError, file: str | None = None) -> Self:
+        """An error of the system, with its hint; `file` where the system does not name the right one.
+
+        >>> print(DataError.of_system(FileNotFoundError(2, "No such file or directory", "a.csv")))
+        a.csv: there is no such file or folder: check the path
+        """
+        unknown = f"this cannot be read or written ({error.strerror or error})", "check the disk"
+        problem, hint = _SYSTEM.get(error.errno or 0, unknown)
+        return cls(problem, file=os.fsdecode(file or error.filename or "") or None, hint=hint)
+
     def __str__(self) -> str:
         return self.tell(spell_in_python)
 
@@ -239,7 +252,7 @@ class MismatchError(BunruiError, ValueError):
 
 
 class StoreError(BunruiError):
-    """A classifier file that is missing, in use or cannot be written."""
+    """A file, of a classifier or with results, that is missing, in use or cannot be written."""
 
 
 class DamagedError(StoreError):
@@ -253,8 +266,8 @@ class MovedError(StoreError):
 class NotLearnedError(BunruiError, ValueError, AttributeError):
     """A question to a classifier that has learned nothing.
 
-    An AttributeError too, so that `hasattr(clf, "classes_")` is False; and scikit-learn's `NotFittedError`, for those
-    who catch that: they have imported it.
+    It is also an AttributeError, so that `hasattr(clf, "classes_")` is False.  If scikit-learn is imported, it is also
+    scikit-learn's `NotFittedError`.
     """
 
     def __new__(cls, *args: Any, **fields: Any) -> Self:
@@ -277,6 +290,32 @@ def _joined(mine: type[Any], theirs: type[Any]) -> type[Any]:
 
 class OptionError(BunruiError, ValueError):
     """An option with a value that makes no sense."""
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, of Python's or NumPy's types; True is none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_whole(option: str, value: Any, least: int = 1, most: int | None = None, *, or_none: bool = False) -> None:
+    """Refuse a value that is no whole number in some range.
+
+    >>> check_whole("k", 2.5)
+    Traceback (most recent call last):
+    bunrui.errors.OptionError: k should be a whole number, at least 1, not 2.5
+    """
+    if or_none and value is None:
+        return
+    if not is_whole(value) or value < least or (most is not None and value > most):
+        bounds = f"at least {least}" if most is None else f"from {least} to {most:,}"
+        expected = f"a whole number, {bounds}{', or None' if or_none else ''}"
+        raise OptionError(option=option, value=value, expected=expected)
+
+
+def check_choice(option: str, value: Any, choices: Iterable[str]) -> None:
+    """Refuse a value that is not among the choices."""
+    if value not in (names := tuple(choices)):
+        raise OptionError(option=option, value=value, choices=names)
 
 
 class KernelError(BunruiError, RuntimeError):

@@ -1,34 +1,50 @@
-"""`Memory`: what a classifier has learned, and the lock on it; models read it, and classifiers may share it.
+"""`Memory`: the counts and documents of a classifier, and the lock on them; models read it, classifiers may share it.
 
-Counts are all that most models need.  For those that are trained from documents a memory has the documents too: in
-memory (`KeptDocuments`), in a file (`bunrui.store`), or not at all (`NoDocuments`).
+Most models need only counts.  For trained models, a memory also has the documents: in memory (`KeptDocuments`), in a
+file (`bunrui.store`), or not at all (`NoDocuments`).  A digest finds a document again without its text.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.counts import Counts, Label
-from bunrui.digests import Digests, document_digests
 from bunrui.engines.labelgroups import LabelSets
-from bunrui.engines.locks import ReadWriteLock
-from bunrui.errors import MismatchError, NotLearnedError, OptionError, Step, StoreError, UnlearnError
+from bunrui.engines.threads import ReadWriteLock
+from bunrui.errors import DataError, MismatchError, NotLearnedError, OptionError, Step, StoreError, UnlearnError
 from bunrui.kernel.workspace import release
 
-__all__ = ["Batch", "Documents", "KeptDocuments", "Memory", "NoDocuments"]
-
 Places = dict[int, list[int]]
+T = TypeVar("T")
+
+
+class Parameters(NamedTuple):
+    """The numbers of a trained model, as a file keeps them; `models/parameters.py` checks them.
+
+    Attributes
+    ----------
+    facts : dict
+        What JSON can say.
+    arrays : mapping from name to array
+        Of float64, int64 and int32.
+    """
+
+    facts: dict[str, Any]
+    arrays: Mapping[str, npt.NDArray[Any]]
 
 
 class Batch(NamedTuple):
-    """Documents that were learned at once, with their labels."""
+    """Documents of one call of `learn`, with their labels."""
 
     texts: Any
     sets: LabelSets
@@ -54,18 +70,25 @@ class Batch(NamedTuple):
 
 
 class Documents(Protocol):
-    """The documents that were learned, for models that are trained from them."""
+    """The learned documents, for models that are trained from them."""
 
     def check(self, model: str) -> None:
-        """Refuse a model that needs documents, where there are none."""
+        """Refuse a model that needs documents if there are none."""
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """A block in which nobody changes what `batches` reads; in memory, its lock is enough."""
+        """A block during which the documents of `batches` do not change; in memory, the lock is enough."""
         yield
 
     def batches(self, mark: Any) -> tuple[bool, Iterator[Batch], Any]:
-        """Batches after a mark, None for the start: whether they are only new ones, they themselves, and a new mark."""
+        """The batches after a mark (None: the start), as: are they only new ones?, the batches, the next mark."""
+
+    def restored(self, options: Mapping[str, Any], make: Callable[[Parameters, Any, bool], T]) -> T | None:
+        """What `make` makes of the weights that a file keeps of a model with some options; None where there are none.
+
+        It is given the weights, the mark up to which they have learned, and whether that is all that there is.
+        """
+        return None
 
 
 class NoDocuments(Documents):
@@ -89,7 +112,7 @@ class KeptDocuments(Documents):
     Attributes
     ----------
     epoch : int
-        How often documents were taken back: what was trained before that is not to be built upon.
+        How often documents were taken back.  A model that was trained before the last time must start again.
     """
 
     def __init__(self) -> None:
@@ -111,7 +134,7 @@ class KeptDocuments(Documents):
             self._batches.append(Batch(texts, sets, document_digests(texts), self._next))
 
     def extend(self, batches: list[Batch]) -> None:
-        """Keep what another has kept."""
+        """Keep the documents of another."""
         first = self._next
         self._batches += [batch._replace(number=first + k) for k, batch in enumerate(batches)]
 
@@ -120,7 +143,7 @@ class KeptDocuments(Documents):
         return self._batches[-1].number + 1 if self._batches else 0
 
     def find(self, texts: Any, sets: LabelSets) -> Places:
-        """Where documents are, the latest of several; by batch.
+        """The places of documents by batch; of equal documents, the latest.
 
         Raises
         ------
@@ -160,7 +183,7 @@ class Memory:
     documents : Documents
     lock : ReadWriteLock
     trouble : str or None
-        Why the counts are not those of their file, and not to be read.
+        Why the counts differ from those of their file, and must not be read.
     """
 
     def __init__(self, counts: Counts, documents: Documents | None = None) -> None:
@@ -171,7 +194,7 @@ class Memory:
 
     @property
     def kept(self) -> KeptDocuments | None:
-        """The documents, where they are in memory."""
+        """The documents, if they are in memory."""
         return self.documents if isinstance(self.documents, KeptDocuments) else None
 
     def keep_documents(self) -> None:
@@ -180,7 +203,7 @@ class Memory:
             self.documents = KeptDocuments()
 
     def readable_counts(self) -> Counts:
-        """The counts, if there are any to be read; call with the lock held."""
+        """The counts, or an error if they cannot be read; call with the lock held."""
         if self.trouble is not None:
             raise StoreError(self.trouble, hint=(Step("reopen"),))
         if not self.counts.n_docs:
@@ -222,7 +245,7 @@ class Memory:
         release(delta.vocabulary)
 
     def merge(self, other: Memory, model: str) -> None:
-        """Add what another memory has; `model` is for messages."""
+        """Add another memory; `model` is for messages."""
         if other.counts is self.counts:
             raise OptionError("a classifier cannot be merged with itself")
         with other.lock.read():
@@ -238,3 +261,52 @@ class Memory:
             self.counts.add(theirs)
             if mine is not None and batches is not None:
                 mine.extend(batches)
+
+
+# --- digests
+
+DIGEST = np.dtype("V16")
+
+Digests = npt.NDArray[np.void]
+Integers = npt.NDArray[np.int64]
+
+
+def document_digests(texts: Any) -> Digests:
+    """The digest of every document."""
+    given = inputs.is_given(texts)
+    return digests_of(*as_bytes(texts, given), given)
+
+
+def as_bytes(texts: Any, given: bool) -> tuple[memoryview, Integers]:
+    """Documents as bytes, one after the other, and where each begins."""
+    if given:
+        docs = inputs.of_bytes([_canonical(document) for document in texts])
+    else:
+        docs = inputs.buffers(inputs.strings(texts))
+    return memoryview(docs.data), docs.offsets
+
+
+def _canonical(document: Any) -> bytes:
+    """Tokens or counts as JSON, the same for the same document."""
+    if isinstance(document, Mapping):
+        document = {word: int(count) for word, count in sorted(document.items()) if count}
+    try:
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a document cannot be kept as JSON: {error}") from error
+
+
+def digests_of(data: memoryview, offsets: Integers, given: bool) -> Digests:
+    """16 bytes of SHA-256 for every document: processors compute it faster than BLAKE2."""
+    start = hashlib.sha256(b"\xff" if given else b"")  # no text begins with this byte
+    digests = []
+    for a, b in pairwise(offsets.tolist()):
+        one = start.copy()
+        one.update(data[a:b])
+        digests.append(one.digest()[:16])
+    return np.frombuffer(b"".join(digests), DIGEST)
+
+
+def key_words(digests: Digests) -> npt.NDArray[np.uint64]:
+    """The first eight bytes of every digest."""
+    return digests.view(np.uint64)[::2]

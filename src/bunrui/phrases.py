@@ -1,19 +1,21 @@
-"""Names, numbers and texts as sentences have them: terminals, pages and errors all say them in the same way."""
+"""Names, numbers and texts inside sentences: terminals, pages and errors write them in the same way.
+
+It also says which names labels may have.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
-
-__all__ = ["counted", "excerpt", "one_line", "percent", "readable", "short", "some", "visible"]
 
 _UNSEEN = re.compile("\r\n|[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _BREAKS = str.maketrans({"\n": "␊", "\t": "␉", "\u2028": "‹U+2028›", "\u2029": "‹U+2029›"})
 
 
 def some(names: Iterable[Any], most: int = 20) -> str:
-    """Names in a sentence; of many, the first.
+    """Names in a sentence; only the first if there are many.
 
     >>> some(["title", "body"]), some(map(repr, range(9)), most=2)
     ('title, body', '0, 1 and 7 more')
@@ -56,7 +58,7 @@ def short(number: float | None) -> str:
 
 
 def readable(document: Any) -> str:
-    """A document as people read it.
+    """A document as a readable string.
 
     >>> readable(["cheap", "pills"]), readable({"pills": 2})
     ('cheap pills', 'pills ×2')
@@ -76,7 +78,7 @@ def excerpt(text: str, most: int) -> str:
 
 
 def visible(text: str) -> str:
-    """A text whose control characters are shown, and do nothing.
+    """A text with visible, harmless signs in place of its control characters.
 
     >>> visible("a\\0b\\x1b[2J\\u202ec\\r\\n")
     'a␀b␛[2J‹U+202E›c\\n'
@@ -85,7 +87,7 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text that is visible, and stays in its line.
+    """The same on one line.
 
     >>> one_line("a\\tb\\x1b[2J")
     'a␉b␛[2J'
@@ -98,3 +100,24 @@ def _picture(match: re.Match[str]) -> str:
         return "\n"
     code = ord(match.group())
     return chr(0x2400 + code) if code < 32 else "␡" if code == 127 else f"‹U+{code:04X}›"
+
+
+# --- names of labels: readers of documents and files of classifiers refuse the same
+
+_BLANK = ("Cc", "Cf", "Zs", "Zl", "Zp")  # controls, format characters, spaces
+
+LONGEST_LABEL = 1000
+"""Characters.  Paths and addresses fit; a text that is taken for a label does not."""
+
+
+def unfit(label: str, longest: int | None = LONGEST_LABEL) -> str | None:
+    """Why a new label is refused, or None if it is right; `longest` is None for any length.
+
+    >>> unfit("spam"), unfit("\\u200b "), unfit("x" * 2000)
+    (None, 'is blank: give it a name', 'has 2,000 characters, and 1,000 are the most: give it a shorter name')
+    """
+    if all(unicodedata.category(character) in _BLANK for character in label):
+        return f"is {'blank' if label else 'empty'}: give it a name"
+    if longest is not None and len(label) > longest:
+        return f"has {len(label):,} characters, and {longest:,} are the most: give it a shorter name"
+    return None

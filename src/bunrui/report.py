@@ -1,7 +1,7 @@
-"""Reports: pages of HTML that need neither a network nor a library.
+"""Reports: HTML pages that need neither a network nor a library.
 
-A page is bounded, whatever it is about: of many labels, it draws those with the most mistakes and says so; it shows
-some hundreds of mistakes, cut around the words that weigh most.
+The size of a page is bounded.  If there are many labels, it draws those with the most mistakes, and says so.  It shows
+some hundreds of mistakes, each cut around the words that weigh most.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
 from bunrui.errors import BunruiError
 from bunrui.evaluation import Evaluation, LearningCurve, Metrics
-from bunrui.evaluation.mistakes import Mistake, explain_mistake, find_mistakes
+from bunrui.evaluation.result import Mistake, explain_mistake, find_mistakes
 from bunrui.evaluation.scores import Ranking
 from bunrui.phrases import excerpt, percent, readable
 from bunrui.selection import Audit, Comparison, Suspect
@@ -32,11 +32,8 @@ from bunrui.views.evaluation import (
     summary,
 )
 from bunrui.views.explanation import Explanation, excerpt_html, explanation_html, spell, telling_words
-from bunrui.views.markup import Markup, element, isolated, joined
-from bunrui.views.page import Section, fact_list, page, section
+from bunrui.views.markup import Markup, Section, element, fact_list, isolated, joined, page, section
 from bunrui.views.tables import Table, words
-
-__all__ = ["audit_page", "comparison_page", "evaluation_page", "explanation_page"]
 
 _MOST_ROWS = 500
 _MOST_CURVES = 40
@@ -69,13 +66,13 @@ def evaluation_page(
     evaluation : Evaluation
     title : str
     facts : iterable of (str, str)
-        What was evaluated, and how: names and values.
+        The facts of the evaluation: names and values.
     texts : sequence, or mapping from row to document, optional
-        The documents in the order of the evaluation, or those that are wrong: mistakes are shown with their texts.
+        The documents in the order of the evaluation, or only the wrong ones: the page shows mistakes with their texts.
     places : sequence, or mapping from row to str, optional
         Where the documents come from.
     classifier : TextClassifier, optional
-        Says which words speak for which label, and explains the mistakes.
+        It gives the words of each label, and explains the mistakes.
     is_learned : bool
         Whether the classifier has learned `texts`: then each is unlearned before it is explained, and learned again.
     curve : LearningCurve, optional
@@ -147,7 +144,7 @@ def comparison_page(comparison: Comparison, *, title: str = "Models compared", f
     comparison : Comparison
     title : str
     facts : iterable of (str, str)
-        What was compared: names and values.
+        The facts of the comparison: names and values.
     """
     legend = joined(element("p", line, class_="muted") for line in LEGEND.splitlines())
     skipped = joined(element("p", f"Left out: {reason}", class_="muted") for reason in comparison.skipped)
@@ -169,18 +166,18 @@ def audit_page(
     title: str = "Labels to look at again",
     facts: Facts = (),
 ) -> str:
-    """A page about an audit: suspects with the words that speak against their labels, and copies.
+    """A page about an audit: suspects with the words against their labels, and copies.
 
     Parameters
     ----------
     audit : Audit
     suspects : sequence of Suspect
-        Those to be shown.
+        The suspects to show.
     places : sequence of str
         Where each document comes from.
     title : str
     facts : iterable of (str, str)
-        What was looked at: names and values.
+        The facts of the audit: names and values.
 
     Examples
     --------

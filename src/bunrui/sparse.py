@@ -1,10 +1,10 @@
-"""`Sparse`: a matrix that keeps the cells that are not zero, on NumPy alone.
+"""`Sparse`: a sparse matrix that needs only NumPy.
 
-    rows of documents    (n_docs, n_features): what a trained model reads
-    counts               (n_features, n_classes): what an estimator has learned
+    rows of documents    (n_docs, n_features), for trained models
+    counts               (n_features, n_classes), of estimators
 
-The fields have the names of SciPy's csr_array, whose cells can be taken over without a copy.  All sums run in the order
-of the cells, as SciPy's do: both give the same bits.
+The fields have the names of SciPy's csr_array; its cells are used without a copy.  All sums run in the order of the
+cells, as in SciPy, so both give the same bits.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from bunrui.kernel.library import run
 from bunrui.kernel.product import multiply
 from bunrui.kernel.slices import each_slice, stretches
 
-__all__ = ["Sparse", "count_by_class", "sum_by_class"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Numbers = npt.NDArray[Any]
@@ -35,7 +33,7 @@ _WORTH_A_THREAD = 1 << 10
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """A matrix by rows; the columns of a row ascend, and no cell is there twice.
+    """A matrix by rows; the columns of a row ascend, and no cell occurs twice.
 
     Attributes
     ----------
@@ -60,7 +58,7 @@ class Sparse:
 
     @classmethod
     def of(cls, X: Any) -> Sparse:
-        """An array, or a csr_array that has every cell once."""
+        """Make it from an array, or from a csr_array without duplicate cells."""
         if isinstance(X, Sparse):
             return X
         if hasattr(X, "indptr"):
@@ -72,7 +70,7 @@ class Sparse:
 
     @classmethod
     def of_sorted(cls, rows: Integers, columns: Numbers, values: Numbers, shape: tuple[int, int]) -> Sparse:
-        """Cells that come in the order of rows and columns."""
+        """Make it from cells in the order of rows and columns."""
         starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
         return cls(starts, columns.astype(np.int32, copy=False), values, shape)
 
@@ -93,7 +91,7 @@ class Sparse:
 
     @property
     def n_cells(self) -> int:
-        """Cells that are kept."""
+        """The number of cells."""
         return len(self.data)
 
     @property
@@ -132,7 +130,7 @@ class Sparse:
         return self.at(places[self.indices], len(columns))
 
     def at(self, places: Numbers, width: int) -> Sparse:
-        """The same cells in other columns of a matrix so wide; those whose place is below 0 go."""
+        """Move column c to places[c] of a matrix of this width; drop columns whose place is below 0."""
         places = places.reshape(-1).astype(np.int32, copy=False)
         there = places >= 0
         if there.all():
@@ -141,7 +139,7 @@ class Sparse:
         return Sparse(starts, places[there], self.data[there], (self.shape[0], width))
 
     def spread(self, places: Integers, width: int) -> Sparse:
-        """The same with column c at places[c], which ascend, of a wider matrix."""
+        """Move column c to places[c], which ascend, of a wider matrix."""
         return self.at(places[self.indices], width)
 
     def without_zeros(self) -> Sparse:
@@ -235,7 +233,7 @@ def sum_by_class(X: Any, codes: Integers, weights: Numbers, n_classes: int) -> N
 
 
 def count_by_class(X: Any, codes: Integers, weights: Numbers, n_classes: int) -> Sparse:
-    """The same as (n_columns, n_classes), of an array or of sparse rows; of these, with a cell wherever X has one."""
+    """The same as (n_columns, n_classes), for an array or sparse rows; sparse sums have a cell wherever X has one."""
     if isinstance(X, np.ndarray):
         return Sparse.of(sum_by_class(X, codes, weights, n_classes).T)
     X = Sparse.of(X)

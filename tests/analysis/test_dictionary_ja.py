@@ -17,6 +17,7 @@ from bunrui.analysis import dictionary
 from bunrui.analysis.dictionary import Japanese, pieces
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
+from tests.support.examples import examples
 
 pytest.importorskip("fugashi", reason="the extra 'ja' is not installed")
 pytest.importorskip("unidic_lite", reason="the extra 'ja' is not installed")
@@ -95,7 +96,7 @@ def test_a_megabyte_on_one_line(unit: str) -> None:
     assert all(0 <= token.start < token.end <= len(text) for token in tokens)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(STRANGE)
 def test_offsets_are_those_of_the_text(text: str) -> None:
     tokens = Japanese().tokens(text)

@@ -15,6 +15,7 @@ from bunrui.analysis import dictionary
 from bunrui.analysis.dictionary import Korean
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
+from tests.support.examples import examples
 
 pytest.importorskip("kiwipiepy", reason="the extra 'ko' is not installed")
 
@@ -85,7 +86,7 @@ def test_a_long_line_of_hangul(unit: str) -> None:
     assert all(0 <= token.start < token.end <= len(text) for token in tokens)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(STRANGE, st.booleans())
 def test_offsets_are_inside_the_text(text: str, base_forms: bool) -> None:
     for token in Korean(pos=("*",), base_forms=base_forms).tokens(text):

@@ -16,6 +16,7 @@ from bunrui.analysis import dictionary
 from bunrui.analysis.dictionary import Chinese
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
+from tests.support.examples import examples
 
 pytest.importorskip("rjieba", reason="the extra 'zh' is not installed")
 
@@ -77,7 +78,7 @@ def test_a_megabyte_on_one_line(unit: str) -> None:
     assert all(0 <= token.start < token.end <= len(text) for token in tokens)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(STRANGE, st.sampled_from([None, ("*",)]))
 def test_offsets_are_those_of_the_text(text: str, pos: tuple[str, ...] | None) -> None:
     tokens = Chinese(pos=pos).tokens(text)

@@ -49,7 +49,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
     path = tmp_path / "none.txt"
     with pytest.raises(DataError) as caught:
         read_stop_words(path)
-    expected = f"cannot read the stop words in {path}: No such file or directory. Give a file with one word a line"
+    expected = f"{path}: there is no such file or folder: check the path"
     assert str(caught.value) == expected
 
 

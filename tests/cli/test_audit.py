@@ -132,8 +132,8 @@ def test_a_page_a_table_and_json_at_once(run, rows: list[tuple[str, str]]) -> No
     [
         (["--html", "mail.bunrui"], 2, "--html writes a page: give a name that ends in .html, not 'mail.bunrui'."),
         (["--output", "mail.bunrui"], 2, "--output writes a table to be edited: give a name that ends in .csv"),
-        (["--output", "train.csv"], 1, "train.csv: is there already, and may have been edited: give another name"),
-        (["--output", "no/x.csv"], 1, "no/x.csv: cannot be written: there is no such folder"),
+        (["--output", "train.csv"], 1, "train.csv: this is there already, and is not replaced: give another name"),
+        (["--output", "no/x.csv"], 1, "no/x.csv: there is no folder no: make it, or check the path"),
     ],
 )
 def test_nothing_is_written_over(run, file: str, arguments: list[str], code: int, message: str) -> None:
@@ -297,7 +297,7 @@ def test_bytes_that_are_no_text(run, file: str) -> None:
     code, _, err = run("audit", file, "--apply", "fixes.csv")
     assert code == 1 and err == "error: fixes.csv is not valid UTF-8 (byte 19): save it as UTF-8\n"
     code, _, err = run("audit", file, "--apply", "no.csv")
-    assert (code, err) == (1, "error: no.csv: No such file or directory\n")
+    assert (code, err) == (1, "error: no.csv: there is no such file or folder: check the path\n")
 
 
 @pytest.mark.parametrize(

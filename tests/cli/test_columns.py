@@ -376,7 +376,7 @@ BAD = {
     "only the label": ("label\nx\n", "a.csv has no column but 'label': there is nothing to classify by"),
     "no name": (",label\n1,x\n", "a.csv: column 1 has no name: give it one, or take it out"),
     "NUL in a label": ("a,label\n1,x\0\n", "a.csv, line 2: the label 'x\\x00' has a NUL: give it another name"),
-    "empty": ("", "a.csv is empty"),
+    "empty": ("", "a.csv: the file is empty: give one with documents"),
     "no rows": ("a,label\n", "there are no documents to be read: nothing was changed"),
 }
 
@@ -430,6 +430,7 @@ ADULT = """age,workclass,fnlwgt,education,education-num,marital-status,occupatio
 capital-loss,hours-per-week,native-country,income""".replace("\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_adult(run, data_folder: Path) -> None:
     """The official split; labels of the test rows end with a point there."""

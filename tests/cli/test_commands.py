@@ -22,7 +22,6 @@ def test_choices_are_those_of_the_library() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_its_function(command: str) -> None:
     module = import_module(f"bunrui.cli.{COMMANDS[command].module}")
-    assert command in {name.rstrip("_") for name in module.__all__}
     function = getattr(module, "set_" if command == "set" else command)
     assert " ".join((function.__doc__ or "").partition("\n\n")[0].split()) == COMMANDS[command].summary
 

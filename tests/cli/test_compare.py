@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bunrui import data
+from tests.support.waiting import PATIENCE
 
 ON_TERMINAL = """
 import os, sys
@@ -194,8 +195,8 @@ def test_japanese_without_spaces(run, tmp_path: Path) -> None:
         (["--loo", "--folds", "3"], 2, "error: give one of --test, --folds and --loo, not several.\n"),
         (["--folds", "200"], 1, "error: 100 rows cannot be cut into 200 folds: give more rows, or fewer folds\n"),
         (["--test", "no.csv"], 1, "error: there is no file 'no.csv': check the path\n"),
-        (["--html", "no/all.html"], 1, "error: no/all.html: cannot be written: there is no such folder\n"),
-        (["--html", "."], 1, "error: .: is a folder: name a file in it\n"),
+        (["--html", "no/all.html"], 1, "error: no/all.html: there is no folder no: make it, or check the path\n"),
+        (["--html", "."], 1, "error: .: this is a folder: name a file in it\n"),
         (
             ["--html", "news.jsonl"],
             2,
@@ -247,8 +248,8 @@ def test_the_table_grows_on_a_terminal_and_goes(start, news: Path) -> None:
 
     reader = threading.Thread(target=read)
     reader.start()
-    out, _ = process.communicate(timeout=100)
-    reader.join(timeout=10)
+    out, _ = process.communicate(timeout=PATIENCE)
+    reader.join(PATIENCE)
     os.close(mine)
     assert process.returncode == 0 and len(json.loads(out)["rows"]) == 4
     text = b"".join(shown).decode()

@@ -414,6 +414,7 @@ def test_a_document_of_100_megabytes(run) -> None:
 # --- public corpora
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_livedoor(run, data_folder: Path, tmp_path: Path) -> None:
     """Every fifth article of each class is held out."""

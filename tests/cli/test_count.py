@@ -114,7 +114,7 @@ def test_what_was_killed_is_made_again(run, start, tmp_path: Path) -> None:
             "error: --shard-id is empty: give the shard a name.\nTry 'bunrui count --help'.\n",
         ),
         (["no.csv", "-o", "x"], 1, "error: there is no file 'no.csv': check the path\n"),
-        (["no.csv", "-o", "no/x"], 1, "error: no/x: cannot be written: there is no such folder\n"),
+        (["no.csv", "-o", "no/x"], 1, "error: no/x: there is no folder no: make it, or check the path\n"),
         (["*.tsv", "-o", "x"], 1, "error: no file matches '*.tsv': check the pattern\n"),
         (
             ["a.csv", "./a.csv", "-o", "x"],

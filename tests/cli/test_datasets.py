@@ -203,7 +203,7 @@ def test_a_copy_of_something_else(run, store: Path, tmp_path: Path) -> None:
     assert run("datasets", "fetch", "sms", "--from", "smsspamcollection.zip") == (
         1,
         "",
-        f"{TERMS}error: there are no documents of sms in smsspamcollection.zip, which holds photo.jpg: expected is the "
+        f"{TERMS}error: there are no documents of sms in smsspamcollection.zip, which holds photo.jpg: give the "
         "official smsspamcollection.zip, or another archive or a folder with SMSSpamCollection in it\n",
     )
     assert not store.exists()
@@ -214,9 +214,10 @@ def test_what_cannot_be_reached(run, store: Path, published: type[_Quiet], tmp_p
     code, out, err = run("datasets", "fetch", "sms")
     assert (code, out) == (1, "")
     assert err == (
-        f"error: {CORPORA['sms'].files[0].url} answers 404 File not found. Download smsspamcollection.zip by other "
+        f"error: {CORPORA['sms'].files[0].url}: the server answers 404 File not found: download "
+        f"smsspamcollection.zip by other "
         f"means (see https://archive.ics.uci.edu/dataset/228/sms+spam+collection), and place it as "
-        f"{store}/sms/smsspamcollection.zip, or give it with 'bunrui datasets fetch sms --from PATH'\n"
+        f"{store}/sms/smsspamcollection.zip, or give your copy with 'bunrui datasets fetch sms --from PATH'\n"
     )
 
 

@@ -175,7 +175,7 @@ def test_folds(run, by: str, model: str, tmp_path: Path) -> None:
         (["data.csv", "--loo", "--by", "id"], "give --folds K"),
         (["data.csv", "--loo", "--separator", ""], "--separator is empty"),
         (["data.csv", "--loo", "--model", "nbsvm"], "give --folds K in place of --loo"),
-        (["data.csv", "--folds", "2", "--by", "id"], "a document has no id"),
+        (["data.csv", "--folds", "2", "--by", "id"], "some documents have no id: read or learn them with --id COLUMN"),
         (["data.csv", "--loo", "--labels"], "--labels goes with a classifier"),
         (["mail.bunrui"], "give DATA, or --loo or --folds"),
         (["mail.bunrui", "data.csv", "--loo"], "is a classifier"),
@@ -200,13 +200,37 @@ def test_documents_that_are_not_kept_cannot_predict_each_other(run, tmp_path: Pa
 def test_copies_are_counted(run, tmp_path: Path) -> None:
     Path("data.csv").write_text(DATA + "cheap pills 1,spam,a\n")
     one = (
-        "1 document (7.7%) is a copy, or a near copy, of others: what documents say of their copies makes the result "
-        "look better; "
+        "1 document (7.7%) is a copy, or a near copy, of others, which makes the result look better; "
         "--folds 5 --by id keeps together what has the same id\n"
     )
-    assert run("evaluate", "data.csv", "--loo").err == one
+    assert run("evaluate", "data.csv", "--loo", "--id", "who").err == one
+    assert run("evaluate", "data.csv", "--loo").err == one.partition(";")[0] + "\n"  # without ids
     Path("data.csv").write_text(DATA + "cheap pills 1,spam,a\n" * 2)
     assert run("evaluate", "data.csv", "--loo").err.startswith("2 documents (14.3%) are copies, or near copies, of")
+
+
+def test_rows_of_tables_are_no_near_copies(run, tmp_path: Path) -> None:
+    rows = "".join(f"{'ab'[age % 2]},{age},Rome\n" for age in range(20, 40))
+    Path("t.csv").write_text(f"label,age,city\n{rows}")
+    run("learn", "t.bunrui", "t.csv", "--columns")
+    assert run("evaluate", "t.bunrui", "--folds", "2").err == ""
+    assert "near" not in run("audit", "t.bunrui").out
+    Path("t.csv").write_text(f"label,age,city\n{rows}a,20,Rome\n")
+    run("learn", "u.bunrui", "t.csv", "--columns")
+    assert run("evaluate", "u.bunrui", "--folds", "2").err.startswith("1 document (4.8%) is a copy of others, which")
+
+
+def test_documents_with_several_labels_are_told(run, tmp_path: Path) -> None:
+    rows = [{"label": labels, "text": f"tea {n}"} for n, labels in enumerate((["x"], ["x", "y"], ["y"]) * 3)]
+    Path("m.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    run("learn", "m.bunrui", "m.jsonl")
+    told = (
+        "3 documents have several labels, and any of them counts as right; 'bunrui evaluate FILE TEST --labels' "
+        "measures all of them\n"
+    )
+    for data in (["m.bunrui", "m.jsonl"], ["m.jsonl", "--folds", "3"], ["m.bunrui", "--loo"]):
+        assert told in run("evaluate", *data).err
+    assert told not in run("evaluate", "m.bunrui", "m.jsonl", "--labels").err
 
 
 # --- what is said beside the numbers
@@ -229,7 +253,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(run, tmp_path: P
 @pytest.mark.parametrize(
     ("options", "err"),
     [
-        (["--by", "source"], "all documents come from one file: give several files, or --id COLUMN --by id."),
+        (["--by", "source"], "all documents come from one file: give several files, or leave --by out."),
         (["--by", "id", "--id", "label"], "all documents have the same id: give another --id COLUMN, or leave --by"),
         (["--by", "order", "--folds", "12"], "6 documents cannot be cut into 13 parts, of which all but the first"),
         (["--by", "order", "--folds", "12"], "are predicted by those before: give more documents, or --folds 5."),
@@ -295,6 +319,8 @@ def test_probabilities_before_calibration(run, how: list[str], tmp_path: Path) -
     told = "probabilities are those before calibration; 'bunrui evaluate d.bunrui TEST' applies it\n"
     assert run("evaluate", "d.bunrui", *how).err == told
     assert run("evaluate", "d.bunrui", *how, "--alpha", "2").err == ""  # for which it is not calibrated
+    refused = run("evaluate", "d.bunrui", "--folds", "13")
+    assert refused.err.startswith("error: "), "an error comes without notes before it"
 
 
 _CLASS_NORM = ["--model", "multinomial", "--class-norm"]
@@ -438,8 +464,8 @@ def test_a_page_of_tables(run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "err"),
     [
-        (["--html", "no/a.html"], 1, "error: no/a.html: cannot be written: there is no such folder\n"),
-        (["--html", "."], 1, "error: .: is a folder: name a file in it\n"),
+        (["--html", "no/a.html"], 1, "error: no/a.html: there is no folder no: make it, or check the path\n"),
+        (["--html", "."], 1, "error: .: this is a folder: name a file in it\n"),
         (
             ["--html", "letters.csv"],
             2,
@@ -470,5 +496,7 @@ def test_a_full_disk_leaves_the_page_that_was_there(shell, letters: Path) -> Non
     Path("a.html").write_text("the one before")
     small = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))}
     code, out, err = shell("evaluate", "letters.csv", "--loo", "--html", "a.html", **small)
-    assert code == 1 and out.startswith("accuracy") and err == "error: a.html: cannot be written: File too large\n"
+    assert (
+        code == 1 and out.startswith("accuracy") and err == "error: a.html: there is no room left for this: make room\n"
+    )
     assert Path("a.html").read_text() == "the one before" and not list(Path().glob(".*unfinished"))

@@ -109,7 +109,7 @@ def test_long_lines_are_not_broken_in_a_pipe(run, mail: Path) -> None:
             2,
             "error: --json writes to stdout, --html to a file: give one of them.\nTry 'bunrui explain --help'.\n",
         ),
-        (["pills", "--html", "no/x.html"], 1, "error: no/x.html: cannot be written: there is no such folder\n"),
+        (["pills", "--html", "no/x.html"], 1, "error: no/x.html: there is no folder no: make it, or check the path\n"),
         (
             ["pills", "--html", "mail.bunrui"],
             2,

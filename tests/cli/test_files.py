@@ -1,4 +1,4 @@
-"""`merge`, `copy`, `slim`, `compact`, `export`."""
+"""`merge`, `copy`, `slim`, `compact`, `train`, `export`."""
 
 from __future__ import annotations
 
@@ -55,6 +55,17 @@ def test_merge_other_analyzers(run, mail: Path, target: str) -> None:
         "characters 1–3 (kana, han), 1–4 (hangul)): learn the documents again with one of the two\n",
     )
     assert not Path("new.bunrui").exists() and info(run, "mail.bunrui")["documents"] == 4
+
+
+def test_merge_other_kinds_of_columns(run, tmp_path: Path) -> None:
+    Path("t.csv").write_text("label,age\na,1\nb,2\n")
+    run("learn", "a.bunrui", "t.csv", "--columns", "--kind", "age=binned")
+    run("learn", "b.bunrui", "t.csv", "--columns")
+    for target, *others in (("new.bunrui", "a.bunrui", "b.bunrui"), ("a.bunrui", "b.bunrui")):
+        code, _, err = run("merge", target, *others)
+        said = f"error: b.bunrui was made with another analyzer (columns) than {target} (columns, age=binned): learn"
+        assert code == 1 and err.startswith(said)
+    assert not Path("new.bunrui").exists()
 
 
 def test_merge_with_itself(run, mail: Path) -> None:
@@ -156,12 +167,12 @@ def test_copy_to_where_it_cannot_be(run, mail: Path) -> None:
     assert run("copy", "mail.bunrui", "mail.csv") == (
         1,
         "",
-        "error: mail.csv is there already: open it, or choose another name\n",
+        "error: mail.csv: this is there already, and is not replaced: give another name\n",
     )
     assert run("copy", "mail.bunrui", "no/b.bunrui") == (
         1,
         "",
-        "error: no/b.bunrui cannot be made: No such file or directory\n",
+        "error: no/b.bunrui: there is no folder no: make it, or check the path\n",
     )
     assert Path("mail.csv").read_bytes() == before and not list(Path().glob(".*"))
 
@@ -201,11 +212,54 @@ def test_slim_without_rare_words(run, mail: Path) -> None:
     assert "it lacks the words of fewer than 2 documents" in again and "learn more" not in again
 
 
+def test_slim_of_a_trained_model(run, mail: Path) -> None:
+    assert run("set", "mail.bunrui", "--model", "arow").code == 0
+    code, out, err = run("slim", "mail.bunrui", "s.bunrui")
+    assert (code, out) == (0, "") and re.sub(r"\d+\.\d kB", "SIZE", err) == (
+        "wrote s.bunrui: SIZE, mail.bunrui has SIZE\n"
+        "it can predict, explain, evaluate and change its model\n"
+        "it has the weights of arow, but no documents to train it again: as arow it learns no more\n"
+        "it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests\n"
+    )
+    question = ["--line", "cheap team", "--top", "2", "--json"]
+    assert run("predict", "s.bunrui", *question) == run("predict", "mail.bunrui", *question)
+    assert run("learn", "s.bunrui", "mail.csv") == (
+        1,
+        "",
+        "error: s.bunrui has the weights of arow, and no documents to train it again: learn in the file that it was "
+        "made from, or first choose a model that reads counts\n",
+    )
+    assert "trained\n" in run("info", "s.bunrui").out
+
+
 def test_slim_onto_something(run, mail: Path) -> None:
     Path("s.bunrui").write_text("precious")
-    err = "error: s.bunrui is there already: open it, or choose another name\n"
+    err = "error: s.bunrui: this is there already, and is not replaced: give another name\n"
     assert run("slim", "mail.bunrui", "s.bunrui") == (1, "", err)
     assert Path("s.bunrui").read_text() == "precious"
+
+
+def test_train(run, mail: Path) -> None:
+    assert run("train", "mail.bunrui") == (
+        2,
+        "",
+        "error: binary-complement has no weights that a file keeps: choose one of twcnb, nbsvm, arow\n"
+        "Try 'bunrui train --help'.\n",
+    )
+    told = "training nbsvm from 4 documents that the file keeps\n"
+    question = ["predict", "mail.bunrui", "--line", "cheap team"]
+    assert run("set", "mail.bunrui", "--model", "nbsvm").code == 0
+    assert run(*question).err == ""
+    run("unlearn", "mail.bunrui", "mail.csv")
+    run("learn", "mail.bunrui", "mail.csv")
+    assert run(*question).err == told
+    assert "until 'bunrui train' is called" in run("info", "mail.bunrui").out
+    code, out, err = run("train", "mail.bunrui")
+    assert (code, out) == (0, "") and re.fullmatch(
+        r"trained nbsvm from 4 documents: mail.bunrui has [\d.]+ kB, it had [\d.]+ kB\n", err
+    )
+    assert run(*question).err == ""
+    assert run("check", "mail.bunrui").code == 0
 
 
 def test_compact(run, mail: Path) -> None:
@@ -238,7 +292,7 @@ def test_export(run, keep: str, suffix: str) -> None:
     learn(run, "a.bunrui", "one two two,日本 x\ntwo,[red]\n", "--keep", keep, "--analyzer", "words")
     assert run("export", "a.bunrui", f"o.{suffix}") == (0, "", f"wrote 3 rows into o.{suffix}\n")
     rows = table(f"o.{suffix}")
-    assert sorted(rows, key=str) == [
+    assert rows == [
         {"feature": "one", "label": "日本 x", "term_count": 1, "doc_freq": 1},
         {"feature": "two", "label": "[red]", "term_count": 1, "doc_freq": 1},
         {"feature": "two", "label": "日本 x", "term_count": 2, "doc_freq": 1},
@@ -291,8 +345,8 @@ def test_export_over_a_file(run, mail: Path) -> None:
             "error: the name 'mail.bunrui' does not tell the format: give it one of .parquet .pq .csv .tsv .arrow "
             ".feather\nTry 'bunrui export --help'.\n",
         ),
-        (["mail.bunrui", "no/o.csv"], 1, "error: no/o.csv: cannot be written: there is no such folder\n"),
-        (["mail.bunrui", "d.csv"], 1, "error: d.csv: is a folder: name a file in it\n"),
+        (["mail.bunrui", "no/o.csv"], 1, "error: no/o.csv: there is no folder no: make it, or check the path\n"),
+        (["mail.bunrui", "d.csv"], 1, "error: d.csv: this is a folder: name a file in it\n"),
         (["x", "o.csv"], 1, "error: there is no classifier x: make one with 'bunrui learn x DATA'\n"),
         (
             ["mail.csv", "o.csv"],

@@ -256,6 +256,8 @@ def test_the_target_may_be_the_standard_input(shell, files: Path) -> None:
 
 # --- output that cannot be written
 
+NO_FOLDER = "there is no folder folder.jsonl/no: make it, or check the path\n"
+
 
 def test_no_half_written_file(run, files: Path) -> None:
     with open("raw.jsonl", "a") as file:
@@ -270,9 +272,15 @@ def test_no_half_written_file(run, files: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "err"),
     [
-        ("folder.jsonl", "error: folder.jsonl: is a folder: name a file in it\n"),
-        ("folder.jsonl/no/out.jsonl", "error: folder.jsonl/no/out.jsonl: cannot be written: there is no such folder\n"),
-        ("folder.jsonl/no/out.pq", "error: folder.jsonl/no/out.pq: cannot be written: there is no such folder\n"),
+        ("folder.jsonl", "error: folder.jsonl: this is a folder: name a file in it\n"),
+        (
+            "folder.jsonl/no/out.jsonl",
+            f"error: folder.jsonl/no/out.jsonl: {NO_FOLDER}",
+        ),
+        (
+            "folder.jsonl/no/out.pq",
+            f"error: folder.jsonl/no/out.pq: {NO_FOLDER}",
+        ),
     ],
 )
 def test_output_that_cannot_be_written(run, files: Path, path: str, err: str) -> None:
@@ -306,6 +314,6 @@ def test_no_room_for_the_file(start, files: Path, name: str, way: list[str]) -> 
     out, err = process.communicate(timeout=100)
     assert (process.returncode, out) == (1, b"") and b"File too large\n" in err and b"Traceback" not in err
     if way[0] == "--top":
-        assert err.endswith(b"error: .: a temporary file cannot be written: File too large\n")
+        assert err.endswith(b"error: .: there is no room left for this: make room\n")
     assert Path(name).read_text() == "as it was"
     assert {path.name for path in files.iterdir()} == {"good.txt", "raw.jsonl", "raw.parquet", name}

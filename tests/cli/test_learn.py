@@ -39,7 +39,7 @@ def test_a_first_line_that_looks_like_a_row_is_told(run) -> None:
         1,
         "",
         "error: a.csv: there is no column 'text' and no column 'label', only 'cheap pills', 'spam': choose others with "
-        "--text and --label. The first line looks like a row: put a line with the names of the columns above it\n",
+        "--text and --label. The first line looks like a row: put a line such as text,label above it\n",
     )
     assert run("learn", "a.bunrui", "a.csv", "--text", "cheap pills", "--label", "spam") == (
         0,
@@ -295,7 +295,7 @@ def test_nothing_but_bad_rows(run) -> None:
     ("name", "content", "err"),
     [
         ("no.csv", None, "error: there is no file 'no.csv': check the path\n"),
-        ("empty.csv", "", "error: empty.csv is empty\n"),
+        ("empty.csv", "", "error: empty.csv: the file is empty: give one with documents\n"),
         (
             "a.data",
             "x",
@@ -319,11 +319,11 @@ def test_data_that_cannot_be_read(run, name: str, content: str | None, err: str)
 
 def test_no_folder_to_write_into(run, mail: Path) -> None:
     code, out, err = run("learn", "no/a.bunrui", "mail.csv")
-    assert (code, out) == (1, "") and err.startswith("error: no/a.bunrui cannot be made: ")
+    assert (code, out) == (1, "") and err.startswith("error: no/a.bunrui: there is no folder no: make it")
 
 
 def test_no_stop_words(run, mail: Path) -> None:
-    err = "error: no.txt: there is no such file of stop words: check the path\n"
+    err = "error: no.txt: there is no such file or folder: check the path\n"
     assert run("learn", "a.bunrui", "mail.csv", "--stop-words", "no.txt") == (1, "", err)
 
 

@@ -6,13 +6,14 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 import bunrui
 from bunrui.cli import main
+from tests.support.waiting import PATIENCE, wait_until
 
 READING = {
     "predict": ["predict", "x", "--line", "a"],
@@ -24,6 +25,7 @@ READING = {
     "slim": ["slim", "x", "y"],
     "undo": ["undo", "x"],
     "compact": ["compact", "x"],
+    "train": ["train", "x"],
     "merge": ["merge", "y", "x"],
     "unlearn": ["unlearn", "x", "mail.csv"],
     "learn": ["learn", "x", "mail.csv"],
@@ -64,7 +66,7 @@ def test_no_classifier(run, mail: Path, command: str) -> None:
 def test_empty_file(run, mail: Path, command: str) -> None:
     (mail.parent / "x").touch()
     code, out, err = run(*READING[command])
-    assert (code, out) == (1, "") and err == "error: x is empty: give a file that bunrui has made\n"
+    assert (code, out) == (1, "") and err == "error: x: the file is empty: give one that bunrui has made\n"
     assert (mail.parent / "x").stat().st_size == 0
 
 
@@ -72,7 +74,10 @@ def test_empty_file(run, mail: Path, command: str) -> None:
 def test_folder(run, mail: Path, command: str) -> None:
     (mail.parent / "x").mkdir()
     code, out, err = run(*READING[command])
-    assert (code, out) == (1, "") and err == "error: x is a folder, not a classifier file\n"
+    assert (code, out) == (
+        1,
+        "",
+    ) and err == "error: x: this is a folder, not a classifier: give a file that bunrui has made\n"
 
 
 # --- messages
@@ -205,14 +210,20 @@ def test_a_full_disk(start, mail: Path, monkeypatch: pytest.MonkeyPatch, unbuffe
         assert b"Traceback" not in err
 
 
+def unread(pipe: IO[bytes] | None) -> int:
+    """Bytes in a pipe."""
+    import fcntl
+    import termios
+
+    assert pipe is not None
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def interrupt(process: subprocess.Popen[bytes], folder: Path, begun: str) -> tuple[int, bytes]:
-    """Press Ctrl-C when a file is there, and a moment later the process waits for its input."""
-    deadline = time.monotonic() + 60
-    while not list(folder.glob(begun)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    time.sleep(0.5)
+    """Press Ctrl-C when a file is there, and the process has read all that it was given so far."""
+    wait_until(lambda: list(folder.glob(begun)) and not unread(process.stdin))
     process.send_signal(signal.SIGINT)
-    code = process.wait(timeout=60)  # with its input still open: nothing else ends it
+    code = process.wait(timeout=PATIENCE)  # with its input still open: nothing else ends it
     # 130 for a shell in both cases: Python ends itself by the signal if that came while a library ran code of a string.
     code = 130 if code == -signal.SIGINT else code
     lines = process.stderr.read().splitlines(keepends=True)

@@ -45,9 +45,13 @@ def test_what_does_not_fit(run) -> None:
     for options, code, message in (
         (["--memory", "2"], 2, "memory should be a size with its unit, such as 2GB or 800MB, not '2'."),
         (["--memory", "lots"], 2, "memory should be a size with its unit, such as 2GB or 800MB, not 'lots'."),
-        (["--memory", "10MB"], 2, f"memory should be at least {LEAST} here, not '10MB'."),
-        (["--memory", "2GB", "--columns"], 2, "--columns needs all in memory: leave --memory out."),
-        (["--memory", "2GB", "--calibrate"], 2, "--calibrate needs all in memory: leave --memory out."),
+        (["--memory", "10MB"], 2, f"--memory should be at least {LEAST} for "),
+        (["--memory", "2GB", "--columns"], 2, "--columns needs all documents in memory at once: leave --memory out."),
+        (
+            ["--memory", "2GB", "--calibrate"],
+            2,
+            "--calibrate needs all documents in memory at once",
+        ),
         (["--memory", "2GB", "--engine", "ray"], 2, "--engine ray goes without --memory."),
         (["--memory", "2GB", "--keep", "nothing"], 2, "a.bunrui keeps text, not nothing"),
         (["--memory", "2GB", "--alpha", "3"], 2, "a.bunrui has another alpha (0.3)"),
@@ -73,7 +77,7 @@ def test_tables_need_all_in_memory(run) -> None:
     Path("t.csv").write_text("age,label\n3,x\n4,y\n")
     run("learn", "t.bunrui", "t.csv", "--columns")
     done = run("learn", "t.bunrui", "t.csv", "--memory", "2GB")
-    assert done.code == 2 and "t.bunrui reads tables, and needs them all in memory: leave --memory out." in done.err
+    assert done.code == 2 and "t.bunrui reads tables, which must be in memory at once: leave --memory out." in done.err
 
 
 def test_counting_within_memory(run) -> None:
@@ -102,6 +106,9 @@ def test_hashed_features(run) -> None:
     for more in ((), ("--memory", LEAST)):
         done = run("learn", f"{len(more)}.bunrui", "mail.csv", *options, *more)
         assert done == (0, "", f"learned 4 documents of 2 labels into {len(more)}.bunrui in T\n{said}\n")
+    Path("twice.csv").write_text(Path("mail.csv").read_text() + Path("mail.csv").read_text().partition("\n")[2])
+    twice = run("learn", "twice.bunrui", "twice.csv", *options).err
+    assert twice.splitlines()[1].startswith("4 of them: a text"), "documents, not the buckets"
     assert same("0.bunrui", "2.bunrui")
     with bunrui.open("0.bunrui") as clf:
         assert clf.analyzer == AnalyzerSpec(name="words", words=2, hash_bits=22)

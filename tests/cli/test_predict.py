@@ -102,7 +102,11 @@ def test_empty_input_and_no_classifier(shell) -> None:
 
 def test_an_empty_file(run, mail: Path) -> None:
     Path("a.csv").touch()
-    assert run("predict", "mail.bunrui", "a.csv") == (1, "", "error: a.csv is empty\n")
+    assert run("predict", "mail.bunrui", "a.csv") == (
+        1,
+        "",
+        "error: a.csv: the file is empty: give one with documents\n",
+    )
 
 
 def test_a_line_that_is_no_text(start, mail: Path) -> None:
@@ -303,8 +307,8 @@ def test_no_half_written_file(run, mail: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "err"),
     [
-        ("folder.csv", "error: folder.csv: is a folder: name a file in it\n"),
-        ("no/out.csv", "error: no/out.csv: cannot be written: there is no such folder\n"),
+        ("folder.csv", "error: folder.csv: this is a folder: name a file in it\n"),
+        ("no/out.csv", "error: no/out.csv: there is no folder no: make it, or check the path\n"),
     ],
 )
 def test_output_that_cannot_be_written(run, mail: Path, path: str, err: str) -> None:
@@ -315,5 +319,5 @@ def test_output_that_cannot_be_written(run, mail: Path, path: str, err: str) -> 
 def test_many_classes_are_scored_in_slices(run, mail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.csv").write_text("text\n" + "pills\nteam\n" * 50)
     whole = run("predict", "mail.bunrui", "a.csv", "--json").out
-    monkeypatch.setattr("bunrui.engines.ranking._MOST_SCORES", 6)
+    monkeypatch.setattr("bunrui.engines.stream._MOST_SCORES", 6)
     assert run("predict", "mail.bunrui", "a.csv", "--json").out == whole and len(whole.splitlines()) == 100

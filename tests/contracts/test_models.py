@@ -202,11 +202,12 @@ def test_the_default_is_one_of_them() -> None:
     assert TextClassifier().model == DEFAULT_MODEL
     assert DEFAULT_MODEL in MODELS
     assert all(0 < model.alpha <= 1 for model in MODELS.values())
+    assert MODELS["complement"].takes_label_sets and not MODELS["wcnb"].takes_label_sets
 
 
 # --- the protocol, which trained models follow too
 
-ON_TEXT = [*MODELS, *(name for name in TRAINED if name != "columns")]
+ON_TEXT = [*MODELS, *(name for name, kind in TRAINED.items() if kind.on_text)]
 
 
 @pytest.mark.parametrize("name", ON_TEXT)
@@ -242,7 +243,7 @@ def test_a_model_says_whether_counts_are_enough(name: str) -> None:
 @pytest.mark.parametrize("name", ON_TEXT)
 def test_labels_are_held_against_the_rest_or_that_is_refused(name: str) -> None:
     clf = learned(name)
-    if name in TRAINED or name == "wcnb":
+    if name in TRAINED or not MODELS[name].takes_label_sets:
         with pytest.raises(OptionError, match=f"{name} tells labels from each other.* choose one of multinomial, "):
             clf.label_odds(QUERIES)
     else:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import signal
@@ -12,7 +11,7 @@ import pytest
 import bunrui
 from bunrui import datasets
 from bunrui.datasets import CORPORA
-from bunrui.datasets.cache import user_cache
+from bunrui.datasets.corpora import user_cache
 from bunrui.errors import DataError, OptionError
 
 SMS = "ham\tOk lar...\nspam\tFree entry in 2 a wkly comp\nham\tü there?\n"
@@ -65,16 +64,14 @@ def test_splits(publish, store: Path) -> None:
         "text": ["dev one", "dev two"],
     }
     assert datasets.load("goemotions")["text"].to_pylist()[::2] == ["train one", "dev one", "test one"]
-    with pytest.raises(
-        OptionError, match=r"goemotions has no split 'valid': it has train, dev, test; 'all' is all of it"
-    ):
+    with pytest.raises(OptionError, match=r"goemotions has no split 'valid': choose one of train, dev, test, all"):
         datasets.load("goemotions", "valid")
 
 
 def test_no_official_split(publish, store: Path, sms: bytes) -> None:
     publish("sms", sms)
     datasets.fetch("sms")
-    with pytest.raises(OptionError, match=r"sms has no split 'train': it has no official split; 'all' is all of it"):
+    with pytest.raises(OptionError, match=r"sms has no split 'train': choose one of all"):
         datasets.load("sms", "train")
 
 
@@ -103,7 +100,7 @@ def test_a_cut_download_leaves_nothing_under_the_final_name(server, publish, sto
     with pytest.raises(DataError, match=r"the connection was cut after 100 of"):
         datasets.fetch("sms")
     assert there(store / "sms") == [".lock", "smsspamcollection.zip.part", "smsspamcollection.zip.part.tag"]
-    with pytest.raises(DataError, match=r"sms is not in .*sms: get it with 'bunrui datasets fetch sms'"):
+    with pytest.raises(DataError, match=r"sms is not in .*sms: get it with bunrui.datasets.fetch\('sms'\)"):
         datasets.load("sms")
     datasets.fetch("sms")
     assert server.asked[1] == ("smsspamcollection.zip", "bytes=100-")
@@ -114,7 +111,7 @@ def test_a_wrong_hash(server, publish, store: Path, sms: bytes) -> None:
     publish("sms", sms)
     server.files["smsspamcollection.zip"] = sms[:-1] + b"!"
     found, expected = (hashlib.sha256(data).hexdigest() for data in (sms[:-1] + b"!", sms))
-    with pytest.raises(DataError, match=f"its SHA-256 is {found}, not {expected}. It was removed"):
+    with pytest.raises(DataError, match=f"and was removed: its SHA-256 is {found}, not {expected}: see "):
         datasets.fetch("sms")
     assert there(store) == [], "a folder in which nothing is does not stay"
     server.files["smsspamcollection.zip"] = sms
@@ -130,7 +127,7 @@ def test_the_hash_of_the_first_download_is_remembered(server, publish, store: Pa
     (home / "smsspamcollection.zip").unlink()
     (home / "all.parquet").unlink()
     server.files["smsspamcollection.zip"] = zipped({"SMSSpamCollection": b"ham\tanother version\n"})
-    with pytest.raises(DataError, match=r"is not the file that is expected: .*; to take it, delete .*zip.sha256"):
+    with pytest.raises(DataError, match=r"is not the file that is expected, .*; to take it, delete .*zip.sha256"):
         datasets.fetch("sms")
     remembered.unlink()
     datasets.fetch("sms")
@@ -142,7 +139,7 @@ def test_a_file_that_was_damaged_later(publish, store: Path, sms: bytes, known: 
     publish("sms", sms, known=known)
     home = datasets.fetch("sms")
     (home / "smsspamcollection.zip").write_bytes(b"damaged")
-    with pytest.raises(DataError, match=r"has changed since it came .*: it was removed, fetch again"):
+    with pytest.raises(DataError, match=r"has changed since it came .*, and was removed: fetch it again"):
         datasets.fetch("sms")
     assert not (home / "smsspamcollection.zip").exists()
     datasets.fetch("sms")
@@ -152,7 +149,7 @@ def test_a_file_that_was_damaged_later(publish, store: Path, sms: bytes, known: 
 def test_an_archive_that_is_cut_short_at_the_publisher(server, publish, store: Path, tar) -> None:
     whole = tar({f"20news-bydate-{split}/sci.space/1": os.urandom(9999) for split in ("train", "test")})
     publish("20news", whole[:-99], known=False)
-    with pytest.raises(DataError, match=r"20news-bydate.tar.gz is damaged or cut short.* is removed .*: fetch again"):
+    with pytest.raises(DataError, match=r"20news-bydate.tar.gz is damaged or cut short.* is removed: fetch again"):
         datasets.fetch("20news")
     assert there(store) == []
     server.files["20news-bydate.tar.gz"] = whole
@@ -166,7 +163,7 @@ def test_a_damaged_file_that_the_user_placed_is_never_removed(publish, store: Pa
     place.parent.mkdir(parents=True)
     place.write_bytes(b"<html>Sorry</html>")
     for _ in range(2):
-        with pytest.raises(DataError, match=r"20news-bydate.tar.gz is damaged or cut short: [^.]*$"):
+        with pytest.raises(DataError, match=r"20news-bydate.tar.gz: this is damaged or cut short \([^.]*\)"):
             datasets.fetch("20news")
     assert there(store / "20news") == [".lock", place.name]
     place.write_bytes(tar({f"20news-bydate-{split}/sci.space/1": b"x" for split in ("train", "test")}))
@@ -179,7 +176,7 @@ def test_a_file_of_another_corpus(publish, store: Path, zipped) -> None:
     with pytest.raises(DataError) as caught:
         datasets.fetch("sms")
     assert str(caught.value) == (
-        f"there are no documents of sms in {store}/sms/smsspamcollection.zip, which holds other.txt: expected is the "
+        f"there are no documents of sms in {store}/sms/smsspamcollection.zip, which holds other.txt: give the "
         "official smsspamcollection.zip, or another archive or a folder with SMSSpamCollection in it"
     )
 
@@ -194,8 +191,8 @@ def test_offline(server, publish, store: Path, sms: bytes) -> None:
     with pytest.raises(DataError) as caught:
         datasets.fetch("sms")
     assert str(caught.value) == (
-        f"{corpus.files[0].url} answers 404 Not Found. Download smsspamcollection.zip by other means "
-        f"(see {corpus.home}), and place it as {place}, or give it with 'bunrui datasets fetch sms --from PATH'"
+        f"{corpus.files[0].url}: the server answers 404 Not Found: download smsspamcollection.zip by other means "
+        f"(see {corpus.home}), and place it as {place}, or give your copy with bunrui.datasets.fetch('sms', PATH)"
     )
     place.write_bytes(sms)  # the folder is there
     datasets.fetch("sms")
@@ -206,16 +203,16 @@ def test_offline_with_several_files(server, publish, store: Path) -> None:
     corpus = publish("nsmc", b"", b"")
     server.files.clear()
     way = f"by other means (see {corpus.home}), and place"
-    give = f"into {store}/nsmc, or give a folder with all of it with 'bunrui datasets fetch nsmc --from PATH'"
+    give = f"into {store}/nsmc, or give your copy with bunrui.datasets.fetch('nsmc', PATH)"
     with pytest.raises(DataError) as caught:
         datasets.fetch("nsmc")
-    answer = f"{corpus.files[0].url} answers 404 Not Found."
-    assert str(caught.value) == f"{answer} Download ratings_train.txt, ratings_test.txt {way} them {give}"
+    answer = f"{corpus.files[0].url}: the server answers 404 Not Found:"
+    assert str(caught.value) == f"{answer} download ratings_train.txt, ratings_test.txt {way} them {give}"
     (store / "nsmc" / "ratings_train.txt").write_bytes(b"")
     with pytest.raises(DataError) as caught:
         datasets.fetch("nsmc")
-    answer = f"{corpus.files[1].url} answers 404 Not Found."
-    assert str(caught.value) == f"{answer} Download ratings_test.txt {way} it {give}"
+    answer = f"{corpus.files[1].url}: the server answers 404 Not Found:"
+    assert str(caught.value) == f"{answer} download ratings_test.txt {way} it {give}"
 
 
 def test_a_file_that_the_user_placed_is_never_removed(publish, store: Path, sms: bytes) -> None:
@@ -224,7 +221,7 @@ def test_a_file_that_the_user_placed_is_never_removed(publish, store: Path, sms:
     place.parent.mkdir(parents=True)
     place.write_bytes(b"mine")
     with pytest.raises(
-        DataError, match=r"is not the official file: its SHA-256 is .*. Replace it, or give your copy with"
+        DataError, match=r"is not the official file: its SHA-256 is .*: replace it, or give your copy with"
     ):
         datasets.fetch("sms")
     assert place.read_bytes() == b"mine"
@@ -300,7 +297,7 @@ def test_a_copy_of_something_else(store: Path, tmp_path: Path, zipped, name: str
     with pytest.raises(DataError) as caught:
         datasets.fetch("sms", copy, notice=notices.append)
     assert str(caught.value) == (
-        f"there are no documents of sms in {copy}, which holds photos/0.txt, photos/1.txt, photos/2.txt …: expected is "
+        f"there are no documents of sms in {copy}, which holds photos/0.txt, photos/1.txt, photos/2.txt …: give "
         "the official smsspamcollection.zip, or another archive or a folder with SMSSpamCollection in it"
     )
     assert notices == [] and not store.exists(), "what was not taken is not said to be, and leaves no folder"
@@ -329,21 +326,21 @@ def test_what_a_copy_should_be(store: Path, tmp_path: Path, name: str, what: str
     with pytest.raises(DataError) as caught:
         datasets.fetch(name, tmp_path / "empty")
     where = f"{tmp_path}/empty, which is empty"
-    assert str(caught.value) == f"there are no documents of {what} in {where}: expected is {expected}"
+    assert str(caught.value) == f"there are no documents of {what} in {where}: give {expected}"
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(DataError, match=r"in .*notes\.txt: expected is "):
+    with pytest.raises(DataError, match=r"in .*notes\.txt: give "):
         datasets.fetch(name, tmp_path / "notes.txt")
 
 
 def test_a_copy_that_is_not_there(store: Path) -> None:
-    with pytest.raises(DataError, match=r"there is no file or folder 'nowhere.zip': check the path"):
+    with pytest.raises(DataError, match=r"nowhere\.zip: there is no such file or folder: check the path"):
         datasets.fetch("sms", "nowhere.zip")
 
 
 def test_a_copy_without_a_part(store: Path, tmp_path: Path) -> None:
     (tmp_path / "ratings_train.txt").write_text("id\tdocument\tlabel\n1\ta\t0\n")
     with pytest.raises(
-        DataError, match=r"there are no documents of nsmc \(test\) in .*/ratings_train.txt: expected is an archive or"
+        DataError, match=r"there are no documents of nsmc \(test\) in .*/ratings_train.txt: give an archive or"
     ):
         datasets.fetch("nsmc", tmp_path / "ratings_train.txt")
 
@@ -375,7 +372,7 @@ def test_a_folder_that_cannot_be_made(publish, sms: bytes, tmp_path: Path, monke
     publish("sms", sms)
     (tmp_path / "file").touch()
     monkeypatch.setenv("BUNRUI_DATASETS", str(tmp_path / "file"))
-    what = rf"file/sms cannot be written \({os.strerror(errno.ENOTDIR)}\), or name another folder with BUNRUI_DATASETS"
+    what = "file/sms: a part of the path is a file, not a folder: check the path, or name another folder"
     with pytest.raises(DataError, match=what):
         datasets.fetch("sms")
 
@@ -390,7 +387,7 @@ def test_a_full_disk_while_splits_are_written(publish, store: Path, tmp_path: Pa
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
-        with pytest.raises(DataError, match=r"there is no room left in .*sms: free some, or name another folder"):
+        with pytest.raises(DataError, match=r"sms: there is no room left for this: make room, or name another folder"):
             datasets.fetch("sms", tmp_path / "SMSSpamCollection")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -401,7 +398,7 @@ def test_a_full_disk_while_splits_are_written(publish, store: Path, tmp_path: Pa
 
 def test_every_corpus_that_is_not_there_says_how_to_get_it(store: Path) -> None:
     for name in CORPORA:
-        with pytest.raises(DataError, match=f"get it with 'bunrui datasets fetch {name}'"):
+        with pytest.raises(DataError, match=rf"get it with bunrui.datasets.fetch\('{name}'\)"):
             datasets.path(name)
 
 

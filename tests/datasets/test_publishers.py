@@ -285,12 +285,12 @@ def test_rows_of_different_lengths() -> None:
 @pytest.mark.parametrize(
     ("name", "files", "what"),
     [
-        ("uci-iris", {"iris.data": "\n"}, "archive, iris.data has no rows"),
+        ("uci-iris", {"iris.data": "\n"}, "archive, iris.data: there are no rows"),
         ("adult", {"adult.data": "39, State-gov, <=50K\n"}, "archive, adult.data: 15 columns expected, not 3"),
         (
             "uci-soybean",
             {"soybean-large.data": "rot,6,0\n", "soybean-large.test": "rust,1\n"},
-            "archive, soybean-large.test: the columns are not those of the other files of this table",
+            "archive, soybean-large.test: the columns are not those of the other files: this is not",
         ),
     ],
 )
@@ -340,14 +340,14 @@ def test_arff_in_place_of_the_official_file() -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("1,2\n", "this is not ARFF: there is no line with @attribute before @data"),
-        ("@attribute\n@data\n", "line 1: this is no attribute of ARFF"),
-        ("@attribute a real\n@attribute b {x}\n@data\n1\n", "line 4: 2 values expected, not 1"),
-        ("@attribute a real\n@attribute b {x}\n@data\n\nx,x\n", "line 5: 'x' is no number, as 'a' should be"),
+        ("1,2\n", ": this is not ARFF: there is no line with @attribute before @data"),
+        ("@attribute\n@data\n", ", line 1: this is no attribute of ARFF"),
+        ("@attribute a real\n@attribute b {x}\n@data\n1\n", ", line 4: 2 columns expected, not 1"),
+        ("@attribute a real\n@attribute b {x}\n@data\n\nx,x\n", ", line 5: 'x' is no number, as 'a' should be"),
     ],
 )
 def test_bad_arff(text: str, what: str) -> None:
-    with pytest.raises(DataError, match=f"archive, labor.arff: {what}"):
+    with pytest.raises(DataError, match=f"archive, labor.arff{what}"):
         read_table("uci-labor", {"labor.arff": text})
 
 

@@ -145,7 +145,7 @@ def test_labels_are_names() -> None:
         ("a,label\n1, \n", "stream, line 2: the label is empty: give it a name, or leave the row out"),
         ("a,label\n1,x\0y\n", "stream, line 2: the label 'x\\x00y' has a NUL: give it another name"),
         ('a,label\n"1,x\n', "stream, line 2: a field begins with a quote that is never closed"),
-        ("", "stream is empty"),
+        ("", "stream: the file is empty: give one with documents"),
         ("\n\n", "stream: there are empty lines only"),
     ],
 )

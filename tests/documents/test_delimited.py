@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bunrui.documents import delimited, read
 from bunrui.errors import DataError, EncodingError
-from bunrui.labels import unfit
+from bunrui.phrases import unfit
 from tests.documents.test_reader import rows
 
 
@@ -121,7 +121,7 @@ def test_record_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             b"id,body,category",
             ": there is no column 'text' and no column 'label', only 'id', 'body', 'category': "
-            "choose others with text= and label=",
+            "choose others with text= and label=. If the first line is a row, put a line such as text,label above it",
         ),
         (b"label,body", ": there is no column 'text', only 'label', 'body': choose another with text="),
         (
@@ -141,7 +141,11 @@ def test_record_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
             "choose others with text= and label=. "
             "The header has semicolons: write the file with commas",
         ),
-        (b"\n \r", ": there is no column 'text' and no column 'label', only ' ': choose others with text= and label="),
+        (
+            b"\n \r",
+            ": there is no column 'text' and no column 'label', only ' ': choose others with text= and label=. "
+            "If the first line is a row, put a line such as text,label above it",
+        ),
     ],
 )
 def test_headers(header: bytes, what: str) -> None:
@@ -150,7 +154,7 @@ def test_headers(header: bytes, what: str) -> None:
 
 def test_header_of_many_columns() -> None:
     header = ",".join(f"c{n}" for n in range(100))
-    assert message(header.encode()).endswith("'c18', 'c19' and 80 more: choose others with text= and label=")
+    assert "'c18', 'c19' and 80 more: choose others with text= and label=" in message(header.encode())
     assert message(b"text,label", format="tsv").endswith("The header has commas: is it format='csv'?")
     assert message(b"\n\r\n", format="csv") == "stream: there are empty lines only: a header and rows were expected"
 
@@ -262,5 +266,5 @@ def test_a_first_line_that_looks_like_a_row_is_told(data: bytes, is_doubtful: bo
 
 
 def test_the_error_says_that_the_names_look_like_a_row() -> None:
-    assert message(HEADLESS).endswith("looks like a row: put a line with the names of the columns above it")
-    assert "row" not in message(b"subject,folder\nlunch,ham\n")
+    assert message(HEADLESS).endswith("looks like a row: put a line such as text,label above it")
+    assert "looks like a row" not in message(b"subject,folder\nlunch,ham\n")

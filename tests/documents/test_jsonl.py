@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bunrui.documents import read
 from bunrui.errors import DataError, EncodingError
-from bunrui.labels import unfit
+from bunrui.phrases import unfit
 from tests.documents.test_reader import rows
 
 
@@ -127,6 +127,8 @@ GOOD = b'{"text": "a", "label": "x"}\n'
         (b'{"text": "a", "label": NaN}', "the label is missing (null): give one, or leave the row out"),
         (b'{"text": "a", "label": ""}', "the label is empty: give it a name, or leave the row out"),
         (b'{"text": "a", "label": " \\u3000"}', "the label is blank: give it a name, or leave the row out"),
+        (b'{"text": "a", "label": "\\u001b"}', "the label is blank: give it a name, or leave the row out"),
+        (b'{"text": "a", "label": ["\\u001b"]}', "the label is blank: give it a name, or leave the row out"),
         (
             b'{"text": "a", "label": "' + b"x" * 1001 + b'"}',
             "the label has 1,001 characters, and 1,000 are the most: give it a shorter name, or leave the row out",

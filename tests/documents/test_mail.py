@@ -160,9 +160,9 @@ def test_html(markup: str, text: str) -> None:
 
 @pytest.mark.parametrize("part", ["<", "<a ", "<!--", "<!-- -->", "<script>", "<script></script>", "&", "&#1", "<a '"])
 def test_html_takes_linear_time(part: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     html_to_text(part * (400_000 // len(part)))
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 10  # quadratic takes minutes
 
 
 # --- mailboxes

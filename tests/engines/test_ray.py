@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,10 @@ from ray.cluster_utils import Cluster
 
 from bunrui.engines import ray as engine
 from bunrui.engines import tasks
+from bunrui.engines.tasks import Labels
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.xdist_group("ray")
 
 N_FILES = 7
 N_DOCS = 140
@@ -127,6 +132,7 @@ def test_any_number_of_blocks(cluster: Cluster, files: str, one: TextClassifier,
     assert np.array_equal(clf.scores(asked).view(np.int64), one.scores(asked).view(np.int64))
 
 
+@pytest.mark.slow  # the cluster takes its time to see that a machine is gone
 def test_a_machine_dies_while_it_counts(cluster: Cluster, files: str, one: TextClassifier) -> None:
     fill(cluster)
     clf, killer = TextClassifier(), Killer(cluster, after=3)
@@ -216,6 +222,7 @@ def test_predict(
     check_rows(predicted(tmp_path / "labels"), documents, one)
 
 
+@pytest.mark.slow
 def test_a_machine_dies_while_it_predicts(
     cluster: Cluster, files: str, documents: pa.Table, one: TextClassifier, tmp_path: Path
 ) -> None:
@@ -224,6 +231,31 @@ def test_a_machine_dies_while_it_predicts(
     blocks = split(read(files, labelled=False), 1)
     assert engine.predict_blocks(one, blocks, str(tmp_path / "labels"), tell=killer) == N_DOCS
     assert len(cluster.worker_nodes) == 1
+    check_rows(predicted(tmp_path / "labels"), documents, one)
+
+
+class Dying(Labels):
+    """Ends its process instead of answering for the first time."""
+
+    def __init__(self, classifier: Any, mark: Path) -> None:
+        super().__init__(classifier)
+        self._mark = mark
+
+    def __call__(self, batches: Any, path: str) -> int:
+        if not self._mark.exists():
+            self._mark.touch()
+            os._exit(1)
+        return super().__call__(batches, path)
+
+
+def test_a_worker_dies_while_it_predicts(
+    cluster: Cluster, files: str, documents: pa.Table, one: TextClassifier, tmp_path: Path
+) -> None:
+    fill(cluster)
+    blocks = split(read(files, labelled=False), 1)
+    answers = partial(Dying, mark=tmp_path / "died")
+    assert engine.predict_blocks(one, blocks, str(tmp_path / "labels"), answers) == N_DOCS
+    assert (tmp_path / "died").exists()
     check_rows(predicted(tmp_path / "labels"), documents, one)
 
 
@@ -314,30 +346,30 @@ def test_a_bad_block_leaves_no_files(
 
 
 def test_who_is_interrupted_works_no_more(cluster: Cluster, files: str, one: TextClassifier, tmp_path: Path) -> None:
+    """The first to begin sleeps, the second fails; a third, which gets the core of the second, would sleep as well."""
     fill(cluster)
-    pids = tmp_path / "pids"
-    pids.mkdir()
+    begun, sleepers = tmp_path / "begun", tmp_path / "sleepers"
+    sleepers.mkdir()
 
     def answers(_: TextClassifier) -> Any:
         def answer(reader: Any, path: str) -> int:
-            if path.endswith("part-000000.parquet"):
-                while not any(pids.iterdir()):
+            with begun.open("ab") as file:  # whichever blocks the cluster takes first: each adds a byte
+                file.write(b".")
+                file.flush()
+                turn = file.tell()
+            if turn == 2:
+                while not any(sleepers.iterdir()):
                     time.sleep(0.01)
-                raise DataError("the first one fails")
-            (pids / str(os.getpid())).touch()
-            time.sleep(600)
+                raise DataError("the second one fails")
+            (sleepers / str(os.getpid())).touch()
+            time.sleep(1e6)
             return 0
 
         return answer
 
-    with pytest.raises(DataError, match="the first one fails"):
+    with pytest.raises(DataError, match="the second one fails"):
         engine.predict_blocks(one, split(read(files, labelled=False), 1), str(tmp_path / "labels"), answers)
-    for _ in range(1000):  # dying takes a moment
-        if not any(Path("/proc", pid.name).exists() for pid in pids.iterdir()):
-            break
-        time.sleep(0.01)
-    else:
-        pytest.fail("a worker that was called off goes on")
+    wait_until(lambda: not any(Path("/proc", pid.name).exists() for pid in sleepers.iterdir()))
 
 
 def test_nothing_to_read(cluster: Cluster, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from bunrui.engines.pieces import reading_id, shard_ids
 from bunrui.errors import DataError, OptionError, StoreError
 from bunrui.store.merge import Holding
 from tests.store.probing import reseal
+from tests.support.examples import examples
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]
 LABELS = ["spam", "ham", "迷惑"]
@@ -69,7 +70,7 @@ def check_same(path: str, documents: list[tuple[str, object]]) -> None:
             assert np.array_equal(ours.view(np.int64), theirs.view(np.int64))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(shards=shards, data=st.data())
 def test_any_order_and_any_grouping(shards: list[list[tuple[str, object]]], data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

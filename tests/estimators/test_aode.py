@@ -21,6 +21,7 @@ from bunrui.classcounts import encode_labels
 from bunrui.errors import DataError
 from bunrui.estimators import AODE
 from bunrui.models.aode import aode, count_value_pairs
+from tests.support.examples import examples
 from tests.support.kernels import MODES, kernels
 
 NAN = float("nan")
@@ -92,7 +93,7 @@ def objects(X: Any) -> Any:
 
 @pytest.mark.parametrize("mode", MODES)
 @given(data=tables(), m=st.sampled_from([1, 2, 3, 30]))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_the_formula(mode: str, data: Any, m: int) -> None:
     X, y, Q = data
     with kernels(mode):
@@ -101,7 +102,7 @@ def test_the_formula(mode: str, data: Any, m: int) -> None:
 
 
 @given(data=tables(values=(0, 1)), m=st.sampled_from([1, 2, 30]))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_the_formula_on_presence(data: Any, m: int) -> None:
     X, y, Q = data
     Q = [[0 if value == "new" else value for value in row] for row in Q]
@@ -130,7 +131,7 @@ def test_by_hand_where_values_are_missing() -> None:
 
 
 @given(data=tables())
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_what_a_parent_says_of_a_column_is_a_distribution(data: Any) -> None:
     X, y, _ = data
     classes, codes = encode_labels(np.array(y))

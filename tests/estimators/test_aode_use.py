@@ -19,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from bunrui.errors import DataError, LabelError, MismatchError, OptionError, UnlearnError
 from bunrui.estimators import AODE
+from tests.support.examples import examples
 
 NAMES = np.array(["red", "緑", "blue", "yellow"])
 
@@ -52,7 +53,7 @@ parts = st.lists(st.tuples(st.sampled_from("pqr"), st.tuples(values, values, val
 
 
 @given(a=parts, b=parts, c=parts)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_merging(a: Any, b: Any, c: Any) -> None:
     expected = bits(fitted(a, b, c))
     assert bits(fitted(a).merge(fitted(b)).merge(fitted(c))) == expected
@@ -60,7 +61,7 @@ def test_merging(a: Any, b: Any, c: Any) -> None:
 
 
 @given(a=parts, b=parts)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_learning_and_unlearning_row_by_row(a: Any, b: Any) -> None:
     """New values and classes come at any time, and go when nobody has them any more."""
     clf = AODE(discretise=False)

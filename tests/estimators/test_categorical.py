@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bunrui.errors import DataError, LabelError, OptionError, UnlearnError
 from bunrui.estimators import CategoricalNB
+from tests.support.examples import examples
 
 NAN = float("nan")
 
@@ -173,7 +174,7 @@ def bits(clf: CategoricalNB) -> Any:
 
 
 @given(a=tables, b=tables, c=tables)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_merging(a: Any, b: Any, c: Any) -> None:
     expected = bits(fitted(a, b, c))
     assert bits(fitted(a).merge(fitted(b)).merge(fitted(c))) == expected
@@ -181,7 +182,7 @@ def test_merging(a: Any, b: Any, c: Any) -> None:
 
 
 @given(a=tables, b=tables)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_unlearning(a: Any, b: Any) -> None:
     """Values and classes that nobody has any more go: S is as it was."""
     clf = fitted(a, b)

@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bunrui.errors import LabelError, MismatchError, OptionError, UnlearnError
 from bunrui.estimators import GaussianNB, MultinomialNB
+from tests.support.examples import examples
 
 FORMS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
 NAN = float("nan")
@@ -131,7 +132,7 @@ tables = st.lists(st.tuples(st.sampled_from("pqr"), st.tuples(floats, floats)), 
 
 
 @given(a=tables, b=tables, c=tables)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_merging(a: Any, b: Any, c: Any) -> None:
     def fitted(rows: Any) -> GaussianNB:
         return GaussianNB().fit([x for _, x in rows], [label for label, _ in rows])

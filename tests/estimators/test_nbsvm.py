@@ -341,13 +341,13 @@ def test_the_share_of_the_ratio() -> None:
         ({"start": "x"}, "start should be a number, 0 or more, not 'x'"),
         ({"tol": float("nan")}, "tol should be a number, 0 or more, not nan"),
         ({"max_iter": 0}, "max_iter should be a number, above 0, not 0"),
-        ({"loss": "log"}, "loss should be one of squared_hinge, hinge, logistic, not 'log'"),
+        ({"loss": "log"}, "there is no loss 'log': choose one of squared_hinge, hinge, logistic"),
         ({"variance": "half"}, "variance should be a number from 0 to 1, 'ratio' or 'one', not 'half'"),
         ({"variance": 1.5}, "variance should be a number from 0 to 1, 'ratio' or 'one', not 1.5"),
         ({"variance": float("nan")}, "variance should be a number from 0 to 1, 'ratio' or 'one', not nan"),
         ({"norm": "l1"}, "norm should be 'l2' or None, not 'l1'"),
         ({"beta": 2}, "beta should be at most 1, not 2"),
-        ({"beta": 0.5}, "it needs variance='ratio'"),
+        ({"beta": 0.5}, "beta needs variance='ratio': give both, or none"),
     ],
 )
 def test_parameters_that_make_no_sense(options: Any, message: str) -> None:
@@ -360,7 +360,7 @@ def test_rows_that_make_no_sense() -> None:
         NBSVM().fit([[1], [2]], ["a", "a"])
     with pytest.raises(LabelError, match="Unknown label type: continuous"):
         NBSVM().fit([[1], [2]], [0.5, 1.5])
-    with pytest.raises(DataError, match="sample_weight is zero for all rows"):
+    with pytest.raises(DataError, match="sample_weight should be above 0 for some rows, not 0"):
         NBSVM().fit([[1], [2]], ["a", "b"], sample_weight=[0, 0])
 
 

@@ -34,6 +34,7 @@ from bunrui.engines.matrix import Features
 from bunrui.errors import DataError, EncodingError, OptionError
 from bunrui.estimators import TextVectorizer
 from bunrui.kernel import slices, unicode, workspace
+from tests.support.examples import examples
 
 REVIEWS = [
     "This film was great, really GREAT: the plot, the cast, the end.",
@@ -135,7 +136,7 @@ def test_same_as_count_vectorizer(options: dict[str, Any]) -> None:
     ),
     st.sampled_from([(1, 1), (1, 2), (2, 3)]),
 )
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_same_on_any_text(documents: list[str], ngram_range: tuple[int, int]) -> None:
     vectorizer, other = TextVectorizer(ngram_range=ngram_range), peer(ngram_range=ngram_range)
     try:

@@ -19,6 +19,7 @@ from bunrui.errors import DataError
 from bunrui.evaluation import DuplicateGroup, Duplicates, duplicates, find_duplicates
 from bunrui.evaluation.duplicates import N_BINS, SIMILAR, SIZE, distinct_shingles, mix_words, signatures
 from bunrui.kernel.hashing import mix
+from tests.support.examples import examples
 
 TEXT = (
     "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness, it "
@@ -66,7 +67,7 @@ def test_all_pairs_are_found(seed: int) -> None:
     assert {group.kind for group in found.groups} == {"exact", "near"}
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.sampled_from([TEXT, TEXT + "!", TEXT.upper(), OTHER, OTHER[9:], JAPANESE, "", " ", "a", "A", "b"])))
 def test_small_corpora(texts: list[str]) -> None:
     assert find_duplicates(texts) == slow(texts)

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError
-from bunrui.evaluation import without
-from bunrui.evaluation.loo import Corpus, is_exact, leave_one_out, loo_log_odds, loo_scores
-from bunrui.models import MODELS
+from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
+from bunrui.models import MODELS, without
+from tests.support.examples import examples
+from tests.support.models import BY_WORD
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,7 +84,7 @@ def corpora(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
 def smoothings(model: str) -> st.SearchStrategy[dict[str, Any]]:
     by_word = st.dictionaries(words, st.floats(1.01, 3), min_size=1)
     alphas = st.one_of(st.none(), st.floats(1.001, 4))
-    if model != "bernoulli":
+    if model in BY_WORD:
         alphas = st.one_of(alphas, by_word)
     smooth = st.fixed_dictionaries({"smoothing": st.sampled_from(["eap", "map"]), "alpha": alphas})
     return st.one_of(smooth, st.just({"smoothing": "mle"}))
@@ -100,7 +101,7 @@ GIVEN = {f"c{k:02}": (k + 1) / 30 for k in range(20)}
 
 @every
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_equals_learning_the_other_documents(model: str, data: st.DataObject) -> None:
     texts, labels = data.draw(corpora())
     options = {
@@ -125,7 +126,7 @@ def test_selection_is_that_of_the_other_documents(
 
 @every
 @given(data=st.data())
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_log_odds_equal_those_of_the_other_documents(model: str, data: st.DataObject) -> None:
     texts, labels = data.draw(corpora())
     options = {
@@ -135,21 +136,21 @@ def test_log_odds_equal_those_of_the_other_documents(model: str, data: st.DataOb
         "min_df": data.draw(st.sampled_from([1, 2])),
         **data.draw(smoothings(model)),
     }
-    if model == "wcnb":
-        with pytest.raises(OptionError, match="wcnb tells labels from each other"):
+    if not MODELS[model].takes_label_sets:
+        with pytest.raises(OptionError, match=f"{model} tells labels from each other"):
             loo_log_odds(TextClassifier(**options), texts, labels)
         return
     found, odds = loo_log_odds(TextClassifier(**options), texts, labels)
     classes, expected = refitted(texts, labels, score=TextClassifier.label_odds, **options)
     assert found.tolist() == classes
-    np.testing.assert_allclose(odds, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(odds, expected)
 
 
 @every
 @given(corpus=corpora())
 @settings(max_examples=4)
 def test_log_odds_where_features_are_chosen(model: str, corpus: tuple[list[Any], list[Any]]) -> None:
-    if model == "wcnb":
+    if not MODELS[model].takes_label_sets:
         return
     odds = loo_log_odds(TextClassifier(model, max_features=3), *corpus)[1]
     expected = refitted(*corpus, score=TextClassifier.label_odds, model=model, max_features=3)[1]
@@ -168,7 +169,7 @@ def test_log_odds_where_features_are_chosen(model: str, corpus: tuple[list[Any],
     ],
 )
 def test_options_for_which_one_pass_is_enough(model: str, options: dict[str, Any], is_one_pass: bool) -> None:
-    assert is_exact(TextClassifier(model, **options)) == is_one_pass
+    assert TextClassifier(model, **options).current_model.one_pass == is_one_pass
     check(TEXTS, LABELS, model=model, **options)
 
 

@@ -18,6 +18,7 @@ from bunrui.kernel import unicode
 from bunrui.kernel.compile import twin_of
 from bunrui.kernel.fold import BAD_UTF8, HARD_TEXT, SLACK, copy_codepoints, fold_nfkc
 from tests.kernel.test_normal import JOINING, SHARED, STRINGS, reference
+from tests.support.examples import examples
 
 # Bytes around the text that would continue or change it, and elements behind `out` that nobody may write.
 BEFORE = b"\xe3\x81"
@@ -71,7 +72,14 @@ def some(mode: str) -> Iterable[str]:
 
 
 @both
-@pytest.mark.parametrize("around", ["{}", "a{}b", "日本語{}、そして", "a rather long line {} of English"])
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        "a{}b",
+        *(pytest.param(s, marks=pytest.mark.slow) for s in ("日本語{}、そして", "a rather long line {} of English")),
+    ],
+)
 def test_every_code_point(mode: str, around: str) -> None:
     wrong = [c for c in some(mode) if FOLDS[mode](around.format(c).encode()) != reference(around.format(c))]
     # Several marks in one code point after a base are the only hard ones.
@@ -80,7 +88,10 @@ def test_every_code_point(mode: str, around: str) -> None:
 
 
 @both
-@pytest.mark.parametrize("mark", ["\u0301", "\u0323", "\u0345", "\u3099", "\u094d", "\u1161", "\u11a8", "\u0334"])
+@pytest.mark.parametrize(
+    "mark",
+    ["\u0301", "\u3099", *(pytest.param(c, marks=pytest.mark.slow) for c in "\u0323\u0345\u094d\u1161\u11a8\u0334")],
+)
 def test_every_code_point_before_a_mark(mode: str, mark: str) -> None:
     codes = unicode.nfkc_table().codes
     hard = []
@@ -100,7 +111,7 @@ def test_every_code_point_before_a_mark(mode: str, mark: str) -> None:
 @example("a\u0301\u0323")
 @example("\u1100\u1161\u11a8\u11a8")
 @example("ᾳ\u0301")
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_strings(text: str) -> None:
     data = text.encode()
     found = FOLDS["compiled"](data)

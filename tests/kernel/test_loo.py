@@ -15,11 +15,10 @@ from bunrui.analysis import analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import given_recipe
 from bunrui.errors import DataError
-from bunrui.evaluation import without
 from bunrui.evaluation.loo import Corpus
-from bunrui.evaluation.without import read_rows
 from bunrui.kernel.workspace import ITEMS
-from bunrui.models import MODELS
+from bunrui.models import MODELS, without
+from bunrui.models.without import read_rows
 from tests.kernel.test_analyze import both
 from tests.support.kernels import MODES, kernels
 

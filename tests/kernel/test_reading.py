@@ -18,6 +18,7 @@ from bunrui.models.counting import CountingModel
 from bunrui.models.linear import Reader
 from tests.kernel.test_hash import narrowed
 from tests.support.kernels import MODES, kernels
+from tests.support.models import BY_WORD
 
 every = pytest.mark.parametrize("model", MODELS)
 
@@ -96,7 +97,7 @@ def test_counts_that_are_given(model: str) -> None:
     check(learned(model, 3), [{"w1": 2, "w2": 1, "never": 4, "x" * 17 + "a": 3}, {"w5": 0}, {}, {"gone": 1}])
 
 
-@pytest.mark.parametrize("model", [model for model in MODELS if model != "bernoulli"])
+@pytest.mark.parametrize("model", BY_WORD)
 def test_words_that_have_weights_of_their_own(model: str) -> None:
     """Though their counts are those of other words."""
     clf = TextClassifier(model, alpha={"a": 3.0, "b": 0.25}).learn([["a", "b", "c", "d"], ["e"]], ["x", "y"])
@@ -124,7 +125,7 @@ def test_a_document_of_many_blocks(model: str) -> None:
     rows = clf.scores([words, words[:10], words, words[:5000]])
     assert rows[0].tobytes() == rows[2].tobytes()
     assert rows[1].tobytes() == clf.with_model().scores([words[:10]])[0].tobytes()
-    if model in ("binary", "mixed", "bernoulli", "binary-complement"):
+    if MODELS[model].presence:
         assert rows[0].tobytes() == rows[3].tobytes()
 
 

@@ -17,8 +17,9 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import TextClassifier
 from bunrui.errors import DataError, EncodingError, LabelError, OptionError
 from bunrui.models import MODELS
-from bunrui.models.words import Word
+from bunrui.models.keywords import Word
 from bunrui.views.explanation import Explanation
+from tests.support.examples import examples
 
 
 def halves(text: str) -> list[tuple[str, int, int]]:
@@ -107,7 +108,7 @@ def check_sum(clf: TextClassifier, document: Any, explanation: Explanation) -> N
 
 @pytest.mark.parametrize("analyzer", ANALYZERS)
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(corpus=corpora, text=texts, named=options)
 def test_contributions_add_up(model: str, analyzer: str, corpus: Any, text: str, named: Any) -> None:
     clf = learned(corpus, model, analyzer=ANALYZERS[analyzer], **named)
@@ -131,7 +132,7 @@ documents = st.one_of(st.lists(words, max_size=6), st.dictionaries(words, st.int
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(corpus=st.lists(st.tuples(documents, labels), min_size=1, max_size=6), document=documents, named=options)
 def test_a_contribution_is_what_the_score_loses_without_the_word(
     model: str, corpus: Any, document: Any, named: Any
@@ -237,7 +238,7 @@ def test_text_that_only_python_can_fold(analyzer: str) -> None:
 # --- places in the original text
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(text=texts)
 def test_places_of_words(text: str) -> None:
     clf = TextClassifier(analyzer="words", unseen="smooth").learn(["x", "y"], ["a", "b"])
@@ -325,7 +326,7 @@ def added(clf: TextClassifier, word: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(corpus=counted_corpora, named=options)
 def test_words_of_a_label(model: str, corpus: Any, named: Any) -> None:
     clf = learned(corpus, model, **named)
@@ -350,7 +351,7 @@ def test_words_of_a_label(model: str, corpus: Any, named: Any) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(corpus=counted_corpora, named=options)
 def test_words_of_two_labels(model: str, corpus: Any, named: Any) -> None:
     clf = learned([*corpus, ({"x": 1}, "a"), ({"y": 2}, "b")], model, **named)
@@ -368,7 +369,7 @@ def test_words_of_two_labels(model: str, corpus: Any, named: Any) -> None:
         assert clf.words(positive="a", negative="b", top=top) == expected
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(corpus=counted_corpora, document=counted, smoothing=st.sampled_from(["eap", "map", "mle"]))
 def test_log_odds_are_the_prior_odds_and_the_words(corpus: Any, document: dict[str, int], smoothing: str) -> None:
     binary = [(text, "+" if label in "ab" else "-") for text, label in corpus] + [({"x": 1}, "+"), ({"y": 1}, "-")]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bunrui.errors import DataError
 from bunrui.models.mdl import as_floats, intervals, mdl_cuts
+from tests.support.examples import examples
 
 
 def entropy(labels: list[int]) -> float:
@@ -57,7 +58,7 @@ rows = st.lists(
 
 
 @given(rows=rows)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_the_article(rows: list[tuple[float, int]]) -> None:
     assert cut(rows) == reference(rows)
 
@@ -69,7 +70,7 @@ def test_that_cases_are_cut() -> None:
 
 
 @given(rows=rows, seed=st.integers(0, 99))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_order_and_weights(rows: list[tuple[float, int]], seed: int) -> None:
     rng = np.random.default_rng(seed)
     shuffled = [rows[k] for k in rng.permutation(len(rows))]

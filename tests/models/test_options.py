@@ -33,10 +33,11 @@ from bunrui.estimators import BernoulliNB, BinaryNB, MixedNB, MultinomialNB
 from bunrui.estimators.multilabel import count_labels
 from bunrui.estimators.multilabel import log_odds as pair_odds
 from bunrui.models import MODELS
-from bunrui.models.base import Scorer, Smoothing, log_prior, smoothing_of
 from bunrui.models.multilabel import log_label_prior
+from bunrui.models.scorer import Scorer, Smoothing, log_prior, smoothing_of
 from bunrui.models.table import dense_table
 from bunrui.models.view import View, whole
+from tests.support.examples import examples
 
 DOCUMENTS: list[dict[str, int]] = [{"a": 2, "b": 2}, {"a": 1, "c": 4}, {"b": 3, "c": 1}]
 QUERY = {"a": 1, "b": 2}
@@ -193,7 +194,7 @@ def brute_force(
 
 @every
 @given(docs=documents, smoothing=smoothings, query=st.dictionaries(st.sampled_from(WORDS + "z"), st.integers(1, 9)))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_brute_force(model: str, options: dict[str, bool], docs: Any, smoothing: Smoothing, query: Any) -> None:
     """Documents with several labels count once in the rest."""
     if model == "bernoulli" and not smoothing.is_single:

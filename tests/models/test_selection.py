@@ -16,6 +16,7 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from bunrui import Counts, TextClassifier
 from bunrui.models import view
 from tests.models.test_parity import CLASSES, COLUMNS, LABELS, QUERIES, TEXTS, X
+from tests.support.examples import examples
 
 PRESENCE = (X > 0).toarray()
 DOC_FREQ = PRESENCE.sum(axis=0)
@@ -130,7 +131,7 @@ def test_the_statistic_of_every_word(method: str) -> None:
 
 
 @given(st.lists(st.tuples(st.sets(st.sampled_from("abcd")), st.sampled_from("xyz")), min_size=1, max_size=12))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_statistics_of_small_tables(documents: list[tuple[set[str], str]]) -> None:
     labels = [label for _, label in documents]
     counts = TextClassifier().learn([sorted(words) for words, _ in documents], labels).counts

@@ -14,8 +14,8 @@ from sklearn.model_selection import cross_val_predict
 import bunrui
 from bunrui import AODE, NBAROW, NBSVM, TWCNB, AnalyzerSpec, TextClassifier, TextVectorizer
 from bunrui.data import read
-from bunrui.digests import document_digests
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError, UnlearnError
+from bunrui.memory import document_digests
 from bunrui.models import TRAINED
 from bunrui.models.heads import Arow
 

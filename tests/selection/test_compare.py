@@ -10,7 +10,7 @@ import pytest
 
 from bunrui import AnalyzerSpec, TextClassifier, data
 from bunrui.errors import DataError, OptionError
-from bunrui.estimators.baselines import fit_baseline
+from bunrui.estimators.pipelines import fit_baseline
 from bunrui.evaluation import folds, leave_one_out, mcnemar, measure
 from bunrui.models import MODELS
 from bunrui.selection import Comparison, compare

@@ -25,6 +25,7 @@ from bunrui.selection.filter import Best, Gumbel, Selection, select
 from bunrui.selection.ratio import Ratio
 from bunrui.selection.records import Originals
 from tests.selection.test_ratio import SPECS, brute
+from tests.support.examples import examples
 
 GOOD = ["a good film", "the best film of the year", "few films are good", "映画は良かった"]
 RAW = [
@@ -384,7 +385,7 @@ def chosen_by_sorting(keys: list[float], k: int) -> list[int]:
     return sorted(place for _, place in order[:k])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.lists(st.sampled_from([-math.inf, -1.5, 0.0, 0.5, 1.0, 2.0, 7.0]) | st.floats(-9, 9), max_size=80),
     st.integers(1, 30),

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,11 +20,12 @@ import pyarrow as pa
 import pytest
 
 import bunrui
+from tests.support.waiting import PATIENCE, wait_until
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 TOKEN = "a-token-for-tests"
+ADDRESS = re.compile(r"at (http://[^\s/]+)/")
 ARROW = "application/vnd.apache.arrow.stream"
-PATIENCE = 300  # seconds: the first start on a machine compiles the kernels
 
 TEXTS = ["cheap pills now", "win money fast", "meeting at noon", "lunch with the team at noon"]
 LABELS = ["spam", "spam", "ham", "ham"]
@@ -46,19 +46,18 @@ class Server:
         return self.url.removeprefix("http://")
 
     def wait_until_ready(self) -> None:
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            with suppress(httpx.TransportError):
-                if self.client.get("/readyz").status_code == 200:
-                    return
+        def is_ready() -> bool:
             assert self.process.poll() is None, self.log.read_text()
-            time.sleep(0.05)
-        raise TimeoutError(self.log.read_text())
+            with suppress(httpx.TransportError):
+                return self.client.get("/readyz").status_code == 200
+            return False
+
+        wait_until(is_ready)
 
     def stop(self, how: int = signal.SIGTERM) -> int:
         """End it, and wait; the exit code."""
         self.process.send_signal(how)
-        code = self.process.wait(60)
+        code = self.process.wait(PATIENCE)
         self.client.close()
         return code
 
@@ -87,12 +86,11 @@ def _start(path: Path, log: Path, *options: str, token: str | None = TOKEN) -> S
             # Whoever runs the tests in the background ignores Ctrl-C, and children would inherit that.
             preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
-    until = time.monotonic() + PATIENCE
-    while not (found := re.search(r"at (http://[^\s/]+)/", log.read_text())):
-        assert process.poll() is None and time.monotonic() < until, log.read_text()
-        time.sleep(0.02)
+    wait_until(lambda: process.poll() is not None or ADDRESS.search(log.read_text()))
+    found = ADDRESS.search(log.read_text())
+    assert found is not None, log.read_text()
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    server = Server(process, found[1], path, log, httpx.Client(base_url=found[1], headers=headers, timeout=60))
+    server = Server(process, found[1], path, log, httpx.Client(base_url=found[1], headers=headers, timeout=PATIENCE))
     server.wait_until_ready()
     return server
 
@@ -159,8 +157,11 @@ def finished(server: Server, started: httpx.Response, place: str = "jobs") -> di
     """A job, when it is over."""
     assert started.status_code == 202, started.text
     assert started.headers["location"] == f"/v1/{place}/{started.json()['id']}"
-    until = time.monotonic() + 120  # what compiles for the first time takes its time
-    while (job := server.client.get(started.headers["location"]).json())["state"] in ("waiting", "running"):
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    return dict(job)
+    job: dict[str, Any] = {}
+
+    def is_over() -> bool:
+        job.update(server.client.get(started.headers["location"]).json())
+        return job["state"] not in ("waiting", "running")
+
+    wait_until(is_over)
+    return job

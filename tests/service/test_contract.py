@@ -18,6 +18,9 @@ from schemathesis.specs.openapi.checks import (
 
 import bunrui
 from tests.service.conftest import TOKEN, Server, shared_server
+from tests.support.examples import examples
+
+pytestmark = pytest.mark.xdist_group("contract")
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +74,7 @@ def test_route(api: Any, method: str, path: str, mode: schemathesis.GenerationMo
 
     @given(case=operation.as_strategy(generation_mode=mode))
     @settings(
-        max_examples=15,
+        max_examples=examples(15),
         deadline=None,
         derandomize=True,
         phases=[Phase.generate],

@@ -12,6 +12,7 @@ import httpx
 
 import bunrui
 from tests.service.conftest import TOKEN, Serve, Server
+from tests.support.waiting import PATIENCE, wait_until
 
 
 def ids(server: Server) -> set[str | None]:
@@ -32,7 +33,7 @@ class Learner(threading.Thread):
 
     def run(self) -> None:
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        with httpx.Client(base_url=self._server.url, headers=headers, timeout=60) as client:
+        with httpx.Client(base_url=self._server.url, headers=headers, timeout=PATIENCE) as client:
             while True:
                 id = f"{self.name}-{len(self.sent)}"
                 self.sent.append(id)
@@ -104,7 +105,7 @@ def test_sigterm_waits_for_a_long_request(serve: Serve) -> None:
     def learn() -> None:
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
         try:
-            answer = httpx.post(f"{server.url}/v1/learn", content=body, headers=headers, timeout=60)
+            answer = httpx.post(f"{server.url}/v1/learn", content=body, headers=headers, timeout=PATIENCE)
         except httpx.TransportError:
             return
         if answer.status_code == 200 and answer.content:
@@ -112,9 +113,7 @@ def test_sigterm_waits_for_a_long_request(serve: Serve) -> None:
 
     thread = threading.Thread(target=learn)
     thread.start()
-    until = time.monotonic() + 30
-    while 'bunrui_queue{lane="write"} 1' not in server.client.get("/metrics").text and thread.is_alive():
-        assert time.monotonic() < until
+    wait_until(lambda: 'bunrui_queue{lane="write"} 1' in server.client.get("/metrics").text or not thread.is_alive())
     assert server.stop(signal.SIGTERM) == 0
     thread.join()
     # A busy machine may need more than the seconds that a request has; then nobody was told that it is learned.

@@ -14,6 +14,7 @@ import pytest
 from bunrui.errors import LabelError
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job, Jobs
+from tests.support.waiting import PATIENCE
 
 
 def run(scenario: Callable[[Jobs], Awaitable[None]], **settings: float) -> None:
@@ -28,7 +29,7 @@ def run(scenario: Callable[[Jobs], Awaitable[None]], **settings: float) -> None:
 
 
 async def over(*jobs: Job) -> list[str]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not all(job.is_over for job in jobs):
             await asyncio.sleep(0.01)
     return [job.state for job in jobs]
@@ -42,7 +43,7 @@ class Work:
 
     def __call__(self, job: Job) -> dict[str, Any]:
         self.has_begun.set()
-        assert self.may_go_on.wait(30)
+        assert self.may_go_on.wait(PATIENCE)
         job.add(1)
         return {"answer": 42}
 
@@ -108,7 +109,7 @@ def test_cancelled_while_it_runs_and_while_it_waits() -> None:
         running, waiting, last = Job("batch", 1), Job("batch", 1), Job("batch", 1)
         for job in (running, waiting, last):
             jobs.start(job, work)
-        await asyncio.to_thread(work.has_begun.wait, 30)
+        await asyncio.to_thread(work.has_begun.wait, PATIENCE)
         assert (running.state, waiting.state) == ("running", "waiting")
         waiting.cancel()
         assert waiting.state == "cancelled"
@@ -211,7 +212,7 @@ def test_closing_cancels_what_is_left_but_not_what_writes(caplog: pytest.LogCapt
         running, waiting, writing = Job("batch", 1), Job("audit", 1), Job("train", 1, writes=True)
         for job in (running, waiting, writing):
             jobs.start(job, work)
-        await asyncio.to_thread(work.has_begun.wait, 30)
+        await asyncio.to_thread(work.has_begun.wait, PATIENCE)
         jobs.end()
         closing = asyncio.create_task(asyncio.to_thread(jobs.close))
         await asyncio.sleep(0.05)
@@ -230,7 +231,7 @@ def test_what_writes_ends_with_the_service_if_it_takes_long() -> None:
         job = Job("train", 1, writes=True)
         job.ends_by(work.may_go_on.set)
         jobs.start(job, work)
-        await asyncio.to_thread(work.has_begun.wait, 30)
+        await asyncio.to_thread(work.has_begun.wait, PATIENCE)
         await asyncio.to_thread(jobs.close)
         assert await over(job) == ["cancelled"]
 

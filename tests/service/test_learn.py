@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import bunrui
 from bunrui.service import schemas
 from bunrui.service.service import Served
 from tests.service.conftest import ARROW, LABELS, TEXTS, Serve, Server, make_classifier, problem, stream
+from tests.support.waiting import wait_until
 
 
 def documents(path: Path) -> list[tuple[str | None, list[str], Any]]:
@@ -177,10 +177,8 @@ def test_what_other_processes_write(serve: Serve) -> None:
         clf.learn(["eggs eggs", "eggs and spam"], ["food", "food"])
         clf.configure(model="multinomial", alpha=2.0)
         expected = clf.predict_proba(["eggs"]).max()
-    until = time.monotonic() + 10
-    while (answer := post(server, "predict", texts=["eggs"]).json())["labels"] != ["food"] and time.monotonic() < until:
-        time.sleep(0.1)
-    assert answer == {"labels": ["food"], "probabilities": [expected]}
+    wait_until(lambda: post(server, "predict", texts=["eggs"]).json()["labels"] == ["food"])
+    assert post(server, "predict", texts=["eggs"]).json() == {"labels": ["food"], "probabilities": [expected]}
     assert server.client.get("/v1/info").json()["model"] == "multinomial"
 
 
@@ -189,10 +187,9 @@ def test_a_file_that_another_process_holds(serve: Serve) -> None:
     server = serve()
     other = sqlite3.connect(server.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    started = time.monotonic()
     refused = post(server, "learn", texts=["a"], labels=["x"])
     assert "another process" in problem(refused, 503, "busy")["detail"]
-    assert refused.headers["retry-after"] == "1" and time.monotonic() - started < 30
+    assert refused.headers["retry-after"] == "1"
     assert post(server, "predict", texts=["pills"]).json()["labels"] == ["spam"]
     other.execute("ROLLBACK")
     other.close()
@@ -214,7 +211,4 @@ def test_a_file_that_was_moved_away(serve: Serve, tmp_path: Path) -> None:
 
 
 def wait_for_readiness(server: Server, status: int) -> None:
-    until = time.monotonic() + 30
-    while server.client.get("/readyz").status_code != status:
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    wait_until(lambda: server.client.get("/readyz").status_code == status)

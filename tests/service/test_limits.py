@@ -21,6 +21,7 @@ import bunrui
 from bunrui.service.admission import BodyReader
 from bunrui.service.errors import Problem
 from tests.service.conftest import TOKEN, Serve, Server, problem
+from tests.support.waiting import PATIENCE, wait_until
 
 JSON = {"Content-Type": "application/json"}
 
@@ -46,7 +47,7 @@ def test_a_body_that_does_not_say_how_large_it_is(small: Server) -> None:
 def test_a_body_that_never_ends_is_not_read(small: Server) -> None:
     """Nobody reads on what was refused: the answer is there at once."""
     host, _, port = small.host.partition(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         head = f"POST /v1/predict HTTP/1.1\r\nHost: {small.host}\r\nContent-Type: application/json\r\n"
         connection.sendall(f"{head}Content-Length: 1000000000\r\n\r\n".encode())
         assert connection.recv(65536).startswith(b"HTTP/1.1 413")
@@ -71,18 +72,24 @@ def test_many_short_texts_keep_nobody_waiting(serve: Serve, tmp_path: Path) -> N
     ask = {"texts": ["a"] * 7500, "top": 100}
     for _ in range(3):  # from now on, all is at hand
         server.client.post("/v1/predict", json={"texts": ["a"], "top": 1}).raise_for_status()
-    answers: list[httpx.Response] = []
-    thread = threading.Thread(
-        target=lambda: answers.append(httpx.post(f"{server.url}/v1/predict", json=ask, timeout=60))
-    )
-    longest, started = 0.0, time.monotonic()
-    thread.start()
-    while thread.is_alive():
-        asked = time.monotonic()
-        server.client.get("/healthz").raise_for_status()
-        longest = max(longest, time.monotonic() - asked)
-    assert len(answers[0].json()["labels"]) == 7500
-    assert longest < (time.monotonic() - started) / 4
+
+    def longest_wait() -> float:
+        """The longest time that another waited, as a share of the time of the long request."""
+        answers: list[httpx.Response] = []
+        thread = threading.Thread(
+            target=lambda: answers.append(httpx.post(f"{server.url}/v1/predict", json=ask, timeout=PATIENCE))
+        )
+        longest, started = 0.0, time.monotonic()
+        thread.start()
+        while thread.is_alive():
+            asked = time.monotonic()
+            server.client.get("/healthz").raise_for_status()
+            longest = max(longest, time.monotonic() - asked)
+        assert len(answers[0].json()["labels"]) == 7500
+        return longest / (time.monotonic() - started)
+
+    # A busy machine keeps this or that answer back, but not one in each of ten attempts.
+    assert any(longest_wait() < 1 / 4 for _ in range(10))
 
 
 def test_too_many_requests_at_once(small: Server) -> None:
@@ -91,8 +98,10 @@ def test_too_many_requests_at_once(small: Server) -> None:
     lock = threading.Lock()
 
     def ask() -> None:
-        with httpx.Client(base_url=small.url, timeout=60) as client:
-            for _ in range(30):
+        with httpx.Client(base_url=small.url, timeout=PATIENCE) as client:
+            for n_asked in range(3000):
+                if n_asked >= 30 and {200, 503} <= set(statuses):
+                    break
                 answer = client.post("/v1/explain", json={"text": "pills at noon " * 140})
                 with lock:
                     statuses[answer.status_code] += 1
@@ -103,11 +112,12 @@ def test_too_many_requests_at_once(small: Server) -> None:
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
+    n_healthy = 0
     while any(thread.is_alive() for thread in threads):
-        started = time.monotonic()
         assert small.client.get("/healthz").status_code == 200  # whatever the load
-        assert time.monotonic() - started < 5
-    assert set(statuses) == {200, 503} and sum(statuses.values()) == 240
+        n_healthy += 1
+    assert n_healthy > 10  # it does not wait behind the others
+    assert set(statuses) == {200, 503} and sum(statuses.values()) >= 240
     assert waits == {"1"}
     active = re.search(r"^bunrui_requests_active (\d+)$", small.client.get("/metrics").text, re.MULTILINE)
     assert active is not None and active[1] == "0"
@@ -117,17 +127,14 @@ def test_too_many_requests_at_once(small: Server) -> None:
 def test_slow_clients_keep_nobody_out(small: Server) -> None:
     host, _, port = small.host.partition(":")
     head = f"POST /v1/predict HTTP/1.1\r\nHost: {small.host}\r\nContent-Type: application/json\r\n"
-    slow = [socket.create_connection((host, int(port)), timeout=10) for _ in range(20)]
+    slow = [socket.create_connection((host, int(port)), timeout=PATIENCE) for _ in range(20)]
     for connection in slow:
         connection.sendall(head.encode() + b'Content-Length: 99\r\n\r\n{"texts":')
-    time.sleep(0.2)
+    wait_until(lambda: held(small) == 20 * len('{"texts":'))
     assert small.client.post("/v1/predict", json={"texts": ["pills"]}).json()["labels"] == ["spam"]
     for connection in slow:
         connection.close()
-    until = time.monotonic() + 10
-    while "bunrui_body_bytes 0\n" not in small.client.get("/metrics").text:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: held(small) == 0)
 
 
 def test_overload_loses_nothing_that_was_acknowledged(serve: Serve) -> None:
@@ -136,8 +143,12 @@ def test_overload_loses_nothing_that_was_acknowledged(serve: Serve) -> None:
     refused: Counter[int] = Counter()
 
     def learn(name: str) -> None:
-        with httpx.Client(base_url=server.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as client:
-            for k in range(25):
+        with httpx.Client(
+            base_url=server.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=PATIENCE
+        ) as client:
+            for k in range(2500):
+                if k >= 25 and refused:
+                    break
                 id = f"{name}-{k}"
                 answer = client.post("/v1/learn", json={"texts": [f"word {id}"], "labels": ["x"], "ids": [id]})
                 if answer.status_code == 200:
@@ -151,7 +162,7 @@ def test_overload_loses_nothing_that_was_acknowledged(serve: Serve) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert refused[503] > 0 and len(learned) + refused[503] == 250
+    assert refused[503] > 0 and len(learned) + refused[503] >= 250
     labels = {row["label"]: row["documents"] for row in server.client.get("/v1/labels").json()["labels"]}
     assert labels["x"] == len(learned)
 
@@ -162,7 +173,7 @@ MB = 1 << 20
 def stalled(server: Server, size: int, sent: int) -> socket.socket:
     """A request whose body stands still."""
     host, _, port = server.host.partition(":")
-    connection = socket.create_connection((host, int(port)), timeout=60)
+    connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
     head = f"POST /v1/predict HTTP/1.1\r\nHost: {server.host}\r\nContent-Type: application/json\r\n"
     connection.sendall(f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * sent)
     return connection
@@ -181,7 +192,7 @@ def test_bodies_that_stand_still_keep_out_neither_the_owner_nor_small_ones(serve
     refused = 0
     while held(server) // (MB - 1) + refused < 4:  # each is in memory, or was refused
         refused = server.log.read_text().count('"status":503')
-    stranger = httpx.Client(base_url=server.url, timeout=60)
+    stranger = httpx.Client(base_url=server.url, timeout=PATIENCE)
     assert stranger.post("/v1/predict", json={"texts": ["pills"]}).json()["labels"] == ["spam"]
     large = {"texts": ["pills", " " * (MB - 100)]}
     assert server.client.post("/v1/predict", json=large).json()["labels"][0] == "spam"
@@ -196,7 +207,7 @@ class Hurried(asyncio.SelectorEventLoop):
     skipped = 0.0
 
     def time(self) -> float:
-        return super().time() + self.skipped
+        return self.skipped  # and not the time of the machine, which may be slow
 
     def _run_once(self) -> None:
         coming = [timer.when() for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
@@ -278,7 +289,7 @@ def test_a_body_that_stands_still_does_not_delay_the_stop(serve: Serve) -> None:
             pass
         server.process.send_signal(signal.SIGTERM)
         assert b"503" in connection.recv(65536).partition(b"\r\n")[0]
-        assert server.process.wait(60) == 0
+        assert server.process.wait(PATIENCE) == 0
 
 
 def test_requests_of_strangers_keep_out_none_with_the_token(serve: Serve) -> None:
@@ -287,7 +298,7 @@ def test_requests_of_strangers_keep_out_none_with_the_token(serve: Serve) -> Non
     is_over = threading.Event()
 
     def ask() -> None:
-        with httpx.Client(base_url=server.url, timeout=60) as client:
+        with httpx.Client(base_url=server.url, timeout=PATIENCE) as client:
             while not is_over.is_set():
                 statuses[client.post("/v1/explain", json={"text": "pills at noon " * 500}).status_code] += 1
 

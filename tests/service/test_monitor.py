@@ -7,11 +7,11 @@ import os
 import re
 import resource
 import socket
-import time
 
 import pytest
 
 from tests.service.conftest import TOKEN, Serve, Server
+from tests.support.waiting import wait_until
 
 LINE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? (\d+(\.\d+)?)$')
 
@@ -75,10 +75,7 @@ def test_the_log_has_no_documents(server: Server) -> None:
     server.client.get(f"/v1/words?word={secret}")
     server.client.get(f"/{secret}")
     refused = server.client.post("/v1/relabel", json={"texts": [secret], "to": secret}).json()
-    for _ in range(100):  # the line comes after the answer
-        if refused["instance"] in server.log.read_text():
-            break
-        time.sleep(0.05)
+    wait_until(lambda: refused["instance"] in server.log.read_text())  # the line comes after the answer
     first, *lines = server.log.read_text().splitlines()
     assert first.startswith("serving ")
     entries = [json.loads(line) for line in lines]

@@ -16,6 +16,8 @@ from bunrui.evaluation import leave_one_out
 from bunrui.selection import audit
 from tests.service.conftest import Serve, Server, _start, finished, make_classifier, problem
 
+pytestmark = pytest.mark.xdist_group("studies")
+
 ROWS = [row for row in read("demo") if row["lang"] == "en"]
 TEXTS = [row["text"] for row in ROWS]
 LABELS = [row["label"] for row in ROWS]

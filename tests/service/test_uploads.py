@@ -20,6 +20,9 @@ import pytest
 
 import bunrui
 from tests.service.conftest import TOKEN, Serve, Server, finished, problem, shared_server
+from tests.support.waiting import PATIENCE, wait_until
+
+pytestmark = pytest.mark.xdist_group("uploads")
 
 BYTES = {"Content-Type": "application/octet-stream"}
 CSV = "subject,folder\ncheap pills,spam\n無料の薬,spam\n会議は正午,ham\n".encode()
@@ -238,11 +241,8 @@ def test_looking_into_a_file_ends_when_its_client_has_gone(serve: Serve) -> None
     server = serve()
     nulls = pa.nulls(4_000_000, pa.string())  # each of them is a row that cannot be read
     ask_and_leave(server, "/v1/inspect?name=a.parquet", parquet(text=nulls, label=nulls))
-    until = time.monotonic() + 60
-    while not (found := re.search(r'"route":"/v1/inspect","status":(\d+)', server.log.read_text())):
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    assert found[1] == "499"
+    wait_until(lambda: '"route":"/v1/inspect"' in server.log.read_text())
+    assert '"route":"/v1/inspect","status":499' in server.log.read_text()
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
     assert not children.exists() or not children.read_text()
 
@@ -321,7 +321,7 @@ def test_strangers_who_compare_keep_no_training_away(serve: Serve, tmp_path: Pat
     with bunrui.create(tmp_path / "many.bunrui") as clf:
         clf.learn(texts, [f"label{k % 7}" for k in range(500)])
     server = serve(path=tmp_path / "many.bunrui")
-    with httpx.Client(base_url=server.url, timeout=60) as stranger:
+    with httpx.Client(base_url=server.url, timeout=PATIENCE) as stranger:
         started = [stranger.post("/v1/compare", json={"trained": True}) for _ in range(5)]
         problem(stranger.post("/v1/curve"), 503, "busy")
         assert train(server, "mails.csv", CSV, text="subject", label="folder")["state"] == "done"

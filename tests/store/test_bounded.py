@@ -152,7 +152,9 @@ def test_what_fails_changes_nothing(tmp_path: Path) -> None:
 
 def test_documents_whose_digests_take_all_memory(tmp_path: Path) -> None:
     path = str(tmp_path / "mail.bunrui")
-    error = pytest.raises(StoreError, match="keeps digests of 2,084 documents or more, which takes all of the memory")
+    error = pytest.raises(
+        StoreError, match="the digests of 2,084 documents take all of the memory: give more with memory=, or"
+    )
     with tiny() as memory, error, bounded(path, memory, keep="digests") as session:
         session.add([f"{number}" for number in range(1000)], ["x"] * 1000)
         session.add([f"{number}" for number in range(1084)], ["x"] * 1084)
@@ -202,7 +204,7 @@ def test_slim_copies_that_it_refuses(tmp_path: Path) -> None:
     with bunrui.create(path) as clf:
         clf.learn(["a b", "c"], ["x", "y"])
         clf.unlearn(["a b"], ["x"])
-    with pytest.raises(StoreError, match="has unlearned documents since it was compacted"):
+    with pytest.raises(StoreError, match="documents were unlearned since this was compacted"):
         slim_bounded(path, copy, memory)
     with bunrui.open(path) as clf:
         clf.compact()
@@ -240,7 +242,7 @@ def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [bytes_of(size) for size in ("2gb", "2GiB", "1.5 G", "3000m", 10**9)] == [
         2 * 10**9, 2 << 30, 1_500_000_000, 3 * 10**9, 10**9,
     ]  # fmt: skip
-    with pytest.raises(OptionError, match="memory should be at least 800MB here, not '799MB'"):
+    with pytest.raises(OptionError, match="memory should be at least 800MB for 2 threads, not '799MB': give more"):
         bytes_of("799MB")
     assert bytes_of("800MB") == least_memory()
 
@@ -300,7 +302,7 @@ def test_no_room_for_the_runs(tmp_path: Path) -> None:
     with spawn(path, code) as process:
         _, error = process.communicate()
     assert process.returncode == 1
-    assert f"counts do not fit into memory, and cannot be written to {tmp_path} (File too large)" in error
+    assert f"{tmp_path}: counts do not fit into memory, and cannot be put aside here (File too large)" in error
     assert os.listdir(tmp_path) == ["mail.bunrui"]
     with bunrui.open(path) as clf:
         assert clf.counts == TextClassifier().learn(["a b"], ["x"]).counts
@@ -351,5 +353,6 @@ def test_a_file_that_does_not_fit_into_memory(tmp_path: Path) -> None:
             clf.learn([" ".join(f"word{number}" for number in range(start, start + 200_000))], ["x"])
     done = subprocess.run([sys.executable, "-c", OPEN, path, small], capture_output=True, text=True)
     assert done.stdout == (
-        f"{path} does not fit into memory: make a smaller copy with `bunrui slim {path} COPY --min-df 2 --memory 2GB`\n"
+        f"{path}: this does not fit into memory: make a smaller copy with "
+        f"`bunrui slim {path} COPY --min-df 2 --memory 2GB`\n"
     ), done.stderr

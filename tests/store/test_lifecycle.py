@@ -22,6 +22,7 @@ from bunrui.errors import LabelError, LabelSetError, OptionError, StoreError, Un
 from bunrui.evaluation import leave_one_out
 from bunrui.store.codec import Unpacker
 from bunrui.store.schema import seal
+from tests.support.examples import examples
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?"]
 LABELS = ["spam", "ham", ["spam", "ad"], "ham"]
@@ -489,5 +490,5 @@ class Lives(RuleBasedStateMachine):
 
 TestLives = Lives.TestCase
 TestLives.settings = settings(
-    max_examples=15, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(15), stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
 )

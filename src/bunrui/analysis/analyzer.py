@@ -1,10 +1,10 @@
-"""Analyzers at work: a spec, or a function of the user's, behind one protocol.
+"""`analyzer_of`: makes an analyzer from a spec or a user's function.  All analyzers have one protocol.
 
-documents(texts)   the buffers that the kernels read, those folded that only Python can fold
-recipe             what the kernels do with them
-given              the same for documents whose features are given
-features(text)     the features of one text with their places in it: the path of `explain`
-written(feature)   how counts write a feature
+documents(texts)   the text buffers for the kernels; texts that only Python can fold are folded here
+recipe             tells the kernels how to read these buffers
+given              the recipe for documents that come as tokens or counts
+features(text)     the features of one text with their places in it, for `explain`
+written(feature)   the feature as it is written in the counts
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from bunrui.analysis import texts as inputs
-from bunrui.analysis.folding import fold
 from bunrui.analysis.spec import AnalyzerSpec, digest, function_fingerprint
-from bunrui.analysis.texts import Token
+from bunrui.analysis.texts import Token, fold
 from bunrui.errors import DataError, OptionError
 from bunrui.kernel import reference, unicode
 from bunrui.kernel.analyze import BUCKETS, GIVEN, UNIVERSAL, WORDS, Documents, Recipe
@@ -29,20 +28,6 @@ from bunrui.kernel.workspace import new_recipe
 
 if TYPE_CHECKING:
     from bunrui.analysis.rewrite import Rewriter
-
-__all__ = [
-    "Analyzer",
-    "FunctionAnalyzer",
-    "HashedAnalyzer",
-    "KernelAnalyzer",
-    "Plain",
-    "Sharing",
-    "analyzer_of",
-    "check_given",
-    "distinct",
-    "given_recipe",
-    "sharing",
-]
 
 
 class Analyzer(Protocol):
@@ -78,7 +63,7 @@ class Plain:
 
 
 class KernelAnalyzer(Plain):
-    """`universal` and `words`: the kernels do all of it."""
+    """`universal` and `words`: the kernels do all the work."""
 
     def __init__(self, spec: AnalyzerSpec) -> None:
         self.spec = spec
@@ -169,7 +154,7 @@ class FunctionAnalyzer(Plain):
         return list(self._ngrams(_read_rewritten(text, self._rewriter, self._place)))
 
     def _place(self, text: str) -> list[Token]:
-        """Tokens with offsets; a function that gives plain strings has them found from left to right."""
+        """Tokens with offsets; plain strings are searched in the text from left to right."""
         placed = []
         at = 0
         for token in self._tokens(text):
@@ -194,10 +179,10 @@ class FunctionAnalyzer(Plain):
 
 
 class HashedAnalyzer:
-    """Another analyzer, whose features go into buckets: a feature is the bucket of its hash, one of 2 ** bits.
+    """Hashes the features of another analyzer into 2 ** bits buckets; a bucket is then a feature.
 
-    There are never more features than those.  Counts of buckets are integers like others: they add up and are taken
-    back exactly.  What is lost is which of the features of a bucket was meant.
+    So the number of features is bounded.  Counts of buckets are integers like others: they are added and subtracted
+    exactly.  But the features of one bucket cannot be told apart.
     """
 
     def __init__(self, inner: Analyzer, bits: int, fingerprint: str) -> None:
@@ -226,7 +211,7 @@ class HashedAnalyzer:
 
 
 def analyzer_of(analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]]) -> Analyzer:
-    """The analyzer that a name, a spec or a function stands for.
+    """The analyzer for a name, a spec or a function.
 
     Examples
     --------
@@ -279,7 +264,7 @@ def _rewriter(spec: AnalyzerSpec) -> Rewriter | None:
 
 
 def check_given(analyzer: Analyzer) -> None:
-    """Refuse documents that come as tokens or counts, where they should be rows of tables."""
+    """Refuse tokens and counts if the documents should be rows of tables."""
     if getattr(analyzer, "reads_rows", False):
         raise DataError(
             "rows of tables come as JSON strings, not as lists or mappings, which are tokens and counts: json.dumps "
@@ -288,7 +273,7 @@ def check_given(analyzer: Analyzer) -> None:
 
 
 def documents_of(analyzer: Analyzer, texts: Any) -> tuple[Documents, Recipe]:
-    """Texts, lists of tokens or counts of words as the kernels read them, and the recipe to read them by."""
+    """The buffers of texts, token lists or word counts, and the recipe for reading them."""
     if inputs.is_given(texts):
         check_given(analyzer)
         return inputs.given(texts), analyzer.given
@@ -301,10 +286,10 @@ def n_docs_of(docs: Documents) -> int:
 
 
 def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:
-    """The features of each document once, in the order of its text; of those that are written alike, the first.
+    """The features of each document, each once, in the order of its text; of equally written ones, the first.
 
-    Models that read presence count a word once.  For words that were learned, the kernels see to that; words that never
-    were have no place where they could note it.
+    Models of presence count a word once.  The kernels do this for learned words; for new words they have no place to
+    note it.
     """
     if inputs.is_given(texts):
         inputs.given(texts)  # for its checks
@@ -363,15 +348,15 @@ def _make_characters() -> Characters:
 
 
 class Sharing(NamedTuple):
-    """How much the buckets mix up, estimated from the number that is in use.
+    """How many features share a bucket, estimated from the number of used buckets.
 
     Attributes
     ----------
     n_buckets, n_used : int
     n_features : int
-        About so many features were hashed; where no bucket is free, at least so many.
+        The estimated number of hashed features; a lower bound if no bucket is free.
     share : float
-        About this share of them share their bucket with another.
+        The estimated share of features that share their bucket.
     """
 
     n_buckets: int
@@ -381,7 +366,7 @@ class Sharing(NamedTuple):
 
 
 def sharing(n_used: int, bits: int) -> Sharing:
-    """Estimate from the number of buckets in use how many features share one.
+    """Estimate how many features share a bucket, from the number of used buckets.
 
     Of n features in B buckets, a share u = 1 - (1 - 1 / B) ** n of the buckets is expected to be in use, so that n is
     about -B log(1 - u).  A feature shares its bucket with probability 1 - (1 - 1 / B) ** (n - 1): about u itself.

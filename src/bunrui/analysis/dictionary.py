@@ -1,12 +1,12 @@
 """Words by a dictionary: Japanese, Chinese, Korean.
 
-The analyzer sees the text as it was written, so that offsets need no translation: only the *result*, a word or its
-base form, is normalised.  Two characters are masked, one for one: NUL (MeCab takes it for the end of the text) by a
-space, and lone surrogates (nothing can encode them) by U+FFFD.
+The analyzer reads the original text, so offsets need no translation; only the *result*, a word or its base form, is
+normalised.  Two characters are replaced, one for one: NUL by a space (MeCab takes NUL for the end of the text), and a
+lone surrogate by U+FFFD (nothing can encode it).
 
-Text is analysed line by line, and a longer line than the analyzer can take in pieces that end, where possible, at
-white space or the end of a sentence.  On one line, MeCab 0.996 loses what follows 64 KB of white space and crashes on
-300,000 times the letter x, for which Kiwi 0.24 needs 50 s.  In pieces both are linear.
+Text is analysed line by line.  A line that is too long for the analyzer is cut into pieces, if possible at white space
+or at the end of a sentence.  On one line, MeCab 0.996 loses the text after 64 KB of white space and crashes on 300,000
+times the letter x, for which Kiwi 0.24 needs 50 s.  In pieces both are linear.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from bunrui.analysis.rewrite import PLACEHOLDERS
 from bunrui.analysis.texts import Token, normalise
 from bunrui.errors import MissingExtraError, OptionError
 from bunrui.kernel.mutex import Mutex
-
-__all__ = ["LANGUAGES", "Chinese", "DictionaryAnalyzer", "Japanese", "Korean", "Morpheme", "pieces"]
 
 Morpheme = tuple[str, str, int, int]
 """A find of a dictionary in a piece of text: word or base form, part of speech, start, end."""

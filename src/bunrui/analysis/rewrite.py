@@ -1,17 +1,17 @@
-"""Switches that change the text before it is cut into words: HTML to text; links, mentions, numbers to one sign each.
+"""Rewrites text before it is cut into words: HTML to text; links, mentions and numbers to one sign each.
 
-Each step is a list of edits `(start, end, replacement)`; applied with or without origins they give the same text.  All
-steps are one pass: time is linear in the text, whatever it holds.
+Each step is a list of edits `(start, end, replacement)`; with or without origins, they give the same text.  Each step
+is one pass: time is linear in the text, whatever it holds.
 
-HTML.  Tags and comments go, and scripts and style sheets with what they hold; a tag that ends a line on a page (p, br,
-li, td, ...) becomes a line break; entities are decoded as by `html.unescape`.  What is never closed is text: the `<` of
-`a < b`, a tag without `>`, a comment without `-->`.  Only a script or a style sheet without an end goes up to the end
-of the text, as in browsers.  Text that is decoded is not read as HTML again.
+HTML.  Tags and comments are removed; scripts and style sheets with their contents.  A tag that ends a line on a page
+(p, br, li, td, ...) becomes a line break.  Entities are decoded as by `html.unescape`, and the result is not read as
+HTML again.  Anything that is never closed is text: the `<` of `a < b`, a tag without `>`, a comment without `-->`.
+Only a script or a style sheet without an end goes up to the end of the text, as in browsers.
 
-Links, mentions, numbers.  `http://`, `https://` or `www.` and the ASCII characters that follow, without punctuation at
-the end; e-mail addresses; `@` and a name; decimal digits of any script, with `.`, `,` or `:` between them.  Digits
-inside a word count as a number: "mp3" gives "mp ‹number›".  A space is put between a placeholder and a letter, digit,
-mark or underscore, or another placeholder, beside it.
+Links, mentions, numbers.  A link is `http://`, `https://` or `www.` and the ASCII characters after it, without
+punctuation at the end.  A mention is an e-mail address, or `@` and a name.  A number is decimal digits of any script,
+with `.`, `,` or `:` between them.  Digits inside a word are a number: "mp3" gives "mp ‹number›".  A placeholder is
+separated by a space from a letter, digit, mark, underscore or placeholder beside it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-__all__ = ["PLACEHOLDERS", "Rewriter"]
-
 URL, MENTION, NUMBER = "\ue000", "\ue001", "\ue002"
 
 PLACEHOLDERS = {URL: "‹url›", MENTION: "‹mention›", NUMBER: "‹number›"}
@@ -35,9 +33,9 @@ Edit = tuple[int, int, str]
 
 @dataclass(frozen=True)
 class Rewriter:
-    """Rewrite a text, and know where each character came from.
+    """Rewrites a text, and knows the origin of each character.
 
-    Signs that stand in the text already become spaces first, so that nobody can forge one.
+    Placeholders in the original text become spaces first, so that nobody can forge one.
 
     Examples
     --------

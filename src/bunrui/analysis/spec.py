@@ -1,10 +1,11 @@
-"""The description of an analyzer: frozen, comparable, and with a fingerprint that is stored beside the counts.
+"""`AnalyzerSpec`: the options of an analyzer, and their fingerprint, which is stored beside the counts.
 
-Two analyzers with the same fingerprint make the same features from every text; counts of others refuse to merge.
+Two analyzers with the same fingerprint make the same features from every text.  Counts with different fingerprints
+refuse to merge.
 
-A function of the user's has a fingerprint, too: the same in every process, another where it does something else.  Its
-code, its defaults and the values that it closes over decide.  The code is that of the Python that runs: a function that
-is to keep its fingerprint under another one says so with an attribute, `tokens.fingerprint = "mine, 1"`.
+A user's function has a fingerprint, too.  It is a digest of the function's code, its defaults and its closure, and the
+same in every process.  The code depends on the version of Python: to keep the fingerprint under another version, set an
+attribute, `tokens.fingerprint = "mine, 1"`.
 """
 
 from __future__ import annotations
@@ -27,8 +28,6 @@ from bunrui.kernel.buckets import MOST_BITS
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reference import EMOTICONS
 from bunrui.kernel.unicode import UNICODE_VERSION
-
-__all__ = ["DICTIONARIES", "KINDS", "AnalyzerSpec", "digest", "function_fingerprint", "read_stop_words"]
 
 # Raised whenever a change of the code changes the features of some text.
 VERSION = 1
@@ -68,10 +67,10 @@ class AnalyzerSpec:
     base_forms : bool
         Words in their dictionary form (dictionaries).
     hash_bits : int
-        Where it is not 0, a feature is the bucket of its hash, one of 2 ** hash_bits (8 to 28): there are never more
-        than those, and which of the features of a bucket was meant is lost.  Not for `columns`.
+        Hash features into 2 ** hash_bits buckets (8 to 28 bits); 0 does not hash.  The features of one bucket cannot be
+        told apart.  Not for `columns`.
     kinds : mapping from column to kind, optional
-        The kinds of columns, for the model `columns`, where its rule is not to decide: "text", "categorical",
+        The kinds of some columns for the model `columns`; its rule decides the others: "text", "categorical",
         "numeric", "gaussian", "binned", "date" or "skip" (`columns`).  They change no feature.
 
     Examples
@@ -196,7 +195,7 @@ _COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
 def read_stop_words(source: Iterable[str] | Path | str, fold: Callable[[str], str] = normalise) -> tuple[str, ...]:
-    """Stop words as features are written: folded (NFKC and case folding, if not told otherwise), sorted, each once.
+    """Stop words in the form of features: folded (by default NFKC and case folding), sorted, each once.
 
     Parameters
     ----------
@@ -226,14 +225,18 @@ def read_stop_words(source: Iterable[str] | Path | str, fold: Callable[[str], st
 def _read_lines(path: Path) -> list[str]:
     try:
         data = path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"cannot read the stop words in {path}: {reason}. Give a file with one word a line") from error
+    except OSError as error:
+        raise DataError.of_system(error) from error
+    except ValueError as error:  # a path with a NUL
+        raise DataError(
+            f"this is no path ({error})", option="stop_words", hint="give a file with a word a line"
+        ) from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise EncodingError(f"{path}, line {line}: not valid UTF-8. Save the stop words as UTF-8") from error
+        hint = "save the stop words as UTF-8"
+        raise EncodingError("this is not valid UTF-8", file=str(path), line=line, hint=hint) from error
     return [_COMMENT.sub("", line) for line in text.splitlines()]
 
 
@@ -243,7 +246,7 @@ _PLAIN = (str, bytes, int, float, bool, type(None))
 
 
 def function_fingerprint(function: Callable[..., Any]) -> str:
-    """A digest of what a function does.
+    """A digest of a function.
 
     Raises
     ------

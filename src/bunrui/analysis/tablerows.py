@@ -6,7 +6,7 @@ r"""Rows of tables: a JSON object is a document, and its cells are features.
     "open": true              open=true
     "sold": null                                     nothing
 
-These are what counting models read.  The model `columns` reads the cells themselves: `cells_of`.
+Counting models read these features.  The model `columns` reads the cells themselves: `cells_of`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ from bunrui.analysis.spec import AnalyzerSpec
 from bunrui.analysis.texts import Token
 from bunrui.errors import TableError
 from bunrui.kernel.analyze import Documents, Recipe
-
-__all__ = ["Cell", "ColumnsAnalyzer", "Number", "cells_of", "moment", "places_of", "rows_of", "written"]
 
 
 class Number(str):
@@ -122,7 +120,7 @@ def written(cell: Cell) -> str:
 
 @lru_cache(1 << 16)
 def moment(text: str) -> datetime | None:
-    """The date or the time that a string is in ISO 8601, if it is one.
+    """The date or time of a string in ISO 8601, or None.
 
     >>> moment("2026-01-31"), moment("2026-01-31T18:00:05+09:00").hour, moment("31.1.2026"), moment("2026-02-31")
     (datetime.datetime(2026, 1, 31, 0, 0), 18, None, None)

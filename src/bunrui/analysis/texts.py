@@ -1,8 +1,10 @@
-"""Whatever holds texts → Arrow strings → the buffers that kernels read.
+"""Texts of any type → Arrow strings → the buffers that kernels read.
 
 Texts come as a list, a NumPy array, a pandas or polars series, an Arrow array, or anything with the Arrow PyCapsule
-interface.  A document may also be a list of tokens, or a mapping from word to count: its features are given then, and
-no analyzer sees it.  A token is what an analyzer finds in a text.
+interface.  A document may also be a list of tokens, or a mapping from word to count: these are its features, and no
+analyzer reads it.
+
+Documents that the kernels cannot fold are folded here, before any kernel reads them.
 """
 
 from __future__ import annotations
@@ -11,18 +13,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from bunrui.errors import DataError, EncodingError, Step
-from bunrui.kernel.analyze import Documents
-from bunrui.kernel.normal import nfkc_casefold
-from bunrui.kernel.slices import each_slice, stretches
-from bunrui.kernel.workspace import NO_COUNTS, NONE_FOLDED
-
-__all__ = ["Token", "buffers", "given", "is_given", "normalise", "of_bytes", "pick", "strings", "to_list"]
+from bunrui.kernel import normal
+from bunrui.kernel.analyze import KIND, WORDS, Documents, Recipe
+from bunrui.kernel.hard import find_hard
+from bunrui.kernel.library import run
+from bunrui.kernel.slices import cut, each_slice, stretches
+from bunrui.kernel.workspace import MAX_DOCUMENT, NO_COUNTS, NONE_FOLDED, scratch_for
 
 MAX_COUNT = (1 << 32) - 1
 _AT_ONCE = 4096  # texts that a thread validates, at least
@@ -48,7 +50,7 @@ def normalise(text: str) -> str:
     >>> normalise("Ｗｉ‐Ｆｉ ﾊﾟｿｺﾝ Straße")
     'wi‐fi パソコン strasse'
     """
-    return text.lower() if text.isascii() else nfkc_casefold(text)
+    return text.lower() if text.isascii() else normal.nfkc_casefold(text)
 
 
 def is_given(texts: Any) -> bool:
@@ -139,9 +141,9 @@ def _explain(texts: Sequence[Any]) -> None:
 
 
 def validate(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The array, if its strings are valid UTF-8: no kernel may see others.
+    """Return the array if its strings are valid UTF-8; else raise: no kernel may see others.
 
-    Every door asks, also where a reader has looked before: it takes 0.1 s for a GB of ASCII, 0.4 s for one of CJK.
+    Every door checks, also after a reader has checked: it takes 0.1 s for a GB of ASCII, 0.4 s for a GB of CJK.
     """
     try:
         each_slice(lambda lo, hi: array.slice(lo, hi - lo).validate(full=True), stretches(len(array), _AT_ONCE))
@@ -213,3 +215,34 @@ def _check_count(row: int, word: Any, count: Any) -> bool:
     if count < 0:
         raise DataError(f"document {row} counts {word!r} {count} times: counts are not negative")
     return bool(count > 0)
+
+
+# --- hard documents
+
+
+def fold(docs: Documents, recipe: Recipe) -> Documents:
+    """The documents; the hard ones are folded by Python.
+
+    A hard document may take seconds (5 to 8 MB/s); other threads run meanwhile.
+    """
+    sizes = np.diff(docs.offsets)
+    hard = np.zeros(len(sizes), np.uint8)
+    longest = min(int(sizes.max(initial=0)), MAX_DOCUMENT)
+
+    def find(lo: int, hi: int) -> int:
+        return int(run(find_hard, docs, lo, hi, recipe, scratch_for(longest).codes, hard))
+
+    if not sum(each_slice(find, cut(sizes))):
+        return docs
+    form: Literal["lower", "nfkc"] = "lower" if recipe.params[KIND] == WORDS else "nfkc"
+    pieces: list[Any] = []
+    done = int(docs.offsets[0])
+    for row in np.flatnonzero(hard).tolist():
+        start, end = docs.offsets[row : row + 2].tolist()
+        folded = normal.folded(docs.data[start:end].tobytes().decode(), form)
+        new = np.frombuffer(b"".join([piece.encode() for piece in folded]), np.uint8)
+        pieces += docs.data[done:start], new
+        sizes[row] = len(new)
+        done = end
+    data = np.concatenate([*pieces, docs.data[done : docs.offsets[-1]]])
+    return docs._replace(data=data, offsets=np.concatenate([[0], np.cumsum(sizes)]), folded=hard)

@@ -1,23 +1,10 @@
-"""The command line: `bunrui learn`, `predict`, `explain` and the others.
+"""The command line: `bunrui learn`, `predict`, `explain` and the others.  ARCHITECTURE.md lists the modules.
 
-    __init__.py    main: runs a command, turns what it raises into messages and exit codes
-    commands.py    the table of commands; a command's module is imported when it is called
-    options.py     how parameters are declared, and the groups of options that commands share
-    console.py     what is said on stderr, tables on stdout
-    errors.py      errors of the library in the words of the command line
-    documents.py   documents on the standard input, in batches, in the log of a file
-    collection.py  documents that predict each other
-    output.py      files that commands write: predictions, tables, pages
+Modules that load numpy or pyarrow are imported inside the functions that need them: help takes 200 ms without them,
+540 ms with them (docs/decisions/027).  `import bunrui` costs nothing: its names, such as `bunrui.open`, load on use.
 
-and a module for each command, or for a few that do much the same: learn.py (learn, unlearn), lifecycle.py (undo,
-relabel, forget, label), files.py (merge, copy, slim, compact, export), info.py (info, set), log.py (log, check),
-explain.py (explain, words).
-
-Modules that load numpy or pyarrow are imported inside the functions that need them: help takes 200 ms without, 540 ms
-with them (docs/decisions/027).
-
-Results go to stdout, all else to stderr.  Exit codes: 0 done, 1 could not, 2 wrong usage (of typer, or an
-OptionError of the library), 130 interrupted, 141 nobody reads the output any more.
+Results go to stdout, messages to stderr.  Exit codes: 0 done, 1 failed, 2 wrong usage (found by typer, or an
+OptionError of the library), 130 interrupted, 141 the reader of stdout is gone.
 """
 
 from __future__ import annotations
@@ -95,13 +82,13 @@ def _run(arguments: list[str]) -> int:
         if hasattr(error, "format_message"):  # wrong usage: typer has no public name for it
             return _wrong_usage(error, context)
         command = (context and context.invoked_subcommand) or ""
+        if isinstance(error, OSError):
+            error = BunruiError.of_system(error)
         if isinstance(error, BunruiError):
             say(f"error: {describe(error, command)}")
             if isinstance(error, OptionError):
                 say(f"Try 'bunrui {command} --help'.")
                 return _WRONG_USAGE
-        elif isinstance(error, OSError):
-            say(f"error: {_message(error)}")
         else:
             say(f"error: {type(error).__name__}: {error}\nThis should not happen: bunrui --debug … shows where it did.")
         return 1
@@ -120,12 +107,6 @@ def _wrong_usage(error: Any, root: Any) -> int:
         command = f"bunrui {root.invoked_subcommand or ''}".strip()
     say(f"error: {message}\nTry '{command} --help'.")
     return int(error.exit_code)
-
-
-def _message(error: OSError) -> str:
-    if error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return str(error)
 
 
 def _flushed(code: int) -> int:

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import bunrui
 from bunrui.cli.collection import collect, is_classifier
-from bunrui.cli.console import counted, interrupts, plain, say, show, to_json, uninterrupted
+from bunrui.cli.console import interrupts, say, show, to_json, uninterrupted
 from bunrui.cli.documents import require
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, argument, flag, option
 from bunrui.cli.output import check_folder, check_page, finished, write_page
 from bunrui.errors import DataError, EncodingError, OptionError, UnlearnError
+from bunrui.phrases import counted, one_line
 
 if TYPE_CHECKING:
     from bunrui.selection import Audit, Conflict, Suspect
     from bunrui.views.tables import Table
-
-__all__ = ["Place", "apply_fixes", "audit", "excerpt", "write_fixes"]
 
 _TOP = 20
 
@@ -36,25 +36,25 @@ def audit(
     json: bool = flag("--json", "As JSON."),
     html: str | None = option("--html", "PATH", "Write a page that shows why, in colours."),
     output: str | None = option(
-        "--output", "PATH", "Write a CSV file to be edited, of all that is suspicious, or of the first --top.", "-o"
+        "--output", "PATH", "Write a CSV file to edit, with all suspects, or with the first --top.", "-o"
     ),
     apply: str | None = option(
         "--apply",
         "PATH",
-        "Relabel in the classifier what was edited in such a file: rows whose label is not the given one.",
+        "Relabel the classifier by an edited file: the rows whose label differs from the given one.",
     ),
 ) -> None:
-    """Find labels that are perhaps wrong.
+    """Find labels that look wrong.
 
-    Every document is predicted by all the others. Listed are those whose
-    label is least likely: its probability, the label, the one suggested in
-    its place, the words that speak against the label, and the text. Then
-    copies of a document, exact or near, that have different labels. Into a
-    pipe these are lines with tabs.
+    Each document is predicted by all the others. The list begins with the
+    least likely labels. It has the probability of the label, the label, the
+    suggested label, the words against the label, and the text. Then come
+    exact and near copies with different labels. In a pipe, these are lines
+    with tabs.
 
-    With a classifier, its model and analyzer are used. To correct it, write
-    a file with --output, change the column label where it is wrong, and
-    give it to --apply: that is one change, which undo takes back.
+    With a classifier, its model and analyzer are used. To correct it, write a
+    file with --output, correct the column label, and give the file to
+    --apply: that is one change, which undo takes back.
 
     [bold]Examples[/]
 
@@ -89,7 +89,7 @@ def audit(
             then = ", then --apply it" if is_file else ", and correct DATA by it"
             write_fixes(output, result, places, top, then=then)
         if html is not None:
-            write_page(html, audit_page(result, listed, [plain(str(place)) for place in places], facts=_facts(data)))
+            write_page(html, audit_page(result, listed, [one_line(str(place)) for place in places], facts=_facts(data)))
         if json:
             print(to_json(_as_dict(result, listed, places)))
         elif output is None and html is None:
@@ -163,7 +163,7 @@ def _print(result: Audit, listed: tuple[Suspect, ...], places: list[Place]) -> N
     copies = [_conflict_row(result, conflict, places) for conflict in result.conflicts]
     if not sys.stdout.isatty():
         for row in (*rows, *copies):
-            print("\t".join(plain(cell) for cell in row))
+            print("\t".join(one_line(cell) for cell in row))
         return
     if rows:
         names = ("P(label)", "label", "suggested", "where", "against the label", "text")
@@ -179,7 +179,7 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
     # Where there is little room, the long columns give way, a text in one line; the others never do.
     overflow: dict[str, Any] = {"where": "fold", "against the label": "fold", "text": "cut"}
     columns = [Column(name, is_number=False, overflow=overflow.get(name, "keep")) for name in names]
-    return Table(columns, [list(map(plain, row)) for row in rows])
+    return Table(columns, [list(map(one_line, row)) for row in rows])
 
 
 _COLUMNS = ("digest", "label", "given", "suggested", "probability", "why", "copies", "id", "source", "line", "text")
@@ -225,16 +225,14 @@ def check_fixes(path: str | None) -> None:
     """Refuse at once a file that could not be written, or that would take the place of another."""
     if path is None:
         return
-    check_folder(path)
     if not path.lower().endswith(".csv"):
         raise OptionError(f"--output writes a table to be edited: give a name that ends in .csv, not {path!r}.")
-    if os.path.exists(path):
-        raise FileExistsError(17, "is there already, and may have been edited: give another name", path)
+    check_folder(path, is_new=True)
 
 
 def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, *, then: str) -> None:
     """Write what is suspicious; `then` is said of what to do when it was edited."""
-    from bunrui.digests import document_digests
+    from bunrui.memory import document_digests
 
     why = {suspect.row: "unlikely" for suspect in result.suspects[:top]}
     for conflict in result.conflicts:
@@ -255,7 +253,7 @@ def write_fixes(path: str, result: Audit, places: list[Place], top: int | None, 
             suspect = suspects.get(row)
             suggestion = (suspect.suggested, f"{suspect.probability:.4f}") if suspect else ("", "")
             names = (place if isinstance(place, int) else _tame(place or "") for place in _named(places[row]))
-            text = _tame(plain(excerpt(result.text(row))))
+            text = _tame(one_line(excerpt(result.text(row))))
             writer.writerow([digest, given, given, *suggestion, reason, copies[key], *names, text])
     say(f"wrote {counted(len(why), 'document')} into {path}: change the column label where it is wrong{then}")
 
@@ -309,7 +307,6 @@ def _read(cell: str) -> tuple[str, ...]:
 
 def apply_fixes(file: str, path: str) -> None:
     """Relabel what was edited, as one change."""
-    from bunrui import store
 
     changes = _changes(path)
     if not changes:
@@ -318,7 +315,7 @@ def apply_fixes(file: str, path: str) -> None:
             "where it is wrong (the column suggested has a proposal), and --apply it again"
         )
         return
-    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
         require(classifier, "text", "unlearn the documents with their old labels, and learn them with the new ones")
         known = Counter((document.digest, tuple(document.labels)) for document in classifier.documents())
         for change in changes:
@@ -333,10 +330,10 @@ def apply_fixes(file: str, path: str) -> None:
     for change in changes:
         tally[f"{', '.join(change.has)} → {', '.join(change.gets)}"] += known[change.key]
     for words, n in sorted(tally.items(), key=lambda item: (-item[1], item[0])):
-        print(f"{n:,}\t{plain(words)}")
+        print(f"{n:,}\t{one_line(words)}")
     new = sorted({name for change in changes for name in change.gets} - labels)
     if new:
-        say(f"new: no other document had the label {', '.join(map(plain, new))}")
+        say(f"new: no other document had the label {', '.join(map(one_line, new))}")
     say(f"relabelled {counted(n_docs, 'document')} of {file}; 'bunrui undo {file}' takes that back")
 
 

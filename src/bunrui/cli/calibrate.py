@@ -5,10 +5,12 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import counted, interrupts, say, to_json, uninterrupted
+import bunrui
+from bunrui.cli.console import interrupts, say, to_json, uninterrupted
 from bunrui.cli.documents import require
 from bunrui.cli.options import Classifier, flag
 from bunrui.errors import OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 
     from bunrui.calibration import Calibration
     from bunrui.classifier import AnyClassifier
-    from bunrui.store import StoredClassifier
-
-__all__ = ["Doubts", "calibrate", "calibrate_file", "describe_calibration", "say_uncalibrated", "say_unsure"]
 
 _FEW = 100
 
@@ -28,16 +27,17 @@ def calibrate(
     file: Classifier,
     json: bool = flag("--json", "What was measured, as JSON."),
 ) -> None:
-    """Make the probabilities of a classifier come true as often as they say.
+    """Calibrate the probabilities of a classifier.
 
-    Every document is predicted by all the others, and compared with its
-    label; no test documents are needed. The labels that are predicted stay
-    the same. Shown are the error of the probabilities (ECE: how far they are
-    from the share of right answers) and the log loss, before and after.
+    Afterwards about 80 % of the answers with probability 0.8 are right. Each
+    document is predicted by all the others and compared with its label, so no
+    test documents are needed. Predicted labels do not change. The command
+    shows the error of the probabilities (ECE: their distance from the share
+    of right answers) and the log loss, before and after.
 
-    It is kept in FILE, for the model and the options that FILE has; predict
-    with others is not calibrated. It goes on being used when more is
-    learned: info says how much that is, and undo takes it back.
+    FILE keeps the calibration for its model and options; predictions with
+    other options are not calibrated. The calibration stays in use when FILE
+    learns more: info shows how much that is. undo takes it back.
 
     FILE must keep texts (the default of learn --keep).
 
@@ -47,9 +47,8 @@ def calibrate(
       bunrui calibrate mail.bunrui --json | jq .ece_after
       bunrui predict mail.bunrui new.csv --unsure 0.05
     """
-    from bunrui import store
 
-    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
         found = calibrate_file(classifier)
     if json:
         known = found.to_dict()
@@ -62,7 +61,7 @@ def calibrate(
     print(f"{'log loss':<12}{found.log_loss_before:>8.4f}{found.log_loss_after:>8.4f}")
 
 
-def calibrate_file(classifier: StoredClassifier) -> Calibration:
+def calibrate_file(classifier: bunrui.StoredClassifier) -> Calibration:
     """Calibrate a classifier, and say so."""
     from bunrui.selection import calibration_for
 

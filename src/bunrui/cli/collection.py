@@ -7,26 +7,17 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bunrui.cli.console import Bar, counted, say, say_reading
-from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts
+import bunrui
+from bunrui.cli.console import Bar, say, say_reading
+from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, reads_tables
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, StoreError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
-    from bunrui.classifier import AnyClassifier, TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.evaluation import Evaluation
     from bunrui.store.log import Seen
-
-__all__ = [
-    "MOST_PROBABILITIES",
-    "Alone",
-    "Collection",
-    "LearnedBefore",
-    "collect",
-    "evaluate_alone",
-    "say_duplicates",
-    "say_labels",
-]
 
 # Probabilities of so many documents and labels are kept, to be measured at the end: 400 MB.
 MOST_PROBABILITIES = 50_000_000
@@ -68,11 +59,9 @@ def collect(
     documents: LabelledDocuments,
     model: Model,
     analysis: Analysis,
-    check: Callable[[TextClassifier], None] | None = None,
+    check: Callable[[bunrui.TextClassifier], None] | None = None,
 ) -> Collection:
     """The documents of files, or those that a classifier keeps; `check` sees the classifier before they are read."""
-    from bunrui.analysis import AnalyzerSpec
-    from bunrui.classifier import TextClassifier
 
     if is_classifier(data[0]):
         if len(data) > 1:
@@ -81,23 +70,21 @@ def collect(
             raise OptionError(f"{data[0]} is a classifier: its documents are read as they were learned.")
         return _kept(data[0], model, check)
 
-    classifier = TextClassifier(analyzer=AnalyzerSpec(**analysis.given()), **model.given())
+    classifier = bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()), **model.given())
     if check is not None:
         check(classifier)
     return _read(data, documents, classifier)
 
 
-def _kept(path: str, model: Model, check: Callable[[TextClassifier], None] | None) -> Collection:
-    from bunrui import store
-    from bunrui.classifier import TextClassifier
+def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None] | None) -> Collection:
     from bunrui.evaluation.loo import kept_documents
 
-    with closing(store.open(path, read_only=True)) as opened:
+    with closing(bunrui.open(path, read_only=True)) as opened:
         if opened.keep != "text":
             raise StoreError(
                 f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"
             )
-        classifier = TextClassifier(**(opened.get_params() | model.given()))
+        classifier = bunrui.TextClassifier(**(opened.get_params() | model.given()))
         if check is not None:
             check(classifier)
         classifier.set_calibration(opened.calibration)
@@ -145,15 +132,16 @@ def evaluate_alone(
     clf, texts, labels = found.classifier, found.texts, found.labels
     cut = parts.of(found)
     _check_room(labels)
-    if clf.is_calibrated:
-        say(f"probabilities are those before calibration; 'bunrui evaluate {data[0]} TEST' applies it")
     if cut is None:
         _say_refits(clf, len(labels))
         evaluation = leave_one_out(clf, texts, labels)
     else:
         evaluation = cross_validate(clf, texts, labels, cut)
+    if clf.is_calibrated:
+        say(f"probabilities are those before calibration; 'bunrui evaluate {data[0]} TEST' applies it")
     say_labels(labels)
-    return Alone(evaluation, found, say_duplicates(texts))
+    say_several(sum(not isinstance(row, str) and len(row) > 1 for row in labels))
+    return Alone(evaluation, found, say_duplicates(found))
 
 
 def _check_leaves_out(clf: AnyClassifier) -> None:
@@ -173,29 +161,43 @@ def _check_room(labels: list[Any]) -> None:
 
 
 def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
-    from bunrui.evaluation.loo import is_exact
-
-    if not is_exact(clf):
+    if not clf.current_model.one_pass:
         options = ("max_features", "class_norm", "against_rest")
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options if getattr(clf, name))
-        say(f"with {names}, {clf.model} is fitted for each of {counted(n_docs, 'document')}: --folds 5 fits it 5 times")
+        so = f"with {names}, " if names else ""
+        say(f"{so}{clf.model} is fitted for each of {counted(n_docs, 'document')}: --folds 5 fits it 5 times")
 
 
-def say_duplicates(texts: Any) -> int | None:
+def say_duplicates(found: Collection) -> int | None:
     """Say how many documents are copies of others, or nearly: they make the result look better than it is."""
     from bunrui.evaluation import find_duplicates
 
+    texts = found.texts
     if not isinstance(texts[0], str):
         return None
 
-    n_extra = find_duplicates(texts).n_extra
+    is_table = reads_tables(found.classifier)
+    n_extra = find_duplicates(texts, near=not is_table).n_extra
     if n_extra:
-        are = "is a copy, or a near copy," if n_extra == 1 else "are copies, or near copies,"
+        are = "is a copy" if n_extra == 1 else "are copies"
+        near = "" if is_table else ", or a near copy," if n_extra == 1 else ", or near copies,"
+        has_ids = any(id is not None for id in found.ids)
+        then = "; --folds 5 --by id keeps together what has the same id" if has_ids else ""
         say(
-            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are} of others: what documents say of their "
-            "copies makes the result look better; --folds 5 --by id keeps together what has the same id"
+            f"{counted(n_extra, 'document')} ({n_extra / len(texts):.1%}) {are}{near} of others, which "
+            f"{'makes' if n_extra == 1 else 'make'} the result look better{then}"
         )
     return n_extra
+
+
+def say_several(n_docs: int) -> None:
+    """Say how documents with several labels are measured, and how else they can be."""
+    if n_docs:
+        have = "has" if n_docs == 1 else "have"
+        say(
+            f"{counted(n_docs, 'document')} {have} several labels, and any of them counts as right; "
+            "'bunrui evaluate FILE TEST --labels' measures all of them"
+        )
 
 
 def say_labels(labels: Sequence[Any]) -> None:
@@ -233,14 +235,14 @@ class LearnedBefore:
     @classmethod
     def of(cls, texts: Any) -> LearnedBefore:
         """Count what some other documents have among them."""
-        from bunrui.digests import document_digests, key_words
+        from bunrui.memory import document_digests, key_words
         from bunrui.store.log import Seen
 
         return cls(Seen(key_words(document_digests(texts))))
 
     def add(self, texts: Any) -> None:
         """Count some test documents."""
-        from bunrui.digests import document_digests, key_words
+        from bunrui.memory import document_digests, key_words
 
         if self._seen is None or not len(self._seen):
             return

@@ -16,8 +16,6 @@ from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["COMMANDS", "root"]
-
 
 class _Home(NamedTuple):
     module: str
@@ -27,42 +25,41 @@ class _Home(NamedTuple):
 
 COMMANDS = {
     "learn": _Home("learn", "Learn", "Learn documents with their labels."),
-    "unlearn": _Home("learn", "Learn", "Take documents back."),
+    "unlearn": _Home("learn", "Learn", "Unlearn documents, as if they had never been learned."),
     "undo": _Home("lifecycle", "Learn", "Take back the last change: a learn, an unlearn, a merge, a relabel, a set …"),
-    "relabel": _Home("lifecycle", "Learn", "Give documents that were learned another label."),
-    "forget": _Home("lifecycle", "Learn", "Unlearn all documents of a time or a source."),
+    "relabel": _Home("lifecycle", "Learn", "Give learned documents another label."),
+    "forget": _Home("lifecycle", "Learn", "Unlearn all documents before a date, or of a source."),
     "label": _Home(
         "lifecycle", "Learn", "Rename a label, drop it with its documents, or move its documents to another."
     ),
-    "count": _Home("count", "Learn", "Count one piece of a corpus, to be merged with others."),
-    "merge": _Home("files", "Learn", "Add what other classifiers have learned."),
-    "tune": _Home("tune", "Learn", "Find the settings that suit your documents, and make a classifier with them."),
+    "count": _Home("count", "Learn", "Count a piece of a corpus, to merge it with others later."),
+    "merge": _Home("files", "Learn", "Add other classifiers to a classifier."),
+    "tune": _Home("tune", "Learn", "Find good settings for your documents, and make a classifier with them."),
     "predict": _Home("predict", "Ask", "Predict the labels of documents."),
     "explain": _Home(
         "explain", "Ask", "Explain a prediction: what each word, or column of a table, adds to the score of a label."
     ),
     "words": _Home("explain", "Ask", "Show the words that speak for a label."),
-    "evaluate": _Home("evaluate", "Ask", "Measure how well documents whose labels are known are predicted."),
-    "compare": _Home("compare", "Ask", "Hold all models against each other on your documents."),
-    "audit": _Home("audit", "Ask", "Find labels that are perhaps wrong."),
+    "evaluate": _Home("evaluate", "Ask", "Measure the predictions for documents with known labels."),
+    "compare": _Home("compare", "Ask", "Compare all models on your documents."),
+    "audit": _Home("audit", "Ask", "Find labels that look wrong."),
     "filter": _Home("filter", "Ask", "Select the documents of a large collection that look like those of a small one."),
-    "serve": _Home("serve", "Ask", "Answer for a classifier over HTTP, with a page to try it."),
-    "info": _Home("info", "Look after", "Show what a classifier has learned, how it reads it, and what it keeps."),
-    "set": _Home("info", "Look after", "Change how a classifier reads its counts."),
-    "calibrate": _Home(
-        "calibrate", "Look after", "Make the probabilities of a classifier come true as often as they say."
+    "serve": _Home("serve", "Ask", "Serve a classifier over HTTP, with a web page."),
+    "info": _Home("info", "Look after", "Show the labels, counts and settings of a classifier, and what it keeps."),
+    "set": _Home("info", "Look after", "Change the model of a classifier, or its options."),
+    "calibrate": _Home("calibrate", "Look after", "Calibrate the probabilities of a classifier."),
+    "log": _Home("log", "Look after", "Show the changes of a classifier, or its documents."),
+    "check": _Home("log", "Look after", "Check a file for damage."),
+    "train": _Home(
+        "files", "Look after", "Train the model of a classifier now, so that the next command answers at once."
     ),
-    "log": _Home(
-        "log", "Look after", "Show everything that was done to a classifier, or the documents that it has learned."
-    ),
-    "check": _Home("log", "Look after", "Check that a file is what it says."),
-    "compact": _Home("files", "Look after", "Make a file as small as it can be, and wipe out what was unlearned."),
-    "copy": _Home("files", "Look after", "Write a copy of a classifier, also while it learns."),
-    "slim": _Home("files", "Look after", "Write a small copy that keeps nothing but counts, to serve and to share."),
+    "compact": _Home("files", "Look after", "Make a file as small as possible, and wipe out unlearned documents."),
+    "copy": _Home("files", "Look after", "Copy a classifier, also while it learns."),
+    "slim": _Home("files", "Look after", "Write a small copy with counts only, to serve and to share."),
     "export": _Home("files", "Look after", "Write the counts as a table."),
     "demo": _Home("demo", "Look around", "Show what bunrui does, on 400 short sentences of news in four languages."),
     "datasets": _Home(
-        "datasets", "Look around", "Get public corpora from their official addresses: mail, news, reviews, tables."
+        "datasets", "Look around", "Download public corpora from their official addresses: mail, news, reviews, tables."
     ),
 }
 """The commands in the order of the help: module, panel and summary.  The function has the name of the command, and its

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+import bunrui
 from bunrui.cli.collection import LearnedBefore, collect, say_duplicates
-from bunrui.cli.console import counted, interrupts, live, say, show, to_json
+from bunrui.cli.console import interrupts, live, say, show, to_json
 from bunrui.cli.options import PANEL, Analysis, LabelledDocuments, Model, Parts, argument, flag, option, reads_tables
-from bunrui.cli.output import check_folder, check_page, write_page
+from bunrui.cli.output import check_page, write_page
 from bunrui.errors import OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     from bunrui.cli.collection import Collection
     from bunrui.selection import Comparison
     from bunrui.selection.compare import Progress, Row
-
-__all__ = ["check_folder", "check_text", "compare"]
 
 
 def _names(given: str | None) -> str | None:
@@ -32,9 +32,9 @@ def compare(
     data: list[str] = argument("DATA", "Documents with labels, or a classifier that keeps texts.", required=True),
     documents: LabelledDocuments,
     parts: Parts,
-    test: str | None = option("--test", "FILE", "Documents with labels that DATA predict."),
+    test: str | None = option("--test", "FILE", "Test documents with labels."),
     loo: bool = flag("--loo", "Predict each document by all the others; for models that are not trained.", panel=PANEL),
-    models: str | None = option("--models", "NAMES", "These alone; else all.", callback=_names),
+    models: str | None = option("--models", "NAMES", "Only these models; by default all.", callback=_names),
     analyzers: str | None = option(
         "--analyzers",
         "NAMES",
@@ -45,18 +45,18 @@ def compare(
     html: str | None = option("--html", "PATH", "Write a page with a diagram, too."),
     json: bool = flag("--json", "All figures, as JSON."),
 ) -> None:
-    """Hold all models against each other on your documents.
+    """Compare all models on your documents.
 
-    Every model with every analyzer that suits the text, all on the same
-    documents, each of which is predicted by a model that never saw it. The
-    best accuracy comes first; a row is tied with it if the documents cannot
-    tell the two apart (McNemar's test at 5 %, shared by all pairs of rows,
-    since the best is chosen by the same documents). Without --test, --folds
-    and --loo, the documents are cut into 5 parts.
+    It tries every model with every suitable analyzer on the same documents;
+    each document is predicted by a model that never saw it. The best accuracy
+    comes first. A row is tied with it if the documents cannot tell the two
+    apart (McNemar's test at 5 %, shared by all pairs of rows, because the
+    same documents choose the best). Without --test, --folds and --loo, the
+    documents are cut into 5 parts.
 
-    Of models that read counts, all documents are counted once and parts are
-    subtracted. Those that are trained (twcnb, nbsvm, arow, aode) and the
-    baselines are trained for each part, which takes longer.
+    For models that read counts, all documents are counted once and parts are
+    subtracted. Models that are trained from documents, and the baselines, are
+    trained for each part, which takes longer.
 
     [bold]Examples[/]
 
@@ -82,7 +82,7 @@ def compare(
             found, tested, models=chosen, analyzers=_listed(analyzers), folds=folds, loo=loo, baselines=baselines
         )
         if tested is None:
-            say_duplicates(found.texts)
+            say_duplicates(found)
         else:
             learned = LearnedBefore.of(found.texts)
             learned.add(tested.texts)
@@ -93,7 +93,6 @@ def compare(
 
 
 def _compared(found: Collection, tested: Collection | None, **options: Any) -> Comparison:
-    from bunrui import selection
 
     with live() as show_live:
 
@@ -101,7 +100,7 @@ def _compared(found: Collection, tested: Collection | None, **options: Any) -> C
             if show_live is not None:
                 show_live(lambda most: _growing(progress, most))
 
-        return selection.compare(
+        return bunrui.selection.compare(
             found.texts,
             found.labels,
             test=None if tested is None else (tested.texts, tested.labels),

@@ -18,7 +18,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from bunrui.phrases import counted, visible
-from bunrui.phrases import one_line as plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,23 +25,6 @@ if TYPE_CHECKING:
     from bunrui.documents import Reader
     from bunrui.engines.tasks import Done
     from bunrui.errors import DataError
-
-__all__ = [
-    "Bar",
-    "Watch",
-    "counted",
-    "interrupts",
-    "live",
-    "plain",
-    "say",
-    "say_reading",
-    "show",
-    "size",
-    "stdout_console",
-    "to_json",
-    "uninterrupted",
-    "watch_blocks",
-]
 
 _UNSAFE = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _PLAIN_WIDTH = 120
@@ -167,7 +149,9 @@ class Bar:
         if self._progress is None and self.seconds > self._PATIENCE:
             self._progress, self._task = _progress(self._reader.bytes_total)
         if self._progress is not None:
-            self._progress.update(self._task, completed=self._reader.bytes_read, documents=self.n_docs)
+            self._progress.update(
+                self._task, completed=self._reader.bytes_read, documents=self.n_docs, rate=self._rate()
+            )
 
     @property
     def seconds(self) -> float:
@@ -176,28 +160,31 @@ class Bar:
 
     def speed(self) -> str:
         """Such as `0.4 s (12 MB/s)`; without the speed where there is too little to tell."""
-        seconds = self.seconds
-        megabytes = self._reader.bytes_read / 1e6
-        rate = megabytes / max(seconds, 1e-9)
+        rate = self._rate()
+        return f"{self.seconds:,.1f} s" + (f" ({rate})" if rate else "")
+
+    def _rate(self) -> str:
+        megabytes = self._reader.bytes_unpacked / 1e6
+        rate = megabytes / max(self.seconds, 1e-9)
         is_known = megabytes > 0.1 and rate >= 0.05  # less is shown as 0.0
-        return f"{seconds:,.1f} s" + (f" ({rate:,.{0 if rate >= 10 else 1}f} MB/s)" if is_known else "")
+        return f"{rate:,.{0 if rate >= 10 else 1}f} MB/s" if is_known else ""
 
 
 def _progress(total: int | None) -> tuple[Any, Any]:
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns: list[Any] = [
         BarColumn(),
         TextColumn("{task.fields[documents]:,} documents"),
         DownloadColumn() if total else TextColumn("{task.completed:,} bytes"),
-        TransferSpeedColumn(),
+        TextColumn("{task.fields[rate]}"),
     ]
     if total:
         columns.append(TimeRemainingColumn())
     progress = Progress(*columns, console=Console(stderr=True), transient=True)
     progress.start()
-    return progress, progress.add_task("", total=total, documents=0)
+    return progress, progress.add_task("", total=total, documents=0, rate="")
 
 
 _BESIDE = 8  # lines that are no rows: heads, what is going on, the prompt
@@ -243,13 +230,14 @@ class _FarReading:
 
     def __init__(self, bytes_total: int | None) -> None:
         self.bytes_total = bytes_total
-        self.bytes_read = self.n_skipped = 0
+        self.bytes_read = self.bytes_unpacked = self.n_skipped = 0
         self.bad_rows: list[DataError] = []
         self.doubtful_headers: list[str] = []
         self.encodings: Counter[str] = Counter()
 
     def add(self, done: Done) -> None:
         self.bytes_read += done.n_bytes
+        self.bytes_unpacked += done.n_unpacked
         self.n_skipped += done.n_skipped
         self.bad_rows += done.bad_rows
         self.doubtful_headers += done.doubtful_headers

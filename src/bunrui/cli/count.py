@@ -7,18 +7,17 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, uninterrupted
+import bunrui
+from bunrui.cli.console import Bar, interrupts, say, say_reading, uninterrupted
 from bunrui.cli.options import LabelledDocuments, LearnedAnalysis, Memory, argument, option
 from bunrui.cli.output import check_folder
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, OptionError, StoreError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
-    from bunrui.classifier import TextClassifier
     from bunrui.counts import Counts
     from bunrui.documents import Reader
-
-__all__ = ["count"]
 
 
 def count(
@@ -30,18 +29,18 @@ def count(
     shard_id: str | None = option(
         "--shard-id",
         "ID",
-        "What the SHARDs are called together; by default each has a digest of its bytes and how they are "
-        "read, which takes one more pass.",
+        "One id for all SHARDs. By default the id of each is a digest of its bytes and of how they are read, which "
+        "takes one more pass.",
     ),
     memory: Memory = None,
 ) -> None:
-    """Count one piece of a corpus, to be merged with others.
+    """Count a piece of a corpus, to merge it with others later.
 
-    PART is a classifier that keeps nothing but counts and the ids of its
-    shards. Parts are made anywhere, at the same time and again after a crash:
-    a PART that is there, of the same shards and options, is left as it is.
-    'bunrui merge' adds them up in any order and any grouping, to the last bit
-    as if one process had learned all; a shard that it has is left out.
+    PART is a classifier that keeps only counts and the ids of its shards. You
+    can make parts anywhere, at the same time, and again after a crash: a
+    finished PART of the same shards and options is left alone. 'bunrui merge'
+    adds parts in any order and any grouping, to the last bit as if one
+    process had learned everything; it leaves out shards that it already has.
 
     [bold]Examples[/]
 
@@ -92,18 +91,15 @@ def _note(reader: Reader, shard_id: str | None) -> dict[str, Any]:
     return Holding(frozenset([shard_id])).note() | {"reading": reading_id(reader)}
 
 
-def _new(analysis: LearnedAnalysis) -> TextClassifier:
-    from bunrui.analysis import AnalyzerSpec
-    from bunrui.classifier import TextClassifier
+def _new(analysis: LearnedAnalysis) -> bunrui.TextClassifier:
 
-    return TextClassifier(analyzer=AnalyzerSpec(**analysis.given()))
+    return bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()))
 
 
-def _refuse_others(output: str, note: dict[str, Any], new: TextClassifier) -> None:
+def _refuse_others(output: str, note: dict[str, Any], new: bunrui.TextClassifier) -> None:
     """Refuse a file that is not the part that would be made."""
-    from bunrui import store
 
-    with closing(store.open(output, read_only=True)) as part:
+    with closing(bunrui.open(output, read_only=True)) as part:
         notes = [entry.note for entry in part.history() if not entry.undone]
         if notes != [note] or part.counts.fingerprint != new.counts.fingerprint:
             raise StoreError(
@@ -124,7 +120,7 @@ def _count(reader: Reader, learn: Callable[[Any, Any], object]) -> Bar:
 
 
 def _count_bounded(
-    reader: Reader, output: str, new: TextClassifier, note: dict[str, Any], memory: int
+    reader: Reader, output: str, new: bunrui.TextClassifier, note: dict[str, Any], memory: str
 ) -> tuple[Bar, Counts]:
     from bunrui.store.bounded import creating_bounded
 
@@ -136,8 +132,7 @@ def _count_bounded(
     return done, part.learned
 
 
-def _write(output: str, new: TextClassifier, note: dict[str, Any]) -> None:
-    from bunrui import store
+def _write(output: str, new: bunrui.TextClassifier, note: dict[str, Any]) -> None:
 
-    with store.creating(output, keep="nothing", **new.get_params()) as part:
+    with bunrui.store.creating(output, keep="nothing", **new.get_params()) as part:
         part.merge_all([new], kind="count", **note)

@@ -6,14 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, show, size, stdout_console, to_json
+from bunrui.cli.console import Bar, interrupts, say, show, size, stdout_console, to_json
 from bunrui.cli.options import argument, flag, option
 from bunrui.errors import DataError, OptionError
+from bunrui.phrases import counted, one_line
 
 if TYPE_CHECKING:
     from bunrui.datasets import Corpus
-
-__all__ = ["datasets"]
 
 _ACTIONS = ("list", "fetch", "path")
 _GROUP = "uci-"  # tables of which there are too many for a line each
@@ -36,22 +35,22 @@ def datasets(
     source: str | None = option(
         "--from",
         "PATH",
-        "With fetch: a copy that you have. The publisher's file, or a folder with it or what it unpacks to.",
+        "With fetch: your own copy, that is the publisher's file, or a folder with the file or its contents.",
     ),
     json: bool = flag("--json", "With list: one JSON object a line."),
 ) -> None:
-    """Get public corpora from their official addresses: mail, news, reviews, tables.
+    """Download public corpora from their official addresses: mail, news, reviews, tables.
 
-    list shows them, and which are here (✓); where there is room, into a
-    pipe and with --json, their licences, too. fetch downloads one, after
-    showing its licence, checks it, and writes train.parquet and
-    test.parquet (all.parquet where there is no official split; list shows
-    the names) into its folder; a download that was cut goes on where it
-    stopped. path prints the folder.
+    list shows the corpora, marks those that you have (✓), and in wide
+    terminals, in pipes and with --json shows their licences. fetch shows the
+    licence, downloads the corpus, checks it, and writes train.parquet and
+    test.parquet (or all.parquet if there is no official split; list shows the
+    names) into its folder; an interrupted download goes on where it stopped.
+    path prints the folder.
 
-    They are kept in the folder BUNRUI_DATASETS, or in the user's cache.
-    Documents that have no label, as some of Reuters, are in files of their
-    own, train-unlabelled.parquet.
+    The folders are in BUNRUI_DATASETS, or in the user's cache. Documents
+    without a label (in Reuters) have their own file,
+    train-unlabelled.parquet.
 
     [bold]Examples[/]
 
@@ -92,7 +91,7 @@ def _list(json: bool) -> None:
         _show(rows)
     else:
         for corpus, here in rows:
-            print("\t".join(map(plain, (*_fields(corpus), here or ""))))
+            print("\t".join(map(one_line, (*_fields(corpus), here or ""))))
 
 
 def _folder(corpus: Corpus) -> str | None:

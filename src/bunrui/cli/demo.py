@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+import bunrui
 from bunrui.cli.console import interrupts, say, stdout_console
 from bunrui.cli.options import flag
 from bunrui.cli.serve import check_packages
@@ -20,10 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bunrui.evaluation import Metrics
-    from bunrui.store import StoredClassifier
     from bunrui.views.tables import Table
-
-__all__ = ["demo"]
 
 _FOLDS = 5
 _WIDTH = 100
@@ -67,13 +65,12 @@ def demo(
 
 
 @contextmanager
-def _temporary() -> Iterator[StoredClassifier]:
+def _temporary() -> Iterator[bunrui.StoredClassifier]:
     """A classifier in a folder that is gone afterwards."""
-    from bunrui import store
 
     with (
         tempfile.TemporaryDirectory(prefix="bunrui-demo-") as folder,
-        closing(store.create(os.path.join(folder, "news.bunrui"))) as classifier,
+        closing(bunrui.create(os.path.join(folder, "news.bunrui"))) as classifier,
     ):
         yield classifier
 
@@ -83,7 +80,7 @@ def _serve(corpus: Rows, *, open_browser: bool) -> None:
     import webbrowser
 
     from bunrui.service import Settings, host_names, link
-    from bunrui.service.server import listen, run
+    from bunrui.service.app import listen, run
 
     token = secrets.token_urlsafe(24)
     with _temporary() as classifier, closing(listen(_HOST, 0)) as opened:
@@ -108,7 +105,7 @@ def _heading(console: Console, title: str, *commands: str) -> None:
     console.print()
 
 
-def _learn(console: Console, classifier: StoredClassifier, corpus: Rows) -> None:
+def _learn(console: Console, classifier: bunrui.StoredClassifier, corpus: Rows) -> None:
     _heading(console, "Learn", "bunrui learn news.bunrui news.jsonl", "bunrui info news.bunrui")
     classifier.learn([row["text"] for row in corpus], [row["label"] for row in corpus])
     known = classifier.info()
@@ -117,7 +114,7 @@ def _learn(console: Console, classifier: StoredClassifier, corpus: Rows) -> None
     console.print(f"{known['features']:,} features, model {known['model']}, {known['size'] / 1000:,.0f} kB on disk")
 
 
-def _evaluate(console: Console, classifier: StoredClassifier, corpus: Rows) -> None:
+def _evaluate(console: Console, classifier: bunrui.StoredClassifier, corpus: Rows) -> None:
     from bunrui.views.evaluation import metrics_tables
 
     _heading(
@@ -130,7 +127,7 @@ def _evaluate(console: Console, classifier: StoredClassifier, corpus: Rows) -> N
     console.print(metrics_tables(_folds(classifier, corpus)))
 
 
-def _folds(classifier: StoredClassifier, corpus: Rows) -> Metrics:
+def _folds(classifier: bunrui.StoredClassifier, corpus: Rows) -> Metrics:
     """Every sentence predicted by a classifier that never saw it."""
     from bunrui.evaluation import Tally
 
@@ -144,12 +141,12 @@ def _folds(classifier: StoredClassifier, corpus: Rows) -> Metrics:
     return tally.metrics()
 
 
-def _predict(console: Console, classifier: StoredClassifier, queries: Rows) -> None:
+def _predict(console: Console, classifier: bunrui.StoredClassifier, queries: Rows) -> None:
     _heading(console, "Predict: P(class | text)", "bunrui predict news.bunrui new.jsonl --top 5")
     console.print(_probability_table(classifier, queries))
 
 
-def _probability_table(classifier: StoredClassifier, queries: Rows) -> Table:
+def _probability_table(classifier: bunrui.StoredClassifier, queries: Rows) -> Table:
     from rich.text import Text
 
     from bunrui.views.tables import Column, Table, numbers, words
@@ -162,18 +159,18 @@ def _probability_table(classifier: StoredClassifier, queries: Rows) -> Table:
     return Table([text, *words("true"), *numbers(*map(str, classifier.classes_))], rows)
 
 
-def _least_sure(classifier: StoredClassifier, queries: Rows) -> str:
+def _least_sure(classifier: bunrui.StoredClassifier, queries: Rows) -> str:
     texts = [row["text"] for row in queries]
     return texts[int(classifier.predict_proba(texts).max(axis=1).argmin())]
 
 
-def _explain(console: Console, classifier: StoredClassifier, queries: Rows) -> None:
+def _explain(console: Console, classifier: bunrui.StoredClassifier, queries: Rows) -> None:
     text = _least_sure(classifier, queries)
     _heading(console, "Explain: why the least sure of them", f'bunrui explain news.bunrui "{text[:20]}…"')
     console.print(classifier.explain(text))
 
 
-def _correct(console: Console, classifier: StoredClassifier, queries: Rows) -> None:
+def _correct(console: Console, classifier: bunrui.StoredClassifier, queries: Rows) -> None:
     import numpy as np
 
     texts = [row["text"] for row in queries]

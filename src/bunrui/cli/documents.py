@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+import bunrui
 from bunrui.cli.console import say
 from bunrui.errors import OptionError, StoreError, TableError, UnlearnError
 
@@ -23,20 +24,7 @@ if TYPE_CHECKING:
 
     from bunrui.cli.options import Chosen
     from bunrui.errors import BunruiError
-    from bunrui.store import StoredClassifier
 
-__all__ = [
-    "Stdin",
-    "empty_in",
-    "find_chosen",
-    "labels_in",
-    "placed",
-    "point_to_log",
-    "require",
-    "say_alike",
-    "say_new",
-    "set_place",
-]
 
 _FEW_BYTES = 1 << 16
 
@@ -104,6 +92,17 @@ def labels_in(batch: pa.RecordBatch) -> set[str]:
     return set(labels.unique().to_pylist())
 
 
+def several_in(batch: pa.RecordBatch) -> int:
+    """How many documents have several labels."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    labels = batch["label"]
+    if pa.types.is_string(labels.type):
+        return 0
+    return int(pc.sum(pc.greater(pc.list_value_length(labels), 1)).as_py() or 0)
+
+
 def empty_in(batch: pa.RecordBatch) -> int:
     """How many documents have no text: nothing, or spaces; no tokens.
 
@@ -146,7 +145,7 @@ _DIGITS = 32
 _FEWEST_DIGITS = 4
 
 
-def require(classifier: StoredClassifier, keep: str, otherwise: str) -> None:
+def require(classifier: bunrui.StoredClassifier, keep: str, otherwise: str) -> None:
     """Refuse a file that keeps less of its documents, and say what to do otherwise."""
     from bunrui.store.store import KEEPS
 
@@ -159,14 +158,14 @@ def require(classifier: StoredClassifier, keep: str, otherwise: str) -> None:
     )
 
 
-def find_chosen(classifier: StoredClassifier, chosen: Chosen) -> dict[str, Any]:
+def find_chosen(classifier: bunrui.StoredClassifier, chosen: Chosen) -> dict[str, Any]:
     """The documents that were named on the command line, as the classifier takes them."""
     if chosen.by_id:
         return {"ids": list(chosen.by_id)}
     return {"digests": _whole(classifier, [digest.lower() for digest in chosen.by_digest or []])}
 
 
-def _whole(classifier: StoredClassifier, given: list[str]) -> list[str]:
+def _whole(classifier: bunrui.StoredClassifier, given: list[str]) -> list[str]:
     """Digests of which only the first digits may be given, as `bunrui log` shows them on a terminal."""
     for digest in given:
         if not _FEWEST_DIGITS <= len(digest) <= _DIGITS or not set(digest) <= set("0123456789abcdef"):
@@ -188,7 +187,7 @@ def _whole(classifier: StoredClassifier, given: list[str]) -> list[str]:
     return [digest for whole in found.values() for digest in whole]
 
 
-def _unclear(classifier: StoredClassifier, digest: str, n: int) -> Exception:
+def _unclear(classifier: bunrui.StoredClassifier, digest: str, n: int) -> Exception:
     if n:
         return UnlearnError(f"{n} texts have digests that begin with {digest!r}: give more digits")
     return point_to_log(
@@ -196,7 +195,7 @@ def _unclear(classifier: StoredClassifier, digest: str, n: int) -> Exception:
     )
 
 
-def point_to_log(classifier: StoredClassifier, error: Exception) -> Exception:
+def point_to_log(classifier: bunrui.StoredClassifier, error: Exception) -> Exception:
     """The error of a document that is not there, with the way to find those that are."""
     return type(error)(f"{error}: 'bunrui log {classifier.path} --documents' lists those that are there")
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 
 from bunrui.errors import STEPS, UNSAID, BunruiError, Option, Step
 
-__all__ = ["describe"]
-
 _STEPS = STEPS | {
     "learn": "learn documents first, with 'bunrui learn'",
     "create": "make one with 'bunrui learn {file} DATA'",
     "reopen": "the next command reads it anew",
+    "fetch": "get it with 'bunrui datasets fetch {file}'",
+    "fetch-from": "give your copy with 'bunrui datasets fetch {file} --from PATH'",
+    "list-corpora": "'bunrui datasets list' shows all of them",
     "learn-table": "learn the table into a new file, with --columns",
     "replace-surrogate": "replace it",
 }

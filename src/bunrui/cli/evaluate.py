@@ -7,9 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.collection import MOST_PROBABILITIES, LearnedBefore, evaluate_alone
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, show, to_json
-from bunrui.cli.documents import labels_in, placed
+import bunrui
+from bunrui.cli.collection import MOST_PROBABILITIES, LearnedBefore, evaluate_alone, say_several
+from bunrui.cli.console import Bar, interrupts, say, say_reading, show, to_json
+from bunrui.cli.documents import labels_in, placed, several_in
 from bunrui.cli.options import (
     PANEL,
     Analysis,
@@ -26,7 +27,7 @@ from bunrui.cli.options import (
 from bunrui.cli.output import check_page, page_of_test, page_of_themselves, write_page
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, OptionError
-from bunrui.phrases import some
+from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
     from bunrui.evaluation import MultilabelMetrics
-
-__all__ = ["evaluate"]
 
 _MOST_CHARACTERS = 100_000_000  # of documents that are kept for a page
 
@@ -62,29 +61,29 @@ def evaluate(
     positive: str | None = option(
         "--positive",
         "LABEL",
-        "The label that is looked for, such as spam: adds 1-ROCA% and recall at few false positives.",
+        "The wanted label, such as spam: adds 1-ROCA% and recall at few false positives.",
     ),
     page: str | None = option(
         "--html", "PATH", "Write a page with diagrams and mistakes, too. It holds texts of documents."
     ),
     json: bool = flag("--json", "All metrics, as JSON."),
 ) -> None:
-    """Measure how well documents whose labels are known are predicted.
+    """Measure the predictions for documents with known labels.
 
-    Accuracy, precision, recall and F1 of each label and on the average, how
-    sure the accuracy is, what the probabilities are worth, and which labels
-    are taken for which. FILE is not changed. Labels that FILE has never
-    learned are counted as mistakes.
+    It shows accuracy with an interval; precision, recall and F1 of each label
+    and their means; the quality of the probabilities; and the confusion
+    matrix. FILE does not change. Labels that FILE has never learned count as
+    mistakes.
 
-    With --loo or --folds no test documents are needed: the documents predict
+    With --loo or --folds you need no test documents: the documents predict
     each other, exactly as if each had been left out of learning. Copies of a
-    document make the result look better than it is: their number is shown.
-    So do test documents that were learned: FILE finds them if it keeps texts
-    or digests.
+    document make the result look better than it is: their number is shown. So
+    do test documents that were learned: FILE finds them if it keeps texts or
+    digests.
 
-    With --labels, documents may have any number of labels: micro, macro and
-    example F1, the Hamming loss, and the share of documents whose labels are
-    all right and no others. Without it, a document with several labels is
+    With --labels, documents may have any number of labels: the measures are
+    micro, macro and example F1, the Hamming loss, and the share of documents
+    whose labels are all right. Without it, a document with several labels is
     right if it gets one of them.
 
     [bold]Examples[/]
@@ -97,7 +96,6 @@ def evaluate(
       bunrui evaluate train.parquet --folds 5 --by source --json | jq .macro.f1
       bunrui evaluate topics.bunrui test.csv --separator ';' --labels --threshold best
     """
-    from bunrui import store
     from bunrui.evaluation import Evaluation
 
     several.check()
@@ -111,7 +109,7 @@ def evaluate(
         if loo and parts.folds is not None:
             raise OptionError("--loo or --folds, not both.")
         if several.labels:
-            raise OptionError("--labels goes with a classifier and DATA.")
+            raise OptionError("--labels needs a classifier and documents to test: bunrui evaluate FILE TEST --labels.")
         data = [file, *(data or [])]
         with interrupts("interrupted"):
             alone = evaluate_alone(data, documents, model, analysis, parts)
@@ -124,7 +122,7 @@ def evaluate(
     if analysis.given():
         raise OptionError("the classifier has its analyzer: give --analyzer and the like with --loo or --folds.")
 
-    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
         reader = documents.read(data, labelled=True, columns=reads_tables(opened))
         classifier, learned = model.of(opened), LearnedBefore.into(opened.path)
         if several.labels:
@@ -190,6 +188,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
     names = np.array(known)
     tally, labels = Tally(known), set()
     true, found, kept, n_kept = [], [], [], 0
+    n_several = 0
     calibrated = classifier.is_calibrated
     with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
         for batch in batches:
@@ -202,6 +201,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
             tally.add(batch["label"], predicted)
             learned.add(texts)
             labels |= labels_in(batch)
+            n_several += several_in(batch)
             if wrong is not None:
                 wrong.add(batch, texts, predicted)
             bar.add(batch.num_rows)
@@ -211,6 +211,7 @@ def _of_labels(classifier: AnyClassifier, reader: Reader, wrong: _Wrong | None, 
                 kept.append(classifier.probabilities_of(scores, texts) if calibrated else scores)
     _check_read(reader, bar)
     _say_unknown(labels, known)
+    say_several(n_several)
     if n_kept > MOST_PROBABILITIES:
         say(
             f"{counted(bar.n_docs, 'document')} and {counted(len(known), 'label')} are too many to measure the "
@@ -255,4 +256,4 @@ def _check_read(reader: Reader, bar: Bar) -> None:
 def _say_unknown(labels: set[str], known: list[str]) -> None:
     unknown = sorted(labels - set(known))
     if unknown:
-        say(f"warning: never learned, so always mistaken: {some(map(plain, unknown), 10)}")
+        say(f"warning: never learned, so always mistaken: {some(map(one_line, unknown), 10)}")

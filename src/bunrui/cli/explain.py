@@ -10,17 +10,17 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import interrupts, plain, say, show, to_json
+import bunrui
+from bunrui.cli.console import interrupts, say, show, to_json
 from bunrui.cli.options import Classifier, Model, argument, check_text, flag, option
 from bunrui.cli.output import check_page, write_page
 from bunrui.errors import DataError, EncodingError, OptionError
+from bunrui.phrases import one_line
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
-    from bunrui.models.words import Word
+    from bunrui.models.keywords import Word
     from bunrui.views.tables import Table
-
-__all__ = ["explain", "words"]
 
 _FEW_WORDS = 8
 _MANY_WORDS = 20
@@ -34,14 +34,14 @@ def explain(
     model: Model,
     text: str | None = argument("TEXT", "The text, or a row of a table in JSON; the standard input if there is none."),
     label: str | None = option("--label", "LABEL", "Explain this label, not the predicted one."),
-    against: str | None = option("--against", "LABEL", "Hold it against this one, not the next best."),
+    against: str | None = option("--against", "LABEL", "Compare it with this label, not with the next best."),
     json: bool = flag("--json", "Everything, as JSON."),
     html: str | None = option("--html", "PATH", "Write a page in colours in place of stdout."),
 ) -> None:
     """Explain a prediction: what each word, or column of a table, adds to the score of a label.
 
-    Blue speaks for the label and orange (underlined) against it. The values
-    add up to the difference of the two scores: nothing is estimated.
+    Blue speaks for the label, orange (underlined) against it. The values add
+    up exactly to the difference of the two scores.
 
     [bold]Examples[/]
 
@@ -50,7 +50,6 @@ def explain(
       bunrui explain mail.bunrui "free pills" --html why.html
       bunrui explain t.bunrui '{"age": 39, "job": "clerk"}'
     """
-    from bunrui import store
 
     if json and html is not None:
         raise OptionError("--json writes to stdout, --html to a file: give one of them.")
@@ -61,7 +60,7 @@ def explain(
         command = f"bunrui explain {shlex.quote(file)} < {shlex.quote(text)}"
         say(f"{text!r} is explained as a text. What the file of that name holds is explained by: {command}")
     check_text(text, "TEXT", "convert it with iconv first")
-    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
         explanation = model.of(opened).explain(text, label=label, against=against)
     if html is not None:
         from bunrui.report import explanation_page
@@ -101,16 +100,16 @@ def words(
     label: str | None = argument("LABEL", "The label; all if there is none."),
     positive: str | None = option("--positive", "LABEL", "Log-odds of words: for this label,"),
     negative: str | None = option("--negative", "LABEL", "… against this one."),
-    word: str | None = option("--word", "WORD", "This word alone."),
+    word: str | None = option("--word", "WORD", "Only this word."),
     top: int | None = option("--top", "N", "How many words (20; 8 of each label).", min=1),
     json: bool = flag("--json", "As JSON: a list of words with weights and counts."),
 ) -> None:
     """Show the words that speak for a label.
 
     The weight of a word is what one occurrence adds to the score of the
-    label, less what it adds to the others on average. With --positive and
-    --negative it is λ(w) = log P(w | positive) / P(w | negative), both ends
-    of the list. Without a label, a few words of each.
+    label, minus the mean of what it adds to the others. With --positive and
+    --negative it is λ(w) = log P(w | positive) / P(w | negative), and the
+    list has both ends. Without a label, a few words of each.
 
     [bold]Examples[/]
 
@@ -119,7 +118,6 @@ def words(
       bunrui words mail.bunrui --positive spam --negative ham
       bunrui words mail.bunrui spam --word free
     """
-    from bunrui import store
 
     if label is not None and (positive is not None or negative is not None):
         raise OptionError("give LABEL, or --positive and --negative, not both.")
@@ -127,7 +125,7 @@ def words(
         raise OptionError("--negative goes with --positive.")
     if word is not None:
         check_text(word, "--word", "convert it with iconv first")
-    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
         classifier = model.of(opened)
         if label is None and positive is None and word is None:
             _all_labels(classifier, top or _FEW_WORDS, json)
@@ -153,7 +151,7 @@ def _all_labels(classifier: AnyClassifier, top: int, json: bool) -> None:
     counts = classifier.counts
     largest = sorted(classes, key=lambda name: (-counts.doc_count[counts.label_ids[name]], name))[:_MOST_LABELS]
     rows = [
-        [plain(name), "  ".join(spell(word.text) for word in classifier.words(name, top=top))]
+        [one_line(name), "  ".join(spell(word.text) for word in classifier.words(name, top=top))]
         for name in sorted(largest)
     ]
     columns = [Column(name, is_number=False, overflow="fold") for name in ("label", "words")]
@@ -172,7 +170,7 @@ def _table(classifier: AnyClassifier, found: list[Word]) -> Table:
 
     classes: list[str] = classifier.classes_.tolist()
     by_label = len(classes) <= _FEW_LABELS
-    names = [plain(name) for name in classes] if by_label else ["in all"]
+    names = [one_line(name) for name in classes] if by_label else ["in all"]
     rows = []
     for word in found:
         counts = [word.counts.get(name, 0) for name in classes] if by_label else [sum(word.counts.values())]

@@ -1,19 +1,15 @@
-"""`bunrui merge`, `copy`, `slim`, `compact`, `export`: what is done with whole files."""
+"""`bunrui merge`, `copy`, `slim`, `compact`, `train`, `export`: what is done with whole files."""
 
 from __future__ import annotations
 
 import os
 from contextlib import AbstractContextManager, ExitStack, closing
-from typing import TYPE_CHECKING
 
-from bunrui.cli.console import counted, interrupts, say, size, uninterrupted
+import bunrui
+from bunrui.cli.console import interrupts, say, size, uninterrupted
 from bunrui.cli.options import Classifier, Memory, argument, file_argument, flag, option
 from bunrui.cli.output import open_table
-
-if TYPE_CHECKING:
-    from bunrui.store import StoredClassifier
-
-__all__ = ["compact", "copy", "export", "merge", "slim"]
+from bunrui.phrases import counted
 
 
 def merge(
@@ -22,25 +18,24 @@ def merge(
     others: list[str] = file_argument("OTHER", "Classifiers with the same analyzer.", required=True),
     unique: bool = flag("--unique", "Refuse files that have learned the same text."),
 ) -> None:
-    """Add what other classifiers have learned.
+    """Add other classifiers to a classifier.
 
-    The result is the classifier that learned everything itself, in any
-    order, to the last bit. All of them are added, or none. If FILE is not
-    there it is made with the settings of the first, and keeps what all of
-    them keep; if it is there, each OTHER must keep as much as FILE does.
-    --unique needs files that keep texts or digests.
+    The result equals a classifier that learned everything itself, in any
+    order, to the last bit. All of them are added, or none. If FILE does not
+    exist, it gets the settings of the first OTHER, and keeps what all of them
+    keep; if it exists, each OTHER must keep as much as FILE. --unique needs
+    files that keep texts or digests.
 
     [bold]Examples[/]
 
       bunrui merge all.bunrui monday.bunrui tuesday.bunrui
       bunrui merge mail.bunrui from-a-friend.bunrui
     """
-    from bunrui import store
 
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
-        opened = [stack.enter_context(closing(store.open(other, read_only=True))) for other in others]
+        opened = [stack.enter_context(closing(bunrui.open(other, read_only=True))) for other in others]
         is_new = not os.path.lexists(file)
-        with uninterrupted(), _alike(file, opened) if is_new else closing(store.open(file)) as target:
+        with uninterrupted(), _alike(file, opened) if is_new else closing(bunrui.open(file)) as target:
             before = target.last_change
             left_out = target.merge_all(opened, unique=unique)
             known, changes = target.info(), target.history(after=before)
@@ -53,13 +48,12 @@ def merge(
         say(f"{n_duplicates:,} of them: a text that was there before; each time counts")
 
 
-def _alike(file: str, opened: list[StoredClassifier]) -> AbstractContextManager[StoredClassifier]:
+def _alike(file: str, opened: list[bunrui.StoredClassifier]) -> AbstractContextManager[bunrui.StoredClassifier]:
     """A new classifier for what the others know."""
-    from bunrui import store
     from bunrui.store.store import KEEPS
 
     keep = min((classifier.keep for classifier in opened), key=KEEPS.index)
-    return store.creating(file, keep=keep, **opened[0].get_params())
+    return bunrui.store.creating(file, keep=keep, **opened[0].get_params())
 
 
 def copy(
@@ -67,10 +61,10 @@ def copy(
     file: Classifier,
     new: str = file_argument("NEW", "The copy; it must not be there yet.", required=True),
 ) -> None:
-    """Write a copy of a classifier, also while it learns.
+    """Copy a classifier, also while it learns.
 
-    It has every change that was acknowledged, and no half ones. A plain copy
-    of FILE is as good as long as nobody changes or reads it meanwhile.
+    The copy has every acknowledged change, and no half one. A plain copy of
+    FILE is as good as long as nobody changes or reads FILE meanwhile.
 
     [bold]Examples[/]
 
@@ -90,7 +84,9 @@ def slim(
     min_df: int = option("--min-df", "N", "Leave out words of fewer documents, for good.", min=1, default=1),
     memory: Memory = None,
 ) -> None:
-    """Write a small copy that keeps nothing but counts, to serve and to share.
+    """Write a small copy with counts only, to serve and to share.
+
+    Of nbsvm, arow and twcnb it has the weights too, and answers at once.
 
     [bold]Examples[/]
 
@@ -98,42 +94,66 @@ def slim(
       bunrui slim mail.bunrui tiny.bunrui --min-df 3
       bunrui slim web.bunrui small.bunrui --min-df 2 --memory 2GB
     """
-    from bunrui import store
     from bunrui.store.bounded import slim_bounded
 
+    model = None  # that was trained
     with interrupts(f"interrupted; {copy} was not written"):
         if memory is not None:
             least = slim_bounded(file, copy, memory, min_df=min_df)
         else:
-            with closing(store.open(file, read_only=True)) as classifier:
+            with closing(bunrui.open(file, read_only=True)) as classifier:
+                model = classifier.model if classifier.needs_documents else None
                 least = classifier.slim(copy, min_df=min_df)
     say(f"wrote {copy}: {size(os.path.getsize(copy))}, {file} has {size(os.path.getsize(file))}")
-    if least == 1:
+    if least == 1 and model is None:
         say("it can predict, explain, evaluate, change its model, learn more and be merged")
     else:
         say("it can predict, explain, evaluate and change its model")
+    if model is not None:
+        say(f"it has the weights of {model}, but no documents to train it again: as {model} it learns no more")
+    if least > 1:
         say(f"it lacks the words of fewer than {least} documents: it cannot learn, unlearn or be merged exactly")
     say("it cannot tell which documents were learned, nor undo: it has their words, but no texts and no digests")
 
 
 def compact(file: Classifier) -> None:
-    """Make a file as small as it can be, and wipe out what was unlearned.
+    """Make a file as small as possible, and wipe out unlearned documents.
 
-    Afterwards neither the texts nor the words that only unlearned documents
-    had are found in any byte of FILE. The changes before can not be undone.
-    It works whatever FILE keeps.
+    Afterwards no byte of FILE has the texts of unlearned documents, or words
+    that only they had. Earlier changes cannot be undone. It works whatever
+    FILE keeps.
 
     [bold]Examples[/]
 
       bunrui compact mail.bunrui
     """
-    from bunrui import store
 
     before = os.path.getsize(file) if os.path.isfile(file) else 0
-    with closing(store.open(file)) as classifier, uninterrupted():
+    with closing(bunrui.open(file)) as classifier, uninterrupted():
         classifier.compact()
     after, old = size(os.path.getsize(file)), size(before)
     say(f"compacted {file}: {after}, as small as it can be" if after == old else f"compacted {file}: {after} of {old}")
+
+
+def train(file: Classifier) -> None:
+    """Train the model of a classifier now, so that the next command answers at once.
+
+    Learning does it by itself for nbsvm, arow and twcnb: with the first
+    documents, and whenever they have doubled. After an unlearn, a relabel or
+    an undo, and for nbsvm and twcnb after every learn, each command trains
+    the model again until then, or until this one has done it. The weights
+    are in FILE; 'bunrui check' trains the model again and compares them.
+
+    [bold]Examples[/]
+
+      bunrui train reviews.bunrui
+    """
+    before = os.path.getsize(file) if os.path.isfile(file) else 0
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
+        classifier.train()
+        model, n_docs = classifier.model, classifier.counts.n_docs
+    after, old = size(os.path.getsize(file)), size(before)
+    say(f"trained {model} from {counted(n_docs, 'document')}: {file} has {after}, it had {old}")
 
 
 def export(
@@ -143,18 +163,17 @@ def export(
 ) -> None:
     """Write the counts as a table.
 
-    A row for each word and label that occur together: feature, label,
-    term_count (occurrences) and doc_freq (documents). The totals of each
-    label are in 'bunrui info --json'. It works whatever FILE keeps.
+    The table has a row for each word and label that occur together: feature,
+    label, term_count (occurrences) and doc_freq (documents). 'bunrui info
+    --json' has the totals of each label. It works whatever FILE keeps.
 
     [bold]Examples[/]
 
       bunrui export mail.bunrui counts.parquet
       bunrui export mail.bunrui counts.csv
     """
-    from bunrui import store
 
-    with interrupts(f"interrupted; {output} was not written"), closing(store.open(file, read_only=True)) as classifier:
+    with interrupts(f"interrupted; {output} was not written"), closing(bunrui.open(file, read_only=True)) as classifier:
         with open_table(output) as write:
             for table in classifier.counts.tables():
                 write(table)

@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, to_json
+import bunrui
+from bunrui.cli.console import Bar, interrupts, say, say_reading, to_json
 from bunrui.cli.options import Analysis, Documents, flag, option
 from bunrui.cli.output import check_not_read, finished, format_of, open_table
 from bunrui.errors import DataError, OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.selection.filter import Rows, Selection
-
-__all__ = ["check_output", "filter", "open_rows"]
-
 
 _SELECT = "Select by one of"
 
@@ -54,15 +53,15 @@ def filter(
         "--top", "N|P%", "The N with the largest ratios, or P percent.", panel=_SELECT, callback=_number_or_share
     ),
     sample: int | None = option(
-        "--sample", "N", "N at random, likelier the larger exp(ratio) is.", panel=_SELECT, min=1
+        "--sample", "N", "N at random, with probabilities in proportion to exp(ratio).", panel=_SELECT, min=1
     ),
     output: str | None = option("--output", "PATH", "Write there in place of stdout: .parquet .jsonl", "-o"),
     scores: bool = flag("--scores", "Add a column log_ratio."),
-    seed: int = option("--seed", "N", "Of --sample (0).", min=0, default=0),
+    seed: int = option("--seed", "N", "The seed of --sample (0).", min=0, default=0),
     fit_on: int | None = option(
         "--fit-on",
         "N",
-        "Estimate how likely words are in raw from its first N documents, as many of each file, not from all.",
+        "Estimate P(word | raw) from N documents, as many from the beginning of each file, not from all.",
         min=1,
     ),
     hash_bits: int | None = option(
@@ -76,10 +75,10 @@ def filter(
 ) -> None:
     """Select the documents of a large collection that look like those of a small one.
 
-    Each document of --raw gets a log-likelihood ratio: the sum over its
-    words of log P(word | target) / P(word | raw). Selected rows are written
-    with all of their columns, in the order of raw. Raw is read twice, to
-    count and to score; memory does not grow with it.
+    Each document of --raw gets a log-likelihood ratio: the sum over its words
+    of log P(word | target) / P(word | raw). Selected rows are written with
+    all of their columns, in the order of raw. Raw is read twice, to count and
+    to score; memory does not grow with it.
 
     [bold]Examples[/]
 
@@ -88,7 +87,6 @@ def filter(
       bunrui filter --target good.txt --raw crawl.parquet --sample 100000 --seed 1 -o sample.parquet
       bunrui filter --target good.csv --raw crawl.jsonl --top 1000 --scores | jq .log_ratio
     """
-    from bunrui.analysis import AnalyzerSpec
     from bunrui.selection.filter import select
     from bunrui.selection.ratio import HASH_BITS
 
@@ -110,7 +108,7 @@ def filter(
             top=None if top is None else float(top[:-1]) / 100 if top.endswith("%") else int(top),
             sample=sample,
             seed=seed,
-            analyzer=AnalyzerSpec(**analysis.given()),
+            analyzer=bunrui.AnalyzerSpec(**analysis.given()),
             hash_bits=HASH_BITS if hash_bits is None else hash_bits,
             fit_on=fit_on,
             folder=None if output is None else os.path.dirname(output) or ".",

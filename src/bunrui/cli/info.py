@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import bunrui
 from bunrui.cli.calibrate import describe_calibration
-from bunrui.cli.console import plain, say, size, to_json, uninterrupted
+from bunrui.cli.console import say, size, to_json, uninterrupted
 from bunrui.cli.options import Classifier, Model, flag, written
 from bunrui.errors import BunruiError, OptionError
-
-if TYPE_CHECKING:
-    from bunrui.store import StoredClassifier
-
-__all__ = ["describe_hashing", "info", "set_"]
+from bunrui.phrases import one_line
 
 _MOST_LABELS = 50
 
@@ -24,16 +21,15 @@ def info(
     file: Classifier,
     json: bool = flag("--json", "As JSON."),
 ) -> None:
-    """Show what a classifier has learned, how it reads it, and what it keeps.
+    """Show the labels, counts and settings of a classifier, and what it keeps.
 
     [bold]Examples[/]
 
       bunrui info mail.bunrui
       bunrui info mail.bunrui --json | jq .labels
     """
-    from bunrui import store
 
-    with closing(store.open(file, read_only=True)) as classifier:
+    with closing(bunrui.open(file, read_only=True)) as classifier:
         known = classifier.info()
         alpha = f"default ({known['alpha']})" if classifier.alpha is None else str(classifier.alpha)
         if classifier.model == "columns" and known["documents"]:
@@ -45,7 +41,7 @@ def info(
         print(f"{name:<14}{value}".rstrip())
 
 
-def _columns(classifier: StoredClassifier) -> dict[str, str]:
+def _columns(classifier: bunrui.StoredClassifier) -> dict[str, str]:
     """What the columns of tables are taken for; nothing where that cannot be said."""
     try:
         return dict(Model().of(classifier).to_sklearn()[-1].columns_)
@@ -55,25 +51,25 @@ def _columns(classifier: StoredClassifier) -> dict[str, str]:
 
 
 def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
-    from bunrui.analysis import AnalyzerSpec
 
     labels: dict[str, int] = known["labels"]
     widest = max((len(f"{n:,}") for n in labels.values()), default=0)
     rows = [("documents", f"{known['documents']:,}"), ("labels", f"{len(labels):,}")]
     largest = set(sorted(labels, key=lambda label: (-labels[label], label))[:_MOST_LABELS])
-    rows += [("", f"{n:>{widest},}  {plain(label)}") for label, n in labels.items() if label in largest]
+    rows += [("", f"{n:>{widest},}  {one_line(label)}") for label, n in labels.items() if label in largest]
     if len(labels) > len(largest):
         rows.append(("", f"… {len(labels) - len(largest):,} more with fewer documents: --json has them"))
     kinds: dict[str, str] = known.get("columns", {})
     if kinds:
         rows.append(("columns", f"{len(kinds):,}"))
-    rows += [("", f"{kind:<11}  {plain(column)}") for column, kind in kinds.items()]
+    rows += [("", f"{kind:<11}  {one_line(column)}") for column, kind in kinds.items()]
     rows += [
         ("features", f"{known['features']:,}"),
         *([("", f"without those of fewer than {known['pruned']} documents")] if known["pruned"] > 1 else []),
         *([("", describe_hashing(known["hashing"]))] if known["hashing"] else []),
-        ("analyzer", AnalyzerSpec(**known["analyzer"]).describe()),
+        ("analyzer", bunrui.AnalyzerSpec(**known["analyzer"]).describe()),
         ("model", known["model"]),
+        *_training(known),
         ("smoothing", known["smoothing"]),
         ("alpha", known["alpha"]),
         ("prior", written("prior", known["prior"])),
@@ -96,6 +92,15 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def _training(known: dict[str, Any]) -> list[tuple[str, str]]:
+    """Whether a model that is trained has its weights in the file."""
+    from bunrui.models.kinds import is_kept
+
+    if not is_kept(known["model"]):
+        return []
+    return [("", "trained" if known["is_trained"] else "trained before each answer, until 'bunrui train' is called")]
+
+
 def _calibration(known: dict[str, Any] | None) -> list[tuple[str, str]]:
     lines = ["no"] if known is None else describe_calibration(known)
     return [("calibrated" if not place else "", line) for place, line in enumerate(lines)]
@@ -110,23 +115,22 @@ def _moment(time: str) -> str:
 
 
 def set_(file: Classifier, model: Model) -> None:
-    """Change how a classifier reads its counts.
+    """Change the model of a classifier, or its options.
 
-    What was learned stays as it is: the next prediction answers by the new
-    model. To try a model once, give these options to predict or evaluate.
-    undo takes it back.
+    The counts stay as they are; the next prediction uses the new model. To
+    try a model once, give these options to predict or evaluate. undo takes
+    the change back.
 
     [bold]Examples[/]
 
       bunrui set mail.bunrui --model complement --alpha 0.5
       bunrui set mail.bunrui --alpha default --min-df 2
     """
-    from bunrui import store
 
     options = model.given()
     if not options:
         raise OptionError("there is nothing to set: give at least one option, such as --model.")
-    with closing(store.open(file)) as classifier, uninterrupted():
+    with closing(bunrui.open(file)) as classifier, uninterrupted():
         before = classifier.get_params()
         has_changed = classifier.configure(**options).get_params() != before
     if not has_changed:
@@ -136,7 +140,7 @@ def set_(file: Classifier, model: Model) -> None:
 
 
 def describe_hashing(hashing: dict[str, Any]) -> str:
-    """How much the buckets mix up.
+    """How many features share a bucket.
 
     >>> describe_hashing({"n_buckets": 1 << 20, "n_used": 412_200, "n_features": 523_651, "share": 0.393})
     '412,200 of 1,048,576 buckets in use: of about 520,000 features, 39 % share one with another (an estimate)'

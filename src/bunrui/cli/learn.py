@@ -9,7 +9,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import Bar, counted, interrupts, plain, say, say_reading, uninterrupted, watch_blocks
+import bunrui
+from bunrui.cli.console import Bar, interrupts, say, say_reading, uninterrupted, watch_blocks
 from bunrui.cli.documents import empty_in, find_chosen, labels_in, placed, point_to_log, require, say_alike, set_place
 from bunrui.cli.info import describe_hashing
 from bunrui.cli.options import (
@@ -33,17 +34,13 @@ from bunrui.cli.options import (
 )
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, DuplicateError, OptionError, UnlearnError
-from bunrui.phrases import some
+from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.classifier import AnyClassifier, TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
-    from bunrui.store import StoredClassifier
-
-__all__ = ["create_classifier", "learn", "open_classifier", "options_of_new", "refuse_contradictions", "unlearn"]
-
 
 _DATA = "Files, folders, mailboxes, or - for the standard input."
 
@@ -68,28 +65,27 @@ def learn(
 ) -> None:
     """Learn documents with their labels.
 
-    The classifier FILE is made if it is not there, else extended: with
-    new documents, new words and new labels. All of DATA is learned, or,
-    if something in it is wrong, nothing.
+    FILE is made if it does not exist; else it learns more: new documents, new
+    words, new labels. If something in DATA is wrong, nothing is learned.
 
-    What is learned are counts, so the model can be changed at any time
-    (bunrui set); the analyzer and --keep are chosen once, when FILE is made.
-    --unique needs a FILE that keeps texts or digests.
+    FILE learns counts, so you can change the model at any time (bunrui set).
+    You choose the analyzer and --keep once, when FILE is made. --unique needs
+    a FILE that keeps texts or digests.
 
     With --engine ray, the machines of a cluster count DATA, which all of them
-    must see; FILE keeps nothing of the documents, and is the same to the last
-    bit. Without a cluster, 'bunrui count' makes parts that merge.
+    must see. FILE is the same to the last bit, but keeps nothing of the
+    documents. Without a cluster, 'bunrui count' makes parts to merge.
 
     With --memory, DATA may be larger than the memory, and FILE is the same to
-    the last bit. To predict, all of FILE has to fit into memory; 'bunrui slim
+    the last bit. To predict, all of FILE must fit into memory; 'bunrui slim
     --min-df 2 --memory 2GB' makes a small copy.
 
-    With --columns, DATA are tables, and FILE reads only tables from then on: each
-    column has a likelihood of its own. Numbers are normal (gaussian) or cut
-    into bins (binned); strings are categories where they repeat, else text;
-    2026-01-31 is a date. A column with numbers and strings has strings.
-    With --model aode columns may depend on each other: numbers and dates
-    are cut where labels change, and strings are categories.
+    With --columns, DATA are tables, and FILE then reads only tables: each
+    column has its own likelihood. Numbers are normal (gaussian) or cut into
+    bins (binned); strings that repeat are categories, other strings are text;
+    2026-01-31 is a date. A column with numbers and strings has strings. With
+    --model aode, columns may depend on each other: numbers and dates are cut
+    where labels change, and strings are categories.
 
     [bold]Examples[/]
 
@@ -104,7 +100,7 @@ def learn(
       bunrui learn web.bunrui 'web/*.parquet' --memory 2GB --keep nothing
       bunrui learn web.bunrui 's3://bucket/*.parquet' --engine ray --address 10.0.0.1:6379
     """
-    from bunrui.store.settings import hashing_of
+    from bunrui.store.options import hashing_of
 
     if engine.is_ray:
         engine.refuse(columns=tables.columns, unique=unique, calibrate=calibrate, memory=memory)
@@ -113,9 +109,8 @@ def learn(
     analyzer = analysis.given() | tables.given()
     if memory is not None:
         if tables.columns or calibrate:
-            raise OptionError(
-                f"--{'columns' if tables.columns else 'calibrate'} needs all in memory: leave --memory out."
-            )
+            option = "columns" if tables.columns else "calibrate"
+            raise OptionError(f"--{option} needs all documents in memory at once: leave --memory out.")
         reader = documents.read(data, labelled=True, sparing=True)
         _learn_bounded(file, reader, model, analyzer, keep, unique=unique, memory=memory)
         return
@@ -151,14 +146,14 @@ def learn(
 
 def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any] | None) -> None:
     say(f"learned {done} into {file} in {done.time}")
-    if hashing:
-        say(describe_hashing(hashing))
     if reader.names_labels:
         say(f"labels after the names of mailboxes or folders: {done.labels}; --as gives another")
     if done.n_empty:
         say(f"{done.n_empty:,} of them without any text: only the label counts")
     if done.n_duplicates:
         say(f"{done.n_duplicates:,} of them: a text that came before, in this run or an earlier one; each time counts")
+    if hashing:
+        say(describe_hashing(hashing))
     say_reading(reader)
 
 
@@ -170,18 +165,18 @@ def _learn_bounded(
     keep: str | None,
     *,
     unique: bool,
-    memory: int,
+    memory: str,
 ) -> None:
     """The same with `--memory`."""
     from bunrui.store.bounded import creating_bounded, open_bounded
-    from bunrui.store.settings import hashing_of
+    from bunrui.store.options import hashing_of
 
     is_new = not os.path.lexists(file)
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         if not is_new:
             target = stack.enter_context(closing(open_bounded(file, memory)))
             if reads_tables(target.classifier):
-                raise OptionError(f"{file} reads tables, and needs them all in memory: leave --memory out.")
+                raise OptionError(f"{file} reads tables, which must be in memory at once: leave --memory out.")
             refuse_contradictions(target.classifier, file, target.keep, model, analyzer, keep)
         else:
             options = options_of_new(model, analyzer)
@@ -195,10 +190,9 @@ def _learn_bounded(
 
 
 def _calibrate(file: str) -> None:
-    from bunrui import store
     from bunrui.cli.calibrate import calibrate_file
 
-    with interrupts("interrupted; the documents were learned"), closing(store.open(file)) as classifier:
+    with interrupts("interrupted; the documents were learned"), closing(bunrui.open(file)) as classifier:
         calibrate_file(classifier)
 
 
@@ -209,14 +203,14 @@ def unlearn(
     chosen: Chosen,
     data: list[str] | None = argument("DATA", _DATA),
 ) -> None:
-    """Take documents back.
+    """Unlearn documents, as if they had never been learned.
 
-    Afterwards FILE is the classifier that never learned them, to the last
-    bit of every score. All of DATA is taken back, or, if something in it
-    was never learned, nothing.
+    Afterwards every score of FILE is the same to the last bit as before it
+    learned them. If something in DATA was never learned, nothing is
+    unlearned.
 
-    With DATA this works whatever FILE keeps; --by-id and --by-digest need
-    a FILE that keeps texts (the default of learn --keep).
+    DATA works whatever FILE keeps; --by-id and --by-digest need a FILE that
+    keeps texts (the default of learn --keep).
 
     [bold]Examples[/]
 
@@ -224,10 +218,9 @@ def unlearn(
       bunrui unlearn mail.bunrui ~/Mail/spam/1234.eml --as spam
       bunrui unlearn mail.bunrui --by-id '<1234@example.org>'
     """
-    from bunrui import store
 
     chosen.check(data)
-    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
         if not data:
             n_docs = _unlearn_named(classifier, chosen)
             say(f"unlearned {counted(n_docs, 'document')} from {file}")
@@ -238,7 +231,7 @@ def unlearn(
     say_reading(reader)
 
 
-def _unlearn_named(classifier: StoredClassifier, chosen: Chosen) -> int:
+def _unlearn_named(classifier: bunrui.StoredClassifier, chosen: Chosen) -> int:
     """Take back the documents with some ids or digests; how many there were."""
     require(classifier, "text", "give them as DATA, with their labels")
     documents, before = find_chosen(classifier, chosen), classifier.counts.n_docs
@@ -263,7 +256,7 @@ class _Done:
     @property
     def labels(self) -> str:
         """Their names, or the first of them."""
-        return some(map(plain, sorted(self._labels)), 5)
+        return some(map(one_line, sorted(self._labels)), 5)
 
 
 def _pour(
@@ -306,36 +299,34 @@ def _names(batch: pa.RecordBatch) -> dict[str, Any]:
 
 
 @contextmanager
-def open_classifier(file: str, model: Model, analyzer: dict[str, Any], keep: str | None) -> Iterator[StoredClassifier]:
+def open_classifier(
+    file: str, model: Model, analyzer: dict[str, Any], keep: str | None
+) -> Iterator[bunrui.StoredClassifier]:
     """The classifier in a file, if the options do not contradict it."""
-    from bunrui import store
 
-    with closing(store.open(file)) as classifier:
+    with closing(bunrui.open(file)) as classifier:
         refuse_contradictions(classifier, file, classifier.keep, model, analyzer, keep)
         yield classifier
 
 
 def create_classifier(
     file: str, model: Model, analyzer: dict[str, Any], keep: str | None
-) -> AbstractContextManager[StoredClassifier]:
+) -> AbstractContextManager[bunrui.StoredClassifier]:
     """A new classifier, which is not there if something goes wrong."""
-    from bunrui import store
 
-    return store.creating(file, keep=keep or "text", **options_of_new(model, analyzer))
+    return bunrui.store.creating(file, keep=keep or "text", **options_of_new(model, analyzer))
 
 
 def options_of_new(model: Model, analyzer: dict[str, Any]) -> dict[str, Any]:
     """The options of a new classifier."""
-    from bunrui.analysis import AnalyzerSpec
 
-    spec = AnalyzerSpec(**analyzer)
+    spec = bunrui.AnalyzerSpec(**analyzer)
     return ({"model": "columns"} if spec.name == "columns" else {}) | model.given() | {"analyzer": spec}
 
 
 def refuse_contradictions(
     classifier: AnyClassifier, file: str, keeps: str, model: Model, analyzer: dict[str, Any], keep: str | None
 ) -> None:
-    from bunrui.analysis import AnalyzerSpec
 
     for name, wanted in model.given().items():
         has = getattr(classifier, name)
@@ -351,9 +342,9 @@ def refuse_contradictions(
             )
     if analyzer:
         spec = classifier.analyzer
-        assert isinstance(spec, AnalyzerSpec)  # a file has nothing else
+        assert isinstance(spec, bunrui.AnalyzerSpec)  # a file has nothing else
         is_other = analyzer.get("name", spec.name) != spec.name
-        if is_other or AnalyzerSpec(**(asdict(spec) | analyzer)) != spec:
+        if is_other or bunrui.AnalyzerSpec(**(asdict(spec) | analyzer)) != spec:
             raise OptionError(
                 f"{file} was made with another analyzer ({spec.describe()}): leave the options of the analyzer out, "
                 "or learn into another file"
@@ -365,7 +356,9 @@ def refuse_contradictions(
 # --- on a cluster
 
 
-def _learn_on_ray(address: str | None, file: str, classifier: StoredClassifier, reader: Reader) -> Callable[[], None]:
+def _learn_on_ray(
+    address: str | None, file: str, classifier: bunrui.StoredClassifier, reader: Reader
+) -> Callable[[], None]:
     """Learn the documents of a reader into a file; what is to be said when it has its name."""
     from bunrui.engines.ray import count
     from bunrui.engines.tasks import blank
@@ -375,7 +368,7 @@ def _learn_on_ray(address: str | None, file: str, classifier: StoredClassifier, 
             f"{file} keeps {classifier.keep} of its documents, and on a cluster they stay where they are: learn into a "
             "new file, or without --engine ray"
         )
-    new: TextClassifier = blank(classifier)
+    new: bunrui.TextClassifier = blank(classifier)
     with watch_blocks(reader) as watch:
         done = count(new, reader, address=address, tell=watch)
         with uninterrupted():

@@ -6,18 +6,16 @@ from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from bunrui.cli.console import counted, interrupts, plain, say, say_reading, uninterrupted
+import bunrui
+from bunrui.cli.console import interrupts, say, say_reading, uninterrupted
 from bunrui.cli.documents import find_chosen, point_to_log, require, say_new
 from bunrui.cli.options import Chosen, Classifier, Documents, argument, option, reads_tables, written
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, UnlearnError
-from bunrui.phrases import excerpt
+from bunrui.phrases import counted, excerpt, one_line
 
 if TYPE_CHECKING:
     from bunrui.documents import Reader
-    from bunrui.store import StoredClassifier
-
-__all__ = ["forget", "label", "relabel", "undo"]
 
 _LONGEST_EXCERPT = 60
 
@@ -25,18 +23,17 @@ _LONGEST_EXCERPT = 60
 def undo(file: Classifier) -> None:
     """Take back the last change: a learn, an unlearn, a merge, a relabel, a set …
 
-    Again takes back the one before it, until the last compact, or until
-    FILE has joined older changes on its own. It works whatever FILE keeps.
-    Nothing takes back an undo: make the change anew.
+    Run it again to take back the change before it, up to the last compact, or
+    up to the point where FILE has joined older changes. It works whatever
+    FILE keeps. An undo cannot be undone: make the change again.
 
     [bold]Examples[/]
 
       bunrui learn mail.bunrui wrong.csv
       bunrui undo mail.bunrui
     """
-    from bunrui import store
 
-    with closing(store.open(file)) as classifier:
+    with closing(bunrui.open(file)) as classifier:
         with uninterrupted():
             kind, n_docs = classifier.undo()
         if kind == "set":
@@ -58,7 +55,7 @@ _LABEL_CHANGES = {
 }
 
 
-def _settings_again(classifier: StoredClassifier) -> str:
+def _settings_again(classifier: bunrui.StoredClassifier) -> str:
     """The settings that the last undo has brought back."""
     undone = max(classifier.history(), key=lambda entry: entry.undone or "")
     names = [name for name in undone.note if name in classifier.get_params()]
@@ -76,14 +73,14 @@ def relabel(
     ),
     label: str | None = option("--label", "COLUMN", "Ignore this column of the table."),
 ) -> None:
-    """Give documents that were learned another label.
+    """Give learned documents another label.
 
-    They are those with the texts in DATA, or with the ids or digests that
-    are given, and lose the labels that they had. All of them change, or,
-    if one was never learned, none.
+    You name the documents by their texts in DATA, by id or by digest. They
+    lose the labels that they had. If one of them was never learned, nothing
+    changes.
 
-    With DATA, FILE must keep texts or digests; --by-id and --by-digest
-    need a FILE that keeps texts (the default of learn --keep).
+    With DATA, FILE must keep texts or digests; --by-id and --by-digest need a
+    FILE that keeps texts (the default of learn --keep).
 
     [bold]Examples[/]
 
@@ -91,12 +88,11 @@ def relabel(
       bunrui relabel mail.bunrui --to ham not-spam.csv
       echo "win a lunch" | bunrui relabel mail.bunrui --to ham -
     """
-    from bunrui import store
 
     chosen.check(data)
     if not all(to):
         raise OptionError("--to is empty: give the label a name.")
-    with interrupts("interrupted; nothing was changed"), closing(store.open(file)) as classifier:
+    with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
         require(classifier, "digests", "unlearn them with their old labels, and learn them with the new ones")
         reader, texts = None, _Texts()
         if data:
@@ -140,9 +136,9 @@ class _Texts:
             say_reading(reader)
             raise DataError("there are no documents to be read: nothing was changed")
 
-    def unknown(self, classifier: StoredClassifier) -> Exception:
+    def unknown(self, classifier: bunrui.StoredClassifier) -> Exception:
         """The error of the first text that the classifier has not learned."""
-        from bunrui.digests import document_digests
+        from bunrui.memory import document_digests
 
         known = {document.digest for document in classifier.documents()}
         digests = (digest.tobytes().hex() for digest in document_digests(self.texts))
@@ -162,25 +158,24 @@ def forget(
     ),
     source: str | None = option("--source", "PATH", "Learned from this file, as it was given."),
 ) -> None:
-    """Unlearn all documents of a time or a source.
+    """Unlearn all documents before a date, or of a source.
 
-    With both options, the documents that fit both. A document is as old as
-    its first learning, also after it was relabelled, moved or merged.
+    With both options, only documents that fit both. The time of a document is
+    that of its first learning, also after it was relabelled, moved or merged.
 
-    FILE must keep texts (the default of learn --keep). Afterwards, compact
-    wipes out what was forgotten; until then it can be undone.
+    FILE must keep texts (the default of learn --keep). You can undo it until
+    'bunrui compact' wipes out the documents.
 
     [bold]Examples[/]
 
       bunrui forget mail.bunrui --before 2026-01-01
       bunrui forget mail.bunrui --source customer-17.csv
     """
-    from bunrui import store
 
     if before is None and source is None:
         raise OptionError("say which documents: give --before, --source, or both.")
     moment = None if before is None else _moment(before)
-    with closing(store.open(file)) as classifier:
+    with closing(bunrui.open(file)) as classifier:
         require(classifier, "text", f"take them back by their texts, with 'bunrui unlearn {file} DATA'")
         with uninterrupted():
             n_docs = classifier.forget(before=moment, source=source)
@@ -215,9 +210,9 @@ def label(
 
     A document with several labels that loses one keeps the others.
 
-    A rename works whatever FILE keeps. So do drop and move, unless a
-    document has several labels: then FILE must keep texts (the default of
-    learn --keep).
+    A rename works whatever FILE keeps. So do drop and move, unless a document
+    has several labels: then FILE must keep texts (the default of learn
+    --keep).
 
     [bold]Examples[/]
 
@@ -225,13 +220,12 @@ def label(
       bunrui label drop mail.bunrui test
       bunrui label move mail.bunrui phishing spam
     """
-    from bunrui import store
 
     if action not in _PAST or (to is None) != (action == "drop"):
         raise OptionError("write 'label rename FILE LABEL TO', 'label drop FILE LABEL' or 'label move FILE LABEL TO'.")
     if to == "":
         raise OptionError("the new name is empty: give the label one.")
-    with closing(store.open(file)) as classifier:
+    with closing(bunrui.open(file)) as classifier:
         with uninterrupted():
             if action == "rename":
                 n_docs = classifier.rename_label(name, to or "")
@@ -239,11 +233,11 @@ def label(
                 n_docs = classifier.move_label(name, to or "")
             else:
                 n_docs = classifier.drop_label(name)
-        change = _PAST[action].format(name=plain(name), to=plain(to or ""))
+        change = _PAST[action].format(name=one_line(name), to=one_line(to or ""))
         say(f"{change} ({counted(n_docs, 'document')}): {_now(classifier)}")
 
 
-def _now(classifier: StoredClassifier) -> str:
+def _now(classifier: bunrui.StoredClassifier) -> str:
     """What a file has learned, after a change."""
     known = classifier.info()
     documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bunrui.cli.console import plain, say, show, stdout_console, to_json
+import bunrui
+from bunrui.cli.console import say, show, stdout_console, to_json
 from bunrui.cli.options import Classifier, flag, option, written
 from bunrui.errors import DamagedError, DataError, OptionError
-from bunrui.phrases import excerpt, readable, some
+from bunrui.phrases import excerpt, one_line, readable, some
 
 if TYPE_CHECKING:
-    from bunrui.store.documents import Document
+    from bunrui.store.lifecycle import Document
     from bunrui.store.transaction import Entry
     from bunrui.views.tables import Table
-
-__all__ = ["check", "log"]
 
 _EXCERPT = 80
 _MOST_ROWS = 300  # of a table, which has to be in memory; more are lines
@@ -43,16 +42,16 @@ def log(
     after: int | None = option("--after", "NUMBER", "Only changes after this number.", min=0),
     json: bool = flag("--json", "One JSON object a line."),
 ) -> None:
-    """Show everything that was done to a classifier, or the documents that it has learned.
+    """Show the changes of a classifier, or its documents.
 
-    Changes: number, time, what was done, documents. Documents: digest, time,
-    labels, id, source and the beginning of the text. Few of them are a table
-    on a terminal; into a pipe they are lines with tabs.
+    A change has number, time, kind and number of documents. A document has
+    digest, time, labels, id, source and the beginning of its text. On a
+    terminal, short lists are tables; in a pipe, they are lines with tabs.
 
-    Of many changes, --limit shows the last ones; to see those before them,
-    give the number of the first one that you see as --before.
+    --limit shows the last changes. To see those before them, give the number
+    of the first one that you see as --before.
 
-    The changes are in every FILE. --documents needs one that keeps texts or
+    Every FILE has its changes. --documents needs a FILE that keeps texts or
     digests; with digests there are no texts to show.
 
     [bold]Examples[/]
@@ -62,12 +61,11 @@ def log(
       bunrui log mail.bunrui --documents | grep customer-17.csv
       bunrui log mail.bunrui --documents --json | jq -r .id
     """
-    from bunrui import store
 
     is_page = (limit, before, after) != (None, None, None)
     if documents and is_page:
         raise OptionError("--limit, --before and --after choose changes: leave --documents out.")
-    with closing(store.open(file, read_only=True)) as classifier:
+    with closing(bunrui.open(file, read_only=True)) as classifier:
         if documents:
             # Closed before the file, should nobody read to the end.
             with closing(classifier.documents()) as found:  # type: ignore[type-var]
@@ -131,7 +129,7 @@ def _calibration_note(known: Any) -> str:
 def _change_line(entry: Entry) -> str:
     undone = f"undone {entry.undone}" if entry.undone else ""
     fields = (str(entry.number), entry.time, entry.kind, str(entry.n_docs), _note(entry), undone)
-    return "\t".join(plain(field) for field in fields).rstrip("\t")
+    return "\t".join(one_line(field) for field in fields).rstrip("\t")
 
 
 def _change_table(entries: list[Entry], width: int) -> Table:
@@ -142,12 +140,12 @@ def _change_table(entries: list[Entry], width: int) -> Table:
     rows, styles = [], {}
     for k, entry in enumerate(entries):
         times = {name: _local(time) for name, time in entry.note.items() if name == "before" and isinstance(time, str)}
-        note = plain(_note(entry._replace(note=entry.note | times)))
+        note = one_line(_note(entry._replace(note=entry.note | times)))
         if entry.undone:
             note = f"undone {_local(entry.undone)}" + (f": {note}" if note else "")
             styles[k] = "dim"
         # The lines of undone changes are struck through; where a terminal cannot do that, the note says it.
-        cells = (str(entry.number), _local(entry.time), plain(entry.kind), f"{entry.n_docs:,}")
+        cells = (str(entry.number), _local(entry.time), one_line(entry.kind), f"{entry.n_docs:,}")
         rows.append([*(Text(cell, style="strike" if entry.undone else "") for cell in cells), note])
     columns = [Column(""), *words("time", "what"), Column("documents")]
     return Table([*columns, Column("note", is_number=False, overflow="fold")], rows, styles=styles)
@@ -170,7 +168,7 @@ def _excerpt(document: Document) -> str:
 def _document_line(document: Document) -> str:
     labels = ", ".join(document.labels)
     fields = (document.digest, document.time, labels, document.id or "", document.source or "", _excerpt(document))
-    return "\t".join(plain(field) for field in fields)
+    return "\t".join(one_line(field) for field in fields)
 
 
 def _document_table(documents: list[Document], width: int) -> Table:
@@ -196,7 +194,7 @@ def _document_table(documents: list[Document], width: int) -> Table:
         )
         for name in columns
     ]
-    return Table(heads, [list(map(plain, row)) for row in zip(*columns.values(), strict=True)])
+    return Table(heads, [list(map(one_line, row)) for row in zip(*columns.values(), strict=True)])
 
 
 _MARKS = {"right": ("✓", "green"), "unknown": ("?", "yellow"), "wrong": ("✗", "bold red")}
@@ -207,32 +205,31 @@ def check(
     file: Classifier,
     json: bool = flag("--json", "As JSON: right, wrong and unknown."),
 ) -> None:
-    """Check that a file is what it says.
+    """Check a file for damage.
 
-    Everything in it is read: pages, checksums, totals, the log. Exit code 1
+    It reads everything: pages, checksums, totals, the log. The exit code is 1
     if something is wrong.
 
-    It works whatever FILE keeps. Where it keeps the texts, they are counted
-    again and compared bit by bit; what cannot be checked is said.
+    It works whatever FILE keeps. If FILE keeps texts, they are counted again
+    and compared bit by bit; the command names what it cannot check.
 
     [bold]Examples[/]
 
       bunrui check mail.bunrui
       bunrui check mail.bunrui --json | jq .wrong
     """
-    from bunrui import store
 
     try:
-        with closing(store.open(file, read_only=True)) as classifier:
+        with closing(bunrui.open(file, read_only=True)) as classifier:
             report = classifier.check()
     except DamagedError as error:
-        report = store.Report([], [str(error)], [])
+        report = bunrui.store.Report([], [str(error)], [])
     if json:
         print(to_json(report._asdict()))
     else:
         for word, lines in (("right", report.right), ("unknown", report.unknown), ("wrong", report.wrong)):
             for line in lines:
-                _print_finding(word, plain(line))
+                _print_finding(word, one_line(line))
     if not report.is_right:
         say(f"error: {file} is damaged: take a copy from a backup, or learn the documents again")
         raise typer.Exit(1)

@@ -8,63 +8,28 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import os
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from bunrui.cli.console import counted, plain, say
+import bunrui
+from bunrui.cli.console import say
 from bunrui.cli.documents import Stdin
 from bunrui.errors import EncodingError, OptionError
-from bunrui.phrases import some
+from bunrui.models import CLASS_NORM_ALPHA, DEFAULT_MODEL, MODELS, TRAINED
+from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
     from bunrui.classifier import AnyClassifier
     from bunrui.cli.collection import Collection
     from bunrui.documents import Reader
-    from bunrui.store import StoredClassifier
 
-__all__ = [
-    "PANEL",
-    "Analysis",
-    "Chosen",
-    "Classifier",
-    "Documents",
-    "Engine",
-    "Keep",
-    "LabelSets",
-    "LabelledDocuments",
-    "LearnedAnalysis",
-    "Memory",
-    "Model",
-    "Parts",
-    "Tables",
-    "argument",
-    "check_text",
-    "file_argument",
-    "flag",
-    "known_columns",
-    "option",
-    "reads_tables",
-    "warn_of_columns",
-    "written",
-]
-
-ModelName = Literal[
-    "multinomial",
-    "binary",
-    "mixed",
-    "bernoulli",
-    "complement",
-    "wcnb",
-    "binary-complement",
-    "twcnb",
-    "nbsvm",
-    "arow",
-    "aode",
-    "columns",
-]
+if TYPE_CHECKING:
+    ModelName = str
+else:
+    ModelName = Literal[(*MODELS, *TRAINED)]
 
 
 AnalyzerName = Literal["universal", "words", "ja", "zh", "ko"]
@@ -154,17 +119,17 @@ class Documents:
     format: Format | None = option(
         "--format",
         "FORMAT",
-        "csv, tsv, tab, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the "
-        "suffix tells, also before .gz .bz2 .xz .zst; for the standard input, the first bytes do.",
+        "csv, tsv, tab, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the suffix "
+        "decides, also before .gz .bz2 .xz .zst; for the standard input, the first bytes.",
     )
     encoding: str | None = option(
         "--encoding",
         "NAME",
-        "The encoding of the text (utf-8), such as cp932, euc-jp, gb18030 or cp949; auto finds out for each file.",
+        "The encoding of the text (utf-8), such as cp932, euc-jp, gb18030 or cp949; auto guesses it for each file.",
     )
     skip_bad: bool = flag(
         "--skip-bad",
-        "Leave out rows that cannot be read, and say how many. Without it, the first one stops the command.",
+        "Skip rows that cannot be read, and count them. Without it, the first one stops the command.",
     )
     include: list[str] | None = option(
         "--include", "PATTERN", "Read only files of a folder that match, such as '*.txt'."
@@ -218,9 +183,7 @@ class _Labels:
     panel: ClassVar = Documents.panel
     label: str | None = option("--label", "COLUMN", "The column with the label (label), or a list of labels.")
     as_: str | None = option("--as", "LABEL", "Give all documents this label.")
-    separator: str | None = option(
-        "--separator", "TEXT", "What stands between the labels of a document that has several, such as ';'."
-    )
+    separator: str | None = option("--separator", "TEXT", "The separator between several labels, such as ';'.")
 
 
 @dataclass(frozen=True)
@@ -283,6 +246,16 @@ def _is_positive(text: str) -> bool:
         return False
 
 
+def _listed(names: Iterable[str], last: str, is_meant: Callable[[str], bool]) -> str:
+    """Some names as in a sentence."""
+    *first, end = filter(is_meant, names)
+    return f"{', '.join(first)} {last} {end}"
+
+
+def _takers(variant: str) -> str:
+    return _listed(MODELS, "and", lambda name: variant in MODELS[name].options)
+
+
 @dataclass(frozen=True)
 class Model:
     """How counts are read."""
@@ -292,13 +265,16 @@ class Model:
     model: ModelName | None = option(
         "--model",
         "NAME",
-        "binary-complement (the default), complement, wcnb, multinomial, binary, mixed or bernoulli; "
-        "twcnb, nbsvm, arow and aode are trained from the texts that FILE keeps; columns and aode are for tables.",
+        f"{DEFAULT_MODEL} (the default), {_listed(MODELS, 'or', lambda name: name != DEFAULT_MODEL)}; "
+        f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_text)} are trained from the texts that FILE keeps; "
+        f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_tables)} are for tables.",
     )
     smoothing: Literal["eap", "map", "mle"] | None = option(
-        "--smoothing", "NAME", "The estimator: eap (the default), map or mle."
+        "--smoothing", "NAME", "The estimator of probabilities: eap (the default), map or mle."
     )
-    alpha: str | None = option("--alpha", "NUMBER", "How much is smoothed; 'default' for the model's.", callback=_alpha)
+    alpha: str | None = option(
+        "--alpha", "NUMBER", "The strength of smoothing; 'default' for that of the model.", callback=_alpha
+    )
     prior: str | None = option(
         "--prior",
         "NAME",
@@ -306,25 +282,25 @@ class Model:
         callback=_prior,
     )
     unseen: Literal["ignore", "smooth"] | None = option(
-        "--unseen", "NAME", "Words that were never learned: ignore (the default) or smooth."
+        "--unseen", "NAME", "New words: ignore (the default) or smooth."
     )
-    min_df: int | None = option("--min-df", "N", "Leave out words that occur in fewer documents.", min=1)
+    min_df: int | None = option("--min-df", "N", "Leave out words of fewer documents.", min=1)
     max_features: str | None = option(
         "--max-features",
         "N",
-        "Read only the N words that say most: by mutual information; chi2:N by χ²; 'all' for all.",
+        "Read only the N most telling words, by mutual information; chi2:N by χ²; 'all' for all.",
         callback=_max_features,
     )
 
     class_norm: bool | None = flag(
         "--class-norm/--no-class-norm",
-        "Bring the counts of all classes to one size first, for multinomial, binary and mixed; --alpha "
-        "then smooths shares, 1e-7 by default.",
+        f"Scale the counts of all classes to one size first, for {_takers('class_norm')}; --alpha then smooths "
+        f"shares, {CLASS_NORM_ALPHA:.0e} by default.".replace("e-0", "e-"),
         default=None,
     )
     against_rest: bool | None = flag(
         "--against-rest/--no-against-rest",
-        "Score a class against all other classes together, for multinomial, binary, mixed and bernoulli.",
+        f"Score a class against all other classes together, for {_takers('against_rest')}.",
         default=None,
     )
     m: float | None = option("--m", "NUMBER", "For aode: how many documents a value needs to be a parent (1).")
@@ -358,7 +334,7 @@ class Model:
 
         options = self.given()
         chosen = classifier.with_model(**options) if options else classifier
-        if chosen.needs_documents:
+        if not chosen.is_trained:
             say(f"training {chosen.model} from {counted(classifier.counts.n_docs, 'document')} that the file keeps")
         return chosen
 
@@ -403,8 +379,6 @@ class Analysis:
         fields = {name: value for name, value in vars(self).items() if value}
         if "analyzer" in fields:
             fields = {"name": fields.pop("analyzer")} | fields
-        if self.stop_words and not os.path.isfile(self.stop_words):
-            raise FileNotFoundError(2, "there is no such file of stop words: check the path", self.stop_words)
         return fields
 
 
@@ -440,8 +414,8 @@ class LabelSets:
     threshold: str | None = option(
         "--threshold",
         "NUMBER",
-        "The log-odds above which a label is given (0); 'best': for each label what would have been best for "
-        "the documents that FILE keeps, each left out in turn.",
+        "The log-odds above which a label is given (0); 'best' finds the best threshold of each label on the "
+        "documents that FILE keeps, each left out in turn.",
         callback=_threshold,
     )
 
@@ -495,11 +469,11 @@ class Parts:
 
         groups = {"source": found.sources, "id": found.ids}.get(self.by or "")
         if groups is not None and any(group is None for group in groups):
-            wanted = "--id COLUMN" if self.by == "id" else "files"
-            raise OptionError(f"a document has no {self.by}: give {wanted}, or leave --by out.")
+            wanted = "read or learn them with --id COLUMN" if self.by == "id" else "learn them from files"
+            raise OptionError(f"some documents have no {self.by}: {wanted}, or leave --by out.")
         if groups is not None and len(set(groups)) == 1:
             if self.by == "source":
-                raise OptionError("all documents come from one file: give several files, or --id COLUMN --by id.")
+                raise OptionError("all documents come from one file: give several files, or leave --by out.")
             raise OptionError("all documents have the same id: give another --id COLUMN, or leave --by out.")
         n_docs = len(found.labels)
         if self.by == "order" and n_docs <= self.folds:
@@ -511,28 +485,12 @@ class Parts:
         return folds(len(found.labels), found.labels, self.folds, kind=_KINDS[self.by], groups=groups)
 
 
-def _memory(given: str | None) -> int | None:
-    """
-    >>> _memory("2GB")
-    2000000000
-    """
-    if given is None:
-        return None
-    from bunrui.store.bounded import bytes_of
-
-    try:
-        return bytes_of(given)
-    except OptionError as error:
-        raise typer.BadParameter(f"{error}.") from None
-
-
 Memory = Annotated[
-    int | None,
+    str | None,
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Take no more memory than this, such as 2GB: counts that outgrow it wait on the disk.",
-        parser=_memory,
+        help="Take no more memory than this, such as 2GB; other counts wait on the disk.",
         show_default=False,
     ),
 ]
@@ -546,8 +504,8 @@ class Tables:
 
     columns: bool = flag(
         "--columns",
-        "DATA are tables: all columns but --label and --id are read, numbers, categories, texts and dates "
-        "each in its way. In CSV and TSV, an empty cell, ?, NA, N/A, null, None, NaN or nan is no value.",
+        "DATA are tables: read all columns except --label and --id, as numbers, categories, texts or dates. In CSV "
+        "and TSV, an empty cell, ?, NA, N/A, null, None, NaN or nan is no value.",
     )
     kind: list[str] | None = option(
         "--kind",
@@ -596,7 +554,7 @@ def reads_tables(classifier: AnyClassifier) -> bool:
     return bool(getattr(classifier.analyzer, "name", classifier.analyzer) == "columns")
 
 
-def known_columns(classifier: StoredClassifier) -> list[str]:
+def known_columns(classifier: bunrui.StoredClassifier) -> list[str]:
     """The columns of the first row that a file keeps."""
     if classifier.keep != "text":
         return []
@@ -614,7 +572,7 @@ def warn_of_columns(known: list[str], reader: Reader) -> None:
 
 
 def _quote(name: str) -> str:
-    return f"'{plain(name)}'"
+    return f"'{one_line(name)}'"
 
 
 # --- the engine

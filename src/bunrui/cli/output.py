@@ -16,31 +16,19 @@ from contextlib import contextmanager
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bunrui.cli.console import plain, say, to_json
+import bunrui
+from bunrui.cli.console import say, to_json
 from bunrui.cli.options import Parts, reads_tables, written
-from bunrui.errors import OptionError
+from bunrui.errors import OptionError, StoreError
+from bunrui.phrases import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.classifier import AnyClassifier, TextClassifier
+    from bunrui.classifier import AnyClassifier
     from bunrui.cli.collection import Alone
     from bunrui.cli.predict import Answer
     from bunrui.evaluation import Evaluation
-    from bunrui.store import StoredClassifier
-
-__all__ = [
-    "check_folder",
-    "check_not_read",
-    "check_page",
-    "finished",
-    "format_of",
-    "open_table",
-    "open_writer",
-    "page_of_test",
-    "page_of_themselves",
-    "write_page",
-]
 
 _TAB = "\t"
 _SUFFIXES = {
@@ -109,17 +97,17 @@ def finished(path: str) -> Iterator[str]:
     """The name of a file beside the path, which gets that name when the block has written all of it."""
     from bunrui.store.creation import temporary_beside
 
-    if os.path.isdir(path):
-        raise IsADirectoryError(21, "is a folder: name a file in it", path)
-
+    check_folder(path)
     with temporary_beside(path) as temporary:
         try:
             yield temporary
             os.replace(temporary, path)
-        except FileNotFoundError as error:
-            if error.filename != temporary:
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if error.filename not in (None, temporary):
                 raise
-            raise FileNotFoundError(error.errno, "cannot be written: there is no such folder", path) from None
+            raise StoreError.of_system(error, path) from error
 
 
 @contextmanager
@@ -139,7 +127,7 @@ class _PlainLines:
 
     def __init__(self, file: Any, classes: list[str]) -> None:
         self._file = file
-        self._names = [plain(name) for name in classes]
+        self._names = [one_line(name) for name in classes]
 
     def write(self, batch: pa.RecordBatch | None, answer: Answer) -> None:
         names = self._names
@@ -302,15 +290,13 @@ def _open_table(format: str, sink: Any, schema: pa.Schema) -> Any:
 _FEWEST_FOR_CURVE = 20
 
 
-def check_folder(path: str) -> None:
-    """Refuse at once what could not be written at the end."""
-    folder = os.path.dirname(path)
-    if folder and not os.path.isdir(folder):
-        raise FileNotFoundError(2, "cannot be written: there is no such folder", path)
-    if os.path.isdir(path):
-        raise IsADirectoryError(21, "is a folder: name a file in it", path)
-    if not os.access(folder or ".", os.W_OK):
-        raise PermissionError(13, "cannot be written: the folder is not writable", path)
+def check_folder(path: str, *, is_new: bool = False) -> None:
+    """Refuse at once what could not be written at the end, or would replace a file that is to be new."""
+    from bunrui.store import creation
+
+    if is_new:
+        creation.check_new(path)
+    creation.check_folder(path)
 
 
 def check_page(path: str | None) -> None:
@@ -324,15 +310,10 @@ def check_page(path: str | None) -> None:
 
 def write_page(path: str, page: str) -> None:
     """Write a page as a whole or not at all; one that was there is replaced."""
-    try:
-        with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as out:
-            out.write(page)
-            out.flush()
-            os.fsync(out.fileno())
-    except OSError as error:
-        if error.filename == path:
-            raise
-        raise OSError(error.errno, f"cannot be written: {error.strerror}", path) from error
+    with finished(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="\n") as out:
+        out.write(page)
+        out.flush()
+        os.fsync(out.fileno())
     say(f"wrote {path}")
 
 
@@ -370,7 +351,7 @@ def page_of_themselves(data: list[str], found: Alone, parts: Parts) -> str:
 def page_of_test(
     file: str,
     data: list[str],
-    opened: StoredClassifier,
+    opened: bunrui.StoredClassifier,
     classifier: AnyClassifier,
     evaluation: Evaluation,
     wrong: Mapping[int, tuple[Any, str]],
@@ -393,10 +374,9 @@ def page_of_test(
     )
 
 
-def _copy(clf: AnyClassifier) -> TextClassifier:
-    from bunrui.classifier import TextClassifier
+def _copy(clf: AnyClassifier) -> bunrui.TextClassifier:
 
-    return TextClassifier(**clf.get_params())
+    return bunrui.TextClassifier(**clf.get_params())
 
 
 def _curve(clf: AnyClassifier, texts: Any, labels: list[Any]) -> Any:
@@ -412,15 +392,13 @@ def _places(sources: list[str | None], lines: list[int | None]) -> list[str]:
 
 def _described(clf: AnyClassifier) -> list[tuple[str, str]]:
     """The model with its options, and the analyzer."""
-    from bunrui.classifier import TextClassifier
 
-    usual = TextClassifier(clf.model, analyzer=clf.analyzer).settings
+    usual = bunrui.TextClassifier(clf.model, analyzer=clf.analyzer).settings
     changed = [f"{name} {written(name, value)}" for name, value in clf.settings.items() if value != usual[name]]
     return [("Model", ", ".join([clf.model, *changed])), ("Analyzer", _analyzer(clf.analyzer))]
 
 
 def _analyzer(given: Any) -> str:
-    from bunrui.analysis import AnalyzerSpec
     from bunrui.selection.settings import analyzer_name
 
-    return analyzer_name(given) if isinstance(given, AnalyzerSpec) else str(given)
+    return analyzer_name(given) if isinstance(given, bunrui.AnalyzerSpec) else str(given)

@@ -8,8 +8,9 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import bunrui
 from bunrui.cli.calibrate import Doubts, say_uncalibrated, say_unsure
-from bunrui.cli.console import Bar, counted, interrupts, say, say_reading, watch_blocks
+from bunrui.cli.console import Bar, interrupts, say, say_reading, watch_blocks
 from bunrui.cli.documents import Stdin, placed
 from bunrui.cli.options import (
     Classifier,
@@ -24,9 +25,9 @@ from bunrui.cli.options import (
     reads_tables,
 )
 from bunrui.cli.output import check_not_read, open_writer
-from bunrui.engines.ranking import at_once, rank
-from bunrui.engines.stream import ahead, texts_of
+from bunrui.engines.stream import ahead, at_once, rank, texts_of
 from bunrui.errors import DataError, OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from bunrui.cli.output import Writer
     from bunrui.documents import Reader
 
-__all__ = ["predict"]
-
 
 def predict(
     *,
@@ -48,17 +47,16 @@ def predict(
     several: LabelSets,
     engine: Engine,
     data: list[str] | None = argument("DATA", "Files to read; the standard input if there are none."),
-    line: list[str] | None = option("--line", "TEXT", "Predict this text; of a table, a row: '{\"age\": 39, …}'."),
+    line: list[str] | None = option("--line", "TEXT", "Predict this text, or this row of a table: '{\"age\": 39, …}'."),
     top: int | None = option("--top", "K", "The K best labels with their probabilities.", min=1),
     log_odds: str | None = option(
         "--log-odds", "LABEL", "Add log P(LABEL | text) / P(other | text): above 0 speaks for LABEL."
     ),
-    against: str | None = option("--against", "LABEL", "The other label, where there are more than two."),
+    against: str | None = option("--against", "LABEL", "The other label, if there are more than two."),
     unsure: float | None = option(
         "--unsure",
         "SHARE",
-        "Leave out what is not sure enough for at most this share of the answers to be wrong: their label is "
-        "a question mark. FILE must be calibrated.",
+        "Answer ? in place of a label, unless at most this share of such answers was wrong. FILE must be calibrated.",
         min=0,
         max=1,
     ),
@@ -72,18 +70,17 @@ def predict(
 ) -> None:
     """Predict the labels of documents.
 
-    One line for each: the label, a tab, its probability; with --top K, K such
-    pairs, the best first. Labels that DATA may have are not looked at.
-    With --labels, as many pairs as the document has labels, also none.
+    Each document gives a line: the label, a tab, its probability; with --top
+    K, the K best pairs, the best first. Labels in DATA are ignored. With
+    --labels, a pair for each label that the document gets, perhaps none.
 
-    With --unsure 0.05, documents get ? in place of a label if their
-    probability is below a threshold, above which at most 5 % of the answers
-    were wrong when FILE was calibrated, each document left out. So it needs
-    no second look at DATA. In JSON and tables the label stays, beside a
-    field unsure.
+    With --unsure 0.05, a document gets ? in place of a label if its
+    probability is too low. When FILE was calibrated, at most 5 % of the
+    answers above this threshold were wrong, each document left out. In JSON
+    and tables the label stays, beside a field unsure.
 
-    With --engine ray, the machines of a cluster read DATA, and write a
-    folder of Parquet files, whose names are in the order of the documents.
+    With --engine ray, the machines of a cluster read DATA, and write a folder
+    of Parquet files, whose names are in the order of the documents.
 
     [bold]Examples[/]
 
@@ -97,7 +94,6 @@ def predict(
       bunrui predict mail.bunrui 's3://bucket/*.parquet' --engine ray -o s3://bucket/labels
       tail -n 1000 chat.txt | bunrui predict mail.bunrui
     """
-    from bunrui import store
 
     _check_usage(data, line, log_odds, against, json, output)
     check_not_read(output, data or ())
@@ -111,13 +107,13 @@ def predict(
         if not data or output is None:
             raise OptionError("--engine ray needs DATA, and --output with the name of a folder.")
         asked = {"top": top, "log_odds": log_odds, "against": against, "several": several}
-        with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
+        with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
             reader = documents.read(data, labelled=False, columns=reads_tables(opened))
             _predict_on_ray(engine.address, model.of(opened), reader, output, asked)
         return
     data = data or ["-"]
     stdin = Stdin()
-    with interrupts("interrupted"), closing(store.open(file, read_only=True)) as opened:
+    with interrupts("interrupted"), closing(bunrui.open(file, read_only=True)) as opened:
         is_table, is_plain = reads_tables(opened), documents == Documents() and not json and output is None
         if not line and data == ["-"] and is_plain and not is_table:
             line = stdin.few_lines()

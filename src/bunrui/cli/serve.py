@@ -10,14 +10,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
+import bunrui
 from bunrui.cli.console import say
 from bunrui.cli.options import Classifier, flag, option
 from bunrui.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:
     from bunrui.service import Limits
-
-__all__ = ["check_packages", "serve"]
 
 _PACKAGES = ("fastapi", "uvicorn")
 _VARIABLE = "BUNRUI_TOKEN"
@@ -63,25 +62,25 @@ def serve(
     token: str | None = option(
         "--token",
         "TOKEN",
-        "Let who sends this token learn and unlearn; 'auto' makes one. Others see the command line: give a "
-        "token of your own as BUNRUI_TOKEN.",
+        "Clients with this token may learn and unlearn; 'auto' makes one. Others can see the command line: give your "
+        "own token as BUNRUI_TOKEN.",
     ),
     read_only: bool = flag("--read-only", "Never write, whatever BUNRUI_TOKEN says."),
     name: list[str] | None = option(
-        "--name", "NAME", "Another name that the service is reached by, such as example.org. Can be repeated."
+        "--name", "NAME", "Another host name of the service, such as example.org. Can be repeated."
     ),
     cors: list[str] | None = option(
         "--cors", "ORIGIN", "Let pages of another site ask, such as https://example.org. Can be repeated."
     ),
 ) -> None:
-    """Answer for a classifier over HTTP, with a page to try it.
+    """Serve a classifier over HTTP, with a web page.
 
-    Without a token the service only reads. With one, what it answers to
-    learn is in FILE. It listens to this machine alone; --host 0.0.0.0 lets
-    others in, without encryption: put a proxy before it. /openapi.json
-    describes the requests; the log on stderr never holds a document.
-    Ctrl-C stops it within ten seconds: requests and trainings that it has
-    begun have that long to end; jobs that only read are cancelled.
+    Without a token the service only reads. With a token it learns, and every
+    answered change is in FILE. It listens only to this machine; --host
+    0.0.0.0 lets others in, without encryption: put a proxy in front.
+    /openapi.json describes the requests; the log on stderr never holds a
+    document. Ctrl-C stops the service within ten seconds: requests and
+    trainings may end until then; jobs that only read are cancelled.
 
     [bold]Examples[/]
 
@@ -90,15 +89,14 @@ def serve(
       BUNRUI_TOKEN=… bunrui serve mail.bunrui --port 8000
       bunrui serve mail.bunrui --host 0.0.0.0 --name mail.example.org
     """
-    from bunrui import store
 
     check_packages()
     from bunrui.service import Settings, host_names, link
-    from bunrui.service.server import listen, run
+    from bunrui.service.app import listen, run
 
     secret = _secret(token, read_only)
     origins = frozenset(_origin(given) for given in cors or ())
-    with closing(store.open(file, read_only=secret is None)) as classifier, closing(listen(host, port)) as opened:
+    with closing(bunrui.open(file, read_only=secret is None)) as classifier, closing(listen(host, port)) as opened:
         bound = opened.getsockname()[1]
         say(f"serving {file} at {link(host, bound, secret if token else None)}")
         if secret is None:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+import bunrui
 from bunrui.cli.collection import collect, say_duplicates
-from bunrui.cli.compare import check_folder, check_text
-from bunrui.cli.console import counted, interrupts, live, say, to_json, uninterrupted
+from bunrui.cli.compare import check_text
+from bunrui.cli.console import interrupts, live, say, to_json, uninterrupted
 from bunrui.cli.options import Analysis, LabelledDocuments, Model, Parts, argument, flag, option
-from bunrui.errors import OptionError, StoreError
+from bunrui.cli.output import check_folder
+from bunrui.errors import OptionError
+from bunrui.phrases import counted
 
 if TYPE_CHECKING:
     from bunrui.cli.collection import Collection
     from bunrui.selection import Tuning
-    from bunrui.selection.search import Search
     from bunrui.selection.settings import Settings
-
-__all__ = ["tune"]
+    from bunrui.selection.tune import Search
 
 _BATCH = 10_000
 
@@ -40,7 +40,7 @@ def tune(
     budget: float | None = option(
         "--budget",
         "SECONDS",
-        "Take the best so far after so many; the defaults are measured in any case.",
+        "Stop after so many seconds, and take the best so far. The defaults are always measured.",
         callback=_seconds,
     ),
     fast: bool = flag("--fast", "Leave out nbsvm and arow, which are trained: seconds in place of minutes."),
@@ -49,17 +49,16 @@ def tune(
     ),
     json: bool = flag("--json", "What was tried and chosen, as JSON."),
 ) -> None:
-    """Find the settings that suit your documents, and make a classifier with them.
+    """Find good settings for your documents, and make a classifier with them.
 
-    Analyzer, model, smoothing, priors and the choice of words are searched
-    from coarse to fine. Documents are counted once for each analyzer; every
-    setting is measured on all of them, each predicted by a model that never
+    The search goes from coarse to fine: analyzer, model, smoothing, priors
+    and the choice of words. Each document is predicted by a model that never
     saw it, so no test documents are needed. Copies and threads make the
     result look better than it is: --folds with --by keeps them together.
 
-    The best is taken, unless a simpler setting is within one standard error
-    of it. FILE has then learned all of DATA, keeps the texts, and its log
-    says how it was tuned.
+    The best setting is taken, unless a simpler one is within one standard
+    error of it. FILE then has learned all of DATA and keeps the texts; its
+    log records the tuning.
 
     [bold]Examples[/]
 
@@ -74,7 +73,7 @@ def tune(
         found = collect(data, documents, Model(), Analysis())
         check_text(found, data[0])
         cut = parts.of(found)
-        say_duplicates(found.texts)
+        say_duplicates(found)
         tuning = _tuned(found, cut, metric=metric, budget=budget, fast=fast)
         _write(out, found, tuning)
     if json:
@@ -87,24 +86,20 @@ def tune(
 def _check_new(out: str) -> None:
     if not out:
         raise OptionError("--out is empty: give the classifier a name.")
-    if os.path.lexists(out):
-        raise StoreError(f"{out} is there already, and is not overwritten: give another name, or delete it")
-    check_folder(out)
+    check_folder(out, is_new=True)
 
 
 def _tuned(found: Collection, parts: Any, **options: Any) -> Tuning:
-    from bunrui import selection
-    from bunrui.analysis import AnalyzerSpec
 
     given: Any = found.classifier.analyzer  # of a file or of the command line: no function
-    analyzer = AnalyzerSpec(name=given) if isinstance(given, str) else given
+    analyzer = bunrui.AnalyzerSpec(name=given) if isinstance(given, str) else given
     with live() as show_live:
 
         def watch(search: Search, settings: Settings) -> None:
             if show_live is not None:
                 show_live(lambda most: _growing(search, settings, most))
 
-        return selection.tune(found.texts, found.labels, folds=parts, analyzer=analyzer, watch=watch, **options)
+        return bunrui.selection.tune(found.texts, found.labels, folds=parts, analyzer=analyzer, watch=watch, **options)
 
 
 def _growing(search: Search, settings: Settings, most: int) -> Any:
@@ -119,11 +114,12 @@ def _growing(search: Search, settings: Settings, most: int) -> Any:
 
 def _write(out: str, found: Collection, tuning: Tuning) -> None:
     """The classifier that has learned everything; it is there as a whole or not at all."""
-    from bunrui import store
 
     chosen = tuning.settings
     with ExitStack() as stack:
-        classifier = stack.enter_context(store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options()))
+        classifier = stack.enter_context(
+            bunrui.store.creating(out, keep="text", analyzer=chosen.analyzer, **chosen.options())
+        )
         with classifier.learning(note={"tuned": tuning.note()}) as session:
             for start in range(0, len(found.texts), _BATCH):
                 rows = slice(start, start + _BATCH)

@@ -6,17 +6,11 @@
     path("imdb")            the folder with train.parquet and test.parquet
     CORPORA["imdb"].terms   the conditions of its publishers: read them before you fetch it
 
-They are kept in the folder `BUNRUI_DATASETS`, or in the user's cache.  Nothing but `fetch` uses the network.
-
-    corpora.py     the corpora, from corpora.toml    download.py    HTTP, with parts and ranges
-    cache.py       fetch, load, path: all of it      archives.py    tar, zip and folders, unpacked
-                   together, and the folder                         in memory alone
-    publishers.py  readers of the publishers' files
+The corpora are kept in the folder `BUNRUI_DATASETS`, or in the user's cache.  Only `fetch` uses the network.
 """
 
 from __future__ import annotations
 
-from bunrui.datasets.cache import fetch, folder, load, path
-from bunrui.datasets.corpora import CORPORA, Corpus, File
+from bunrui.datasets.corpora import CORPORA, Corpus, File, fetch, folder, load, path
 
 __all__ = ["CORPORA", "Corpus", "File", "fetch", "folder", "load", "path"]

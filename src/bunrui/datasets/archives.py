@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.errors import DataError
 
-__all__ = ["Member", "members"]
-
 MAX_MEMBER = 256 << 20
 MAX_UNPACKED = 2 << 30
 MAX_MEMBERS = 500_000
@@ -80,7 +78,7 @@ def members(path: Path, progress: Progress | None = None) -> Iterator[Member]:
     try:
         file = open(path, "rb")  # noqa: SIM115
     except OSError as error:
-        raise DataError(f"{path} cannot be opened: {error.strerror}") from error
+        raise DataError.of_system(error) from error
     with file:
         if file.read(len(_ZIP)) == _ZIP:
             yield from _guard(_read_zip(path, file, progress), path)
@@ -176,7 +174,7 @@ def _read_zip(path: Path, file: Any, progress: Progress) -> Iterator[Member]:
             if info.file_size > MAX_MEMBER:
                 raise _size_error(path)
             if info.flag_bits & 1:
-                raise DataError(f"{path} is encrypted: unpack it, and give the folder")
+                raise DataError("this is encrypted", file=str(path), hint=_UNPACK)
             if parts and not info.is_dir():
                 yield Member(str(path), parts, partial(_unzip, archive, info, path))
 
@@ -186,10 +184,13 @@ def _unzip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes
         with archive.open(info) as file:
             return _limit(file.read(MAX_MEMBER + 1), path)
     except NotImplementedError as error:
-        raise DataError(f"{path} cannot be unpacked ({error}): unpack it, and give the folder") from error
+        raise DataError(f"this cannot be unpacked ({error})", file=str(path), hint=_UNPACK) from error
 
 
 # --- trouble
+
+NOT_OFFICIAL = "this is not the official file"
+_UNPACK = "unpack it, and give the folder"
 
 
 def _split_name(name: str, path: Path) -> tuple[str, ...]:
@@ -197,15 +198,13 @@ def _split_name(name: str, path: Path) -> tuple[str, ...]:
     name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\\", "/")
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if name.startswith("/") or ".." in parts or (parts and parts[0].endswith(":")):
-        raise DataError(f"{path} has a member {name!r}, which is outside of it: this is not the official file")
+        raise DataError(f"the member {name!r} is outside of the archive", file=str(path), hint=NOT_OFFICIAL)
     return parts
 
 
 def _size_error(path: Path) -> DataError:
-    return DataError(
-        f"{path} unpacks to more than a corpus can have ({MAX_UNPACKED >> 30} GB, {MAX_MEMBER >> 20} MB for a file, "
-        f"{MAX_MEMBERS:,} files): this is not the official file"
-    )
+    most = f"{MAX_UNPACKED >> 30} GB, {MAX_MEMBER >> 20} MB for a file, {MAX_MEMBERS:,} files"
+    return DataError(f"this unpacks to more than a corpus can have ({most})", file=str(path), hint=NOT_OFFICIAL)
 
 
 def _guard(found: Iterator[Member], path: Path) -> Iterator[Member]:
@@ -217,7 +216,8 @@ def _guard(found: Iterator[Member], path: Path) -> Iterator[Member]:
         except DataError:
             raise
         except _MALFORMED as error:
-            raise DataError(f"{path} is damaged or cut short: {error or type(error).__name__}") from error
+            why = f"this is damaged or cut short ({error or type(error).__name__})"
+            raise DataError(why, file=str(path), hint="get it again") from error
 
     while (member := call(lambda: next(found, None))) is not None:
         yield member._replace(read=partial(call, member.read))

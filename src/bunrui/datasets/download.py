@@ -8,7 +8,6 @@ A server without ranges, or with a newer version, sends the whole file, and the 
 
 from __future__ import annotations
 
-import errno
 import http.client
 import re
 import urllib.error
@@ -20,15 +19,12 @@ from typing import Any, NamedTuple
 
 from bunrui.errors import DataError
 
-__all__ = ["VARIABLE", "Report", "UnreachableError", "discard", "download", "writing"]
-
 VARIABLE = "BUNRUI_DATASETS"
 """The environment variable that names another folder for corpora."""
 
 Report = Callable[[str, int, "int | None"], None]
 """Called with what is being done, and how many bytes of how many are done."""
 
-_NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _BLOCK = 1 << 18
 _TIMEOUT = 60.0
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
@@ -76,7 +72,8 @@ def download(url: str, target: Path, *, limit: int, report: Report | None = None
         return part
     with closing(answer.stream):
         if answer.total is not None and answer.total > limit:
-            raise DataError(f"{url} has {answer.total:,} bytes, and {limit:,} at most are expected: nothing was taken")
+            more = f"this has {answer.total:,} bytes, and {limit:,} at most are expected: nothing was taken"
+            raise DataError(more, file=url)
         with writing(target.parent):
             out = open(part, "ab" if answer.start else "wb")  # noqa: SIM115
         with out:
@@ -85,11 +82,11 @@ def download(url: str, target: Path, *, limit: int, report: Report | None = None
                     tag.write_text(_validator(answer.stream), encoding="utf-8")
             done = _copy(answer, out, url, target, limit, report)
     if answer.total is not None and done != answer.total:
-        raise DataError(f"{url}: the connection was cut after {done:,} of {answer.total:,} bytes. {_AGAIN}")
+        raise DataError(f"the connection was cut after {done:,} of {answer.total:,} bytes", file=url, hint=_AGAIN)
     return part
 
 
-_AGAIN = "What has come is kept: run it again, and it goes on from there"
+_AGAIN = "run it again, and it goes on from there"
 
 
 def discard(target: Path) -> None:
@@ -104,11 +101,9 @@ def writing(where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _NO_ROOM:
-            what = f"there is no room left in {where}: free some"
-        else:
-            what = f"{where} cannot be written ({error.strerror or error})"
-        raise DataError(f"{what}, or name another folder with {VARIABLE}") from error
+        found = DataError.of_system(error, str(where))
+        found.hint = f"{found.hint}, or name another folder with {VARIABLE}"
+        raise found from error
 
 
 def _beside(target: Path, suffix: str) -> Path:
@@ -121,14 +116,13 @@ def _copy(answer: _Answer, out: Any, url: str, target: Path, limit: int, report:
         try:
             block = answer.stream.read(_BLOCK)
         except (OSError, http.client.HTTPException) as error:
-            raise DataError(
-                f"{url}: the connection was cut after {done:,} bytes ({_reason(error)}). {_AGAIN}"
-            ) from error
+            cut = f"the connection was cut after {done:,} bytes ({_reason(error)})"
+            raise DataError(cut, file=url, hint=_AGAIN) from error
         if not block:
             break
         done += len(block)
         if done > limit:
-            raise DataError(f"{url} sends more than the {limit:,} bytes that are expected: it was stopped")
+            raise DataError(f"this is more than the {limit:,} bytes that are expected: it was stopped", file=url)
         with writing(target.parent):
             out.write(block)
         if report is not None:
@@ -150,19 +144,19 @@ def _ask(url: str, have: int, validator: str) -> _Answer | None:
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and have:
             is_whole = error.headers.get("Content-Range") == f"bytes */{have}"
             return None if is_whole else _ask(url, 0, "")
-        raise UnreachableError(f"{url} answers {error.code} {error.reason}") from error
+        raise UnreachableError(f"the server answers {error.code} {error.reason}", file=url) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise UnreachableError(f"{url} cannot be reached ({_reason(error)})") from error
+        raise UnreachableError(f"this cannot be reached ({_reason(error)})", file=url) from error
     if url.startswith("https:") and not stream.url.startswith("https:"):
         stream.close()
-        raise DataError(f"{url} leads to {stream.url}, which anybody on the way can change: nothing was taken")
+        raise DataError(f"this leads to {stream.url}, which others can change: nothing was taken", file=url)
     found = _RANGE.fullmatch(stream.headers.get("Content-Range", ""))
     if stream.status == http.client.PARTIAL_CONTENT:
         if found is None or int(found[1]) != have:
             stream.close()
             if have:
                 return _ask(url, 0, "")
-            raise DataError(f"{url} sends a part of the file, and was asked for all of it")
+            raise DataError("the server sends a part of the file, and was asked for all of it", file=url)
         return _Answer(stream, have, None if found[2] == "*" else int(found[2]))
     length = stream.headers.get("Content-Length", "")
     return _Answer(stream, 0, int(length) if length.isdecimal() else None)

@@ -16,11 +16,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from bunrui.datasets.archives import Member
+from bunrui.datasets.archives import NOT_OFFICIAL, Member
 from bunrui.documents import read
 from bunrui.errors import DataError, EncodingError
-
-__all__ = ["READERS", "Document", "Layout", "read_arff", "read_texts"]
 
 
 class Document(NamedTuple):
@@ -78,7 +76,9 @@ def livedoor(members: Iterator[Member]) -> Iterator[Document]:
             case (*_, category, name) if name.startswith(f"{category}-") and name.endswith(".txt"):
                 lines = _decode(member).split("\n", 2)
                 if len(lines) < 3:
-                    raise DataError(f"{member.where}: address, date and title are expected, a line each")
+                    raise DataError(
+                        "address, date and title are expected, a line each", file=member.where, hint=NOT_OFFICIAL
+                    )
                 yield Document("all", category, lines[2], member.parts)
 
 
@@ -169,7 +169,7 @@ def _split_stories(sgml: str, member: Member) -> Iterator[Document]:
         head, opened, body = piece.partition(">")
         body, closed, _ = body.partition("</REUTERS>")
         if not (opened and closed):
-            raise DataError(f"{member.where}: document {n} is cut short: fetch the file again")
+            raise DataError(f"document {n} is cut short", file=member.where, hint="fetch the file again")
         attributes = dict(_SGML_ATTRIBUTE.findall(head))
         split = _SPLITS.get(attributes.get("LEWISSPLIT", ""))
         if split is not None and attributes.get("TOPICS") == "YES":
@@ -236,21 +236,14 @@ def _rows(member: Member, header: str, **options: Any) -> Iterator[tuple[str, st
         for batch in read(stream, **options):
             yield from zip(batch["label"].to_pylist(), batch["text"].to_pylist(), strict=True)
     except DataError as error:
-        raise type(error)(f"{stream.name}{_shorten(str(error), stream.name)}: this is not the official file") from error
-
-
-def _shorten(message: str, name: str) -> str:
-    """The fault of a table, without the advice, which is of no use for files of others.
-
-    >>> _shorten("a.txt, line 2: 3 columns expected, 2 found: take tabs out of the text", "a.txt")
-    ', line 2: 3 columns expected, 2 found'
-    """
-    return ": ".join(message.removeprefix(name).split(": ")[:2]).partition(". Try ")[0]
+        # The fault of the table alone: advice is of no use for files of others.
+        said = str(error).removeprefix(error.place).partition(": ")[0].partition(". Try ")[0]
+        raise type(error)(said, file=stream.name, line=error.line, hint=NOT_OFFICIAL) from error
 
 
 def _name_class(names: dict[str, str], number: str, member: Member) -> str:
     if number not in names:
-        raise DataError(f"{member.where}: there is no class {number!r}: this is not the official file")
+        raise DataError(f"there is no class {number!r}", file=member.where, hint=NOT_OFFICIAL)
     return names[number]
 
 
@@ -258,7 +251,9 @@ def _decode(member: Member, encoding: str = "utf-8") -> str:
     try:
         return member.read().decode(encoding)
     except UnicodeDecodeError as error:
-        raise EncodingError(f"{member.where}: byte {error.start} is not valid {encoding}") from error
+        raise EncodingError(
+            f"byte {error.start} is not valid {encoding}", file=member.where, hint=NOT_OFFICIAL
+        ) from error
 
 
 # --- tables
@@ -314,7 +309,9 @@ class Layout:
                 found[split] = self._read_sheet(member) if member.name.endswith(".arff") else self._read_rows(member)
                 first = next(iter(found.values()))
                 if (found[split].names, found[split].numeric) != (first.names, first.numeric):
-                    raise DataError(f"{member.where}: the columns are not those of the other files of this table")
+                    raise DataError(
+                        "the columns are not those of the other files", file=member.where, hint=NOT_OFFICIAL
+                    )
         numeric = _find_numeric(found)
         return {split: self._table(rows, numeric) for split, rows in found.items()}
 
@@ -335,12 +332,12 @@ class Layout:
             cells = [cell.strip() for cell in line.split(self.separator or None)]
             width = width or len(cells)
             if len(cells) != width:
-                raise DataError(f"{member.where}, line {number}: {width} columns expected, not {len(cells)}")
+                raise _columns_error(width, len(cells), file=member.where, line=number)
             rows.append([None if cell == "?" else cell for cell in cells])
         if not rows:
-            raise DataError(f"{member.where} has no rows")
+            raise DataError("there are no rows", file=member.where, hint=NOT_OFFICIAL)
         if self.names and width != len(self.names) + 1:
-            raise DataError(f"{member.where}: {len(self.names) + 1} columns expected, not {width}")
+            raise _columns_error(len(self.names) + 1, width, file=member.where)
         label = self.label % width
         names = list(self.names) or [f"c{n}" for n in range(1, width + 1) if n != label + 1]
         names.insert(label, "label")
@@ -351,8 +348,11 @@ class Layout:
     def _read_sheet(self, member: Member) -> Sheet:
         try:
             found = read_arff(member.read().decode("utf-8", "replace"))
-        except (ValueError, csv.Error) as error:
-            raise DataError(f"{member.where}: {error}") from error
+        except DataError as error:
+            error.file = member.where
+            raise
+        except csv.Error as error:
+            raise DataError(str(error), file=member.where, hint=NOT_OFFICIAL) from error
         classes = [n for n, name in enumerate(found.names) if name.lower() == "class"]
         label = classes[0] if len(classes) == 1 else self.arff_label % len(found.names)
         return found._replace(label=label)
@@ -367,6 +367,10 @@ class Layout:
                 cells = [None if value is None else float(value) if numeric[n] else value for value in values]
                 columns[f"{name}_" if name == "label" else name] = pa.array(cells, kind)
         return pa.table(columns)
+
+
+def _columns_error(expected: int, found: int, **place: Any) -> DataError:
+    return DataError(f"{expected} columns expected, not {found}", **place, hint=NOT_OFFICIAL)
 
 
 def _keep_letters(name: str) -> str:
@@ -409,20 +413,20 @@ def read_arff(text: str) -> Sheet:
         if line.lower().startswith("@attribute"):
             found = _ARFF_ATTRIBUTE.match(line)
             if found is None:
-                raise ValueError(f"line {number}: this is no attribute of ARFF: {line[:60]!r}")
+                raise DataError(f"this is no attribute of ARFF, {line[:60]!r}", line=number, hint=NOT_OFFICIAL)
             names.append(_unquote(found[1]))
             numeric.append(found[2].lower() in ("real", "numeric", "integer"))
         elif line.lower().startswith("@data"):
             break
     if not names:
-        raise ValueError("this is not ARFF: there is no line with @attribute before @data")
+        raise DataError("this is not ARFF: there is no line with @attribute before @data")
     for number, line in lines:
         cells = _split_cells(line.strip())
         if cells and len(cells) != len(names):
-            raise ValueError(f"line {number}: {len(names)} values expected, not {len(cells)}")
+            raise _columns_error(len(names), len(cells), line=number)
         for n, value in enumerate(cells):
             if value is not None and numeric[n] and not _NUMBER.fullmatch(value):
-                raise ValueError(f"line {number}: {value!r} is no number, as {names[n]!r} should be")
+                raise DataError(f"{value!r} is no number, as {names[n]!r} should be", line=number, hint=NOT_OFFICIAL)
         if cells:
             rows.append(cells)
     return Sheet(names, rows, -1, numeric)

@@ -3,13 +3,13 @@
     files ──► sources ──► bytes ──► UTF-8 ──► blocks of whole rows ──► rows ──► record batches
          formats     sources   encodings     lines          lines · delimited    validation
 
-    label   string, or list<string> where a row of the batch has several; absent with `labelled=False`
+    label   string, or list<string> if a row of the batch has several; absent with `labelled=False`
     text    string, list<string> (tokens) or map<string, int64> (counts of words); with `columns=True` a JSON object
-    id      string, null where nothing gives one: the column `id=`, a mail's Message-ID, a file's path in its folder
+    id      string or null: the column `id=`, a mail's Message-ID, a file's path in its folder
     source  the file, as it was given
     line    the line where the row begins; the row in Parquet and Arrow files; null for whole files
 
-Formats by suffix, with `.gz`, `.bz2`, `.xz` or `.zst` behind it where a file is compressed:
+Formats by suffix; a compressed file has `.gz`, `.bz2`, `.xz` or `.zst` behind it:
 
     csv, tsv      RFC 4180: a header, quoted fields may hold line breaks          .csv .tsv
     tab           tabs between columns, quotes are plain characters               (only by name)
@@ -22,7 +22,7 @@ Formats by suffix, with `.gz`, `.bz2`, `.xz` or `.zst` behind it where a file is
     maildir       a folder with cur and new                                       recognised
     folder        a folder for each class, a file for each document               a folder
 
-No file is ever held as a whole, except those that are one document.
+No file is held in memory as a whole, except a file that is one document.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC: columns that are Arrow's already, or nearly."""
+"""Parquet and Arrow IPC."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, take_columns, tidy_columns, to_cells
 from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows
 from bunrui.errors import DataError, EncodingError
-
-__all__ = ["ERRORS", "read_arrow", "read_batches", "read_parquet"]
 
 _BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
 _MOST_ROWS = 1 << 20
@@ -39,9 +37,9 @@ def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
 
 
 def _n_rows(file: Any, reading: Reading) -> int:
-    """How many rows are about a batch.
+    """About how many rows fill a batch.
 
-    The sizes of single columns would tell, but pyarrow ends the process where they are damaged.
+    The sizes of single columns would tell, but pyarrow ends the process if they are damaged.
     """
     metadata, size = file.metadata, reading.options.batch_bytes
     n_bytes = sum(metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups))
@@ -104,7 +102,7 @@ def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -
 def _check_places(batch: pa.RecordBatch, at: int, reading: Reading) -> None:
     """Refuse a column whose offsets or indices point out of it, before anything follows them.
 
-    Whether strings are UTF-8 is not looked at: that is asked of each row later.
+    Strings are not checked to be UTF-8 here: each row is, later.
     """
     try:
         column = batch.column(at)

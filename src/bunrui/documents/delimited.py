@@ -1,12 +1,11 @@
 """CSV and TSV as in RFC 4180, and plain columns with tabs.
 
-A field that begins with a quote ends with one; inside, a quote is written twice, and delimiters and line breaks are
-text.  A quote inside a field that does not begin with one is a plain character.  Lines end with LF or CRLF; empty
-lines count for nothing.
+A field that begins with a quote ends with a quote; inside it, a quote is written twice, and delimiters and line breaks
+are text.  A quote inside any other field is a plain character.  Lines end with LF or CRLF; empty lines are skipped.
 
-The quick way is Arrow's reader.  It is trusted where each quote opens or closes a field or is written twice, which one
-look at the neighbours of all quotes tells: then the line breaks with an even number of quotes before them end the
-records, and the line of each record is known.  All else is read record by record.
+The fast path is Arrow's reader.  It is used if each quote opens or closes a field or is written twice; the neighbours
+of all quotes tell this.  Then a line break with an even number of quotes before it ends a record, and the line of each
+record is known.  Everything else is read record by record.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_columns, trim
 from bunrui.documents.validation import STRING, Reading, Rows, listing
 from bunrui.errors import DataError, Option
-
-__all__ = ["Record", "read_delimited", "split_records"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -79,7 +76,7 @@ def read_delimited(
 
 
 def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool) -> tuple[_Table | None, Block]:
-    """How to read what is below the header, and the block without it."""
+    """The table below the header, and the block without the header."""
     first = next((record for record in split_records(block.data, delimiter, quotes) if record.fields != [b""]), None)
     if first is None:
         return None, block
@@ -94,13 +91,13 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
         reading.progress.doubtful_headers.append(reading.source.name)
     if reading.options.columns:
         names = [name.strip() for name in names]
-    take_columns(reading, names, _hint(names, delimiter, is_row))
+    take_columns(reading, names, _hint(names, delimiter, is_row, reading))
     line = block.line + block.data.count(b"\n", 0, end)
     return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
 
 
 def _is_row(names: list[bytes], below: Iterator[Record]) -> bool:
-    """Whether what should be names looks like a row: a text, or a value that comes again below, such as a label.
+    """Whether a header looks like a row: a text, or a value that comes again below, such as a label.
 
     >>> _is_row([b"lunch?", b"ham"], split_records(b"win money,spam\\nnoon?,ham\\n", b","))
     True
@@ -116,15 +113,19 @@ def _is_row(names: list[bytes], below: Iterator[Record]) -> bool:
     return any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows)
 
 
-def _hint(names: list[str], delimiter: bytes, is_row: bool) -> tuple[str | Option, ...]:
+def _hint(names: list[str], delimiter: bytes, is_row: bool, reading: Reading) -> tuple[str | Option, ...]:
     if len(names) == 1 and "\t" in names[0]:
         return ". The header has tabs: is it ", Option("format", "tsv"), "?"
     if len(names) == 1 and delimiter != b"," and "," in names[0]:
         return ". The header has commas: is it ", Option("format", "csv"), "?"
     if len(names) == 1 and ";" in names[0]:
         return (". The header has semicolons: write the file with commas",)
+    wanted = reading.columns
+    add = f"put a line such as {','.join(wanted)} above it"
     if is_row:
-        return (". The first line looks like a row: put a line with the names of the columns above it",)
+        return (f". The first line looks like a row: {add}",)
+    if reading.options.header and len(wanted) > 1 and not set(names) & set(wanted):
+        return (f". If the first line is a row, {add}",)
     return ()
 
 

@@ -1,13 +1,13 @@
-"""Bytes in any encoding → UTF-8, and a good guess where they are in another one.
+"""Bytes in any encoding → UTF-8, and guesses of unknown encodings.
 
-`auto` is the encoding of each file by itself, judged by its first megabyte.  It knows UTF-8, UTF-16 and UTF-32 with a
-byte order mark, UTF-16 of which every other byte is NUL, ISO-2022-JP, cp932, EUC-JP, GB18030, Big5, cp949 and cp1252.
-Where none fits clearly it is UTF-8, and reading says where the file is not.
+`auto` guesses the encoding of each file from its first megabyte.  It knows UTF-8, UTF-16 and UTF-32 with a byte order
+mark, UTF-16 in which every other byte is NUL, ISO-2022-JP, cp932, EUC-JP, GB18030, Big5, cp949 and cp1252.  If none
+fits clearly, the file is read as UTF-8, and the error names the first place that is not.
 
-A guess is as good as the share of characters beyond ASCII that are common in an encoding: the kana and the kanji of
-level 1, the hanzi of level 1, the syllables of KS X 1001; the letters of Western Europe in words that have ASCII
-letters, too, and the usual signs.  Thai and Cyrillic letters, two by two, may be hanzi, and Korean syllables are: so
-some have to be among the most frequent ones.
+A guess is judged by the share of characters beyond ASCII that are common in the encoding: the kana and the kanji of
+level 1; the hanzi of level 1; the syllables of KS X 1001; the letters of Western Europe in words that also have ASCII
+letters, and the usual signs.  Pairs of Thai or Cyrillic letters can be read as hanzi, and so can Korean syllables: so
+some characters must be among the most frequent ones.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ import numpy as np
 import pyarrow as pa
 
 from bunrui.errors import EncodingError, Option
-
-__all__ = ["AUTO", "FIRST", "MARK", "detect", "encoding_error", "guess_all", "is_utf8", "transcoder"]
 
 AUTO = "auto"
 """The name of the encoding that is found out for each file."""
@@ -63,7 +61,7 @@ def is_utf8(data: bytes) -> bool:
 
 
 def transcoder(encoding: str, errors: str) -> codecs.IncrementalDecoder | None:
-    """A decoder, or None if there is nothing to do; `auto`, where nobody has found out what it is, is UTF-8."""
+    """A decoder, or None if there is nothing to do; an `auto` that is still unknown is UTF-8."""
     if encoding == AUTO or codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
         return None
     return codecs.getincrementaldecoder(encoding)(errors)
@@ -79,10 +77,10 @@ _MARKS = {
 
 
 def detect(data: bytes, *, is_cut: bool = False) -> str:
-    """The encoding of a file, of which these are all bytes, or the first ones if it is cut.
+    """Guess the encoding of a file from all of its bytes, or from the first ones.
 
-    No more than the first megabyte is looked at.  Where no encoding decodes all of that and fits clearly, and where
-    most characters beyond ASCII are valid UTF-8, it is UTF-8: reading the file says where it is not.
+    Only the first megabyte is used.  The guess is UTF-8 if no encoding decodes all of it and fits clearly, or if most
+    characters beyond ASCII are valid UTF-8: an error then names the place that is not.
 
     >>> text = "今日は良い天気です。"
     >>> [detect(text.encode(name)) for name in ("utf-8", "utf-8-sig", "utf-16", "cp932", "euc-jp", "iso-2022-jp")]

@@ -15,8 +15,6 @@ from bunrui.documents.sources import COMPRESSIONS, Source, Stream
 from bunrui.documents.validation import Options, Reading, Rows, decode_name
 from bunrui.errors import DataError, Option
 
-__all__ = ["folder_files", "read_folder"]
-
 
 def folder_files(root: str, options: Options) -> Iterator[str]:
     """The files of a folder, as paths inside it, in a fixed order.

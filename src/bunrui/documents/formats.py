@@ -1,4 +1,4 @@
-"""The names of the formats; what the caller gives → sources with a format each."""
+"""Formats by name and suffix; paths, patterns and streams → sources, each with its format."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from bunrui.documents.mail import is_mail, is_maildir
 from bunrui.documents.sources import COMPRESSIONS, Source, find_files, is_address
 from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, LabelError, Option, OptionError, Step
-
-__all__ = ["FORMATS", "find_format", "find_sources", "guess_format"]
 
 FORMATS = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder")
 """The names of all formats."""
@@ -76,7 +74,7 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
 
 
 def _expand(path: str) -> list[str]:
-    """The path, or what it matches where it is a pattern that no shell has replaced by the names of files."""
+    """The path; if it is a pattern that the shell has not expanded, the paths that match."""
     if os.path.lexists(path) or not glob.has_magic(path):
         return [path]
     found = sorted(glob.glob(path))
@@ -120,8 +118,8 @@ def find_format(name: str, path: str, format: str | None) -> tuple[str, str]:
 def guess_format(head: bytes, reading: Reading) -> str:
     """The format of a stream, from its first bytes.
 
-    Parquet, Arrow and mbox by their marks; a mail by its headers; JSON lines by a {; `__label__`; CSV and TSV by a
-    header with the columns that are wanted; all else is lines.  Where a table is wanted, it is CSV or TSV.
+    Parquet, Arrow and mbox have marks; a mail has headers; JSON lines begin with {; fastText has `__label__`; CSV and
+    TSV have a header with the wanted columns.  Anything else is lines.  If a table is wanted, it is CSV or TSV.
     """
     if head.startswith(b"PAR1"):
         return "parquet"

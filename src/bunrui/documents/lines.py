@@ -1,9 +1,8 @@
 """One document a line: plain lines, lines with labels in front as fastText writes them, and JSON lines.
 
-Bytes are cut into blocks of whole lines, or of whole records, in valid UTF-8.  Each block is read the quick way, or the
-slow way where the quick one will not do.  The quick way of JSON lines is Arrow's reader.  It also takes objects that
-share a line or span lines; a block in which every line begins with { and ends with }, and that has as many rows as
-lines, has none of these.
+Bytes are cut into blocks of whole lines, or of whole records, in valid UTF-8.  Each block is read on the fast path, or
+else on the slow path.  The fast path of JSON lines is Arrow's reader.  It would also accept objects that share a line
+or span lines.  So it is used only if every line begins with { and ends with }, and if there are as many rows as lines.
 """
 
 from __future__ import annotations
@@ -23,18 +22,6 @@ from bunrui.documents.sources import MAX_RECORD, Stream
 from bunrui.documents.tabular import row_text
 from bunrui.documents.validation import LABELS, STRING, TOKENS, Object, Reading, RowError, Rows, Written, tidy
 from bunrui.errors import DataError, EncodingError, Option
-
-__all__ = [
-    "Block",
-    "cut_blocks",
-    "find_last_line",
-    "join_chunks",
-    "parse_in_parts",
-    "read_fasttext",
-    "read_jsonl",
-    "read_lines",
-    "row_error",
-]
 
 Integers = npt.NDArray[np.int64]
 
@@ -168,7 +155,7 @@ def _batches(
     quick: Callable[[Block, Reading], pa.RecordBatch | None],
     slow: Callable[[Block, Reading], pa.RecordBatch | None],
 ) -> Iterator[pa.RecordBatch]:
-    """A batch for each block, the quick way where it will do: it gives None where it will not."""
+    """A batch for each block: from `quick`, or from the slow path if `quick` returns None."""
     for block in found:
         batch = quick(block, reading) if block.valid else None
         if batch is None:

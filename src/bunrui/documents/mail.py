@@ -1,11 +1,11 @@
 """Mail: files with one mail, mbox files and Maildir folders; a mail → its text.
 
-The text is subject, sender and recipient, then the plain parts, or the HTML parts where there are none.  Mail has many
-mistakes that mail programs forgive: unknown charsets, bytes that are not of the charset named, broken encoded words.
-They are forgiven here, too: bytes that cannot be decoded become U+FFFD.
+The text has subject, sender and recipient, then the plain parts, or the HTML parts if there are no plain ones.  Mail
+programs forgive many mistakes: unknown charsets, bytes that do not fit the charset, broken encoded words.  So does this
+module: bytes that cannot be decoded become U+FFFD.
 
-Where the caller gives no label, the name of the folder is it: the folder that holds an `.eml` file, the Maildir, the
-name of an mbox without its suffix.
+If the caller gives no label, a name is the label: of the folder with the `.eml` file, of the Maildir, or of the mbox
+without its suffix.
 """
 
 from __future__ import annotations
@@ -28,19 +28,6 @@ from bunrui.documents.lines import cut_blocks
 from bunrui.documents.sources import Source, Stream
 from bunrui.documents.validation import Reading, RowError, Rows
 from bunrui.errors import DataError, Option
-
-__all__ = [
-    "Mail",
-    "add_mail",
-    "html_to_text",
-    "is_mail",
-    "is_maildir",
-    "maildir_files",
-    "parse_mail",
-    "read_eml",
-    "read_maildir",
-    "read_mbox",
-]
 
 # A line that begins with "From " and has a time in it, at the start or below an empty line.
 _FROM = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]*\d\d?:\d\d[^\n]*\n")

@@ -23,8 +23,6 @@ from bunrui.documents.tabular import check_format
 from bunrui.documents.validation import Options, Reading, split_labels
 from bunrui.errors import DataError, Option, OptionError
 
-__all__ = ["Reader", "Tracked", "read"]
-
 
 def read(
     sources: Any,
@@ -48,7 +46,7 @@ def read(
     Parameters
     ----------
     sources : path, "-", binary stream, an iterable of these, or a mapping from label to any of these
-        They are read one after the other; "-" is the standard input.  All documents of a source in a mapping have its
+        They are read one after the other; "-" is the standard input.  In a mapping, all documents of a source get its
         label, whatever the source holds.
     text : str or iterable of str
         The column with the text; several are joined by line breaks.
@@ -57,29 +55,29 @@ def read(
     id : str, optional
         The column with an id.
     format : str, optional
-        One of `FORMATS`; by default the suffix of a file tells, and the first bytes of a stream, of a `.txt`
-        file, and of one without a suffix.
+        One of `FORMATS`.  By default the suffix of a file decides; the first bytes decide for a stream, a `.txt` file,
+        and a file without a suffix.
     encoding : str
-        The encoding of text; Parquet and Arrow know their own, as does mail that names it.  `"auto"` finds that of each
-        file by itself, from its first megabyte: UTF-8, UTF-16 or UTF-32 with a byte order mark, UTF-16 of mostly ASCII
-        without one, ISO-2022-JP, cp932, EUC-JP, GB18030, Big5, cp949 or cp1252.  Where none fits clearly it is UTF-8,
-        and rows that are not are bad.  `Reader.encodings` says which files were found to be in which.
+        The encoding of text; Parquet, Arrow and most mail name their own.  `"auto"` guesses the encoding of each file
+        from its first megabyte: UTF-8, UTF-16 or UTF-32 with a byte order mark, UTF-16 of mostly ASCII without one,
+        ISO-2022-JP, cp932, EUC-JP, GB18030, Big5, cp949 or cp1252.  If none fits clearly, it is UTF-8, and other rows
+        are bad.  `Reader.encodings` counts the files of each encoding.
     skip_bad : bool
-        Leave out bad rows and count them, instead of raising at the first.
+        Skip bad rows and count them; else the first one raises an error.
     labelled : bool
-        Whether labels are wanted; without, labels in the sources are not looked at.
+        Read labels; else labels in the sources are ignored.
     batch_bytes : int
         About how many bytes of a source a batch holds; a longer document is a batch of its own.
     include, exclude : str or iterable of str, optional
         Patterns such as `"*.txt"`, of the files in a folder to be read and to be left out.
     separator : str, optional
-        The sign between the labels of a document that has several: with `";"`, the label `a;b` is two labels.
+        The separator between several labels of a document: with `";"`, the label `a;b` is two labels.
     columns : bool
-        Read tables: the text of a document is the JSON object of all columns of a row but the label and the id.  Cells
-        of CSV and TSV are numbers, strings, or null (nothing, `?`, `NA`, `N/A`, `null`, `None`, `NaN`).
+        Read tables: the text of a document is a JSON object of all columns except label and id.  Cells of CSV and TSV
+        are numbers, strings, or null (nothing, `?`, `NA`, `N/A`, `null`, `None`, `NaN`).
     header : bool
-        Whether CSV and TSV begin with a line of the names of the columns.  Without, they are called `"1"`, `"2"` and so
-        on.  `Reader.doubtful_headers` has the files where that line looks like a row.
+        CSV and TSV begin with a line of column names; else the columns are called `"1"`, `"2"` and so on.
+        `Reader.doubtful_headers` has the files whose first line looks like a row.
 
     Returns
     -------
@@ -89,7 +87,7 @@ def read(
     Raises
     ------
     DataError
-        With the file and the line, here for files that are not there, and while reading for what they hold.
+        With the file and the line: here if a file is missing, and during reading if a row is bad.
 
     Examples
     --------
@@ -146,7 +144,7 @@ def _names(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 class Tracked:
-    """A pass over sources that can be asked how far it is, while it reads."""
+    """A pass over sources, with its progress."""
 
     def __init__(self) -> None:
         self._progress = Progress()
@@ -155,6 +153,11 @@ class Tracked:
     def bytes_read(self) -> int:
         """Bytes read so far in this pass, before decompression."""
         return self._progress.bytes_read
+
+    @property
+    def bytes_unpacked(self) -> int:
+        """Bytes read so far in this pass, after decompression; those of columns as they are in memory."""
+        return self._progress.bytes_unpacked
 
     @property
     def n_skipped(self) -> int:
@@ -168,25 +171,25 @@ class Tracked:
 
     @property
     def bad_rows(self) -> list[DataError]:
-        """The same as errors, for those who write sentences of their own."""
+        """The same as errors, for callers with their own sentences."""
         return list(self._progress.skipped)
 
     @property
     def doubtful_headers(self) -> list[str]:
-        """Files whose first line was taken for the names of the columns so far in this pass, but looks like a row."""
+        """Files of this pass so far whose first line has the column names, but looks like a row."""
         return list(self._progress.doubtful_headers)
 
     @property
     def encodings(self) -> dict[str, int]:
-        """How many files were not read as UTF-8 so far in this pass, by encoding; of `encoding="auto"` alone."""
+        """How many files of this pass were not UTF-8 so far, by encoding; only with `encoding="auto"`."""
         return dict(self._progress.encodings)
 
 
 class Reader(Tracked):
     """The batches of some sources; made by `read`.
 
-    Each pass over it reads the sources from the start, which streams allow once.  Files are closed at the end of a
-    pass, when the pass is left early, and by `close`, which the end of a `with` block calls.
+    Each pass reads the sources from the start; a stream allows only one pass.  Files are closed at the end of a pass,
+    when the pass is left early, and by `close`, also at the end of a `with` block.
 
     Attributes
     ----------
@@ -211,7 +214,7 @@ class Reader(Tracked):
         self._may_be_empty: tuple[str, ...] = ()
 
     def allowing_empty(self) -> Reader:
-        """The same reader, for which files without a byte have no documents, if their format needs no header."""
+        """The same reader, but an empty file has no documents instead of an error, if its format needs no header."""
         self._may_be_empty = ("jsonl", "fasttext", "lines", "mbox")
         return self
 
@@ -284,7 +287,7 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
             if not head:
                 if source.format in may_be_empty:
                     return
-                raise DataError(f"{source.name} is empty")
+                raise DataError("the file is empty", file=source.name, hint="give one with documents")
             format = source.format or guess_format(head, reading)
             if reading.options.columns:
                 check_format(source.name, format)

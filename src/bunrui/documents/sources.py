@@ -1,4 +1,4 @@
-"""Where documents come from: a file, a pipe or an address, and its bytes: counted, decompressed, and peeked at.
+"""A file, a pipe or an address → its bytes: counted and decompressed.
 
 Addresses such as `s3://bucket/key.parquet` name files on every file system that pyarrow knows.
 """
@@ -24,19 +24,6 @@ from typing import Any
 import pyarrow as pa
 
 from bunrui.errors import DataError
-
-__all__ = [
-    "COMPRESSIONS",
-    "MAX_RECORD",
-    "Progress",
-    "Source",
-    "Stream",
-    "files_at",
-    "find_files",
-    "is_address",
-    "locate",
-    "without_secret",
-]
 
 MAX_RECORD = 1 << 30
 """Bytes of the longest document: more is taken for a mistake, such as a quote that is never closed."""
@@ -106,7 +93,7 @@ class Source:
         try:
             return open(self.path, "rb", buffering=0)
         except OSError as error:
-            raise DataError(f"{self.name} cannot be opened: {error.strerror}") from error
+            raise DataError.of_system(error, self.name) from error
 
 
 @dataclass
@@ -114,6 +101,7 @@ class Progress:
     """Counters of one pass over the sources."""
 
     bytes_read: int = 0
+    bytes_unpacked: int = 0
     n_skipped: int = 0
     skipped: list[DataError] = field(default_factory=list)
     columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
@@ -121,7 +109,8 @@ class Progress:
     doubtful_headers: list[str] = field(default_factory=list)  # files whose names of columns look like a row
 
     def unpacked(self, n_bytes: int) -> None:
-        """Columns of Parquet or Arrow have so many more bytes in memory; whoever keeps the progress may refuse them."""
+        """So many more bytes were decompressed; whoever keeps the progress may refuse columns that are too large."""
+        self.bytes_unpacked += n_bytes
 
 
 # --- bytes
@@ -163,7 +152,7 @@ class _Counted(io.RawIOBase):
 class Stream:
     """The bytes of a source, decompressed.
 
-    Files that it opened are closed with it; the standard input and streams that the caller gave stay open.
+    `close` closes the files that it opened; the standard input and the caller's streams stay open.
 
     >>> with Stream(Source("x", None, io.BytesIO(gzip.compress(b"abc"))), Progress()) as stream:
     ...     stream.peek(), stream.read(2), stream.read(2), stream.read(2)
@@ -171,17 +160,18 @@ class Stream:
     """
 
     def __init__(self, source: Source, progress: Progress) -> None:
-        self.source = source
+        self.source, self._progress = source, progress
         self._closing: list[Any] = []
         self._head = b""
         try:
-            self._open(source, progress)
+            self._open()
         except BaseException:
             self.close()
             raise
 
-    def _open(self, source: Source, progress: Progress) -> None:
-        counted = _Counted(source.open(), progress, source)
+    def _open(self) -> None:
+        source = self.source
+        counted = _Counted(source.open(), self._progress, source)
         self._closing.append(counted)
         raw: Any = io.BufferedReader(counted, _FAR if source.is_far and source.compression else _PEEK)
         self._file = raw
@@ -202,10 +192,11 @@ class Stream:
     def read(self, n_bytes: int) -> bytes:
         """Take so many bytes; fewer only at the end."""
         taken, self._head = self._head[:n_bytes], self._head[n_bytes:]
-        if len(taken) == n_bytes:
-            return taken
-        rest = self._fill(n_bytes - len(taken))
-        return taken + rest if taken else rest
+        if len(taken) < n_bytes:
+            rest = self._fill(n_bytes - len(taken))
+            taken = taken + rest if taken else rest
+        self._progress.bytes_unpacked += len(taken)
+        return taken
 
     def whole(self) -> bytes:
         """All bytes of a file that is one document."""
@@ -233,7 +224,7 @@ class Stream:
         except OSError as error:
             if error.errno is None:  # of gzip, bz2 or Arrow, not of the system
                 raise self._damage_error(error) from error
-            raise DataError(f"{self.source.name} cannot be read: {error.strerror}") from error
+            raise DataError.of_system(error, self.source.name) from error
 
     def _damage_error(self, error: Exception) -> DataError:
         return DataError(f"{self.source.name} is damaged or cut short and cannot be decompressed: {error}")
@@ -246,7 +237,8 @@ class Stream:
         else:
             copy = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
             self._closing.append(copy)
-            while part := self.read(1 << 20):
+            copy.write(self._head)
+            while part := self._fill(1 << 20):
                 copy.write(part)
             copy.seek(0)
             file = pa.PythonFile(copy, "r")

@@ -6,8 +6,8 @@ A cell of CSV and TSV, without the white space around it, is
     null         nothing at all, ?, NA, N/A, null, None, NaN or nan
     a string     all else
 
-JSON, Parquet and Arrow have types of their own; dates become strings in ISO 8601, durations numbers of days.  A column
-may well hold numbers in one row and strings in another: what it is taken for is decided where it is learned.
+JSON, Parquet and Arrow have their own types; dates become strings in ISO 8601, durations numbers of days.  A column may
+hold numbers in one row and strings in another: learning decides its kind.
 """
 
 from __future__ import annotations
@@ -26,20 +26,6 @@ import pyarrow.compute as pc
 
 from bunrui.documents.validation import STRING, Object, Reading, RowError, Rows, Written, tidy
 from bunrui.errors import DataError, Option
-
-__all__ = [
-    "LARGEST",
-    "MISSING",
-    "TABLES",
-    "add_row",
-    "check_format",
-    "read_cell",
-    "row_text",
-    "take_columns",
-    "tidy_columns",
-    "to_cells",
-    "trim",
-]
 
 TABLES = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow")
 """The formats that have columns."""

@@ -1,7 +1,7 @@
-"""Rows → record batches.  The values that a row may hold are checked here, and nowhere else.
+"""Rows → record batches.  Only this module checks the values of a row.
 
-Formats have a quick way for blocks in which nothing is unusual (`tidy`), and a slow way, row by row (`Rows`), that
-knows what is wrong and where.  The slow way decides; the quick way must agree with it or step back.
+Formats have a fast path for blocks without anything unusual (`tidy`), and a slow path, row by row (`Rows`), which names
+the error and its place.  The slow path decides; the fast path must agree with it or return None.
 """
 
 from __future__ import annotations
@@ -18,25 +18,7 @@ import pyarrow.compute as pc
 from bunrui.documents.encodings import AUTO, detect
 from bunrui.documents.sources import Progress, Source
 from bunrui.errors import DataError, Option, Sentence
-from bunrui.labels import LONGEST_LABEL, unfit
-from bunrui.phrases import excerpt, some
-
-__all__ = [
-    "COUNTS",
-    "LABELS",
-    "STRING",
-    "TOKENS",
-    "Object",
-    "Options",
-    "Reading",
-    "RowError",
-    "Rows",
-    "Written",
-    "decode_name",
-    "listing",
-    "split_labels",
-    "tidy",
-]
+from bunrui.phrases import LONGEST_LABEL, excerpt, some, unfit
 
 STRING = pa.string()
 TOKENS = pa.list_(STRING)
@@ -308,11 +290,8 @@ def _are_labels(label: pa.Array, longest: int | None) -> bool:
         if len(label) and not pc.min(pc.list_value_length(label)).as_py():
             return False
         label = label.flatten()
-    blank = pc.or_(pc.equal(label, ""), pc.utf8_is_space(label))
-    wrong = pc.or_(blank, pc.match_substring(label, "\0"))
-    if longest is not None:
-        wrong = pc.or_(wrong, pc.greater(pc.utf8_length(label), longest))
-    return not label.null_count and not pc.any(wrong).as_py()
+    names = label.unique().to_pylist()
+    return not any(name is None or "\0" in name or unfit(name, longest) for name in names)
 
 
 def _are_counts(text: pa.Array) -> bool:

@@ -1,1 +1,1 @@
-"""Counting and scoring on many threads and many machines."""
+"""Counting and scoring on many threads, beyond memory, and on many machines."""

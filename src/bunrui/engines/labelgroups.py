@@ -1,4 +1,4 @@
-"""Labels → groups of documents that share them."""
+"""Labels → groups of documents with the same labels."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import pyarrow as pa
 
 from bunrui.counts import Label, check_types
 from bunrui.errors import DataError, LabelError
-from bunrui.labels import unfit
-
-__all__ = ["LabelSets", "check_new", "label_sets"]
+from bunrui.phrases import unfit
 
 Integers = npt.NDArray[np.int64]
 
@@ -54,9 +52,9 @@ class LabelSets(NamedTuple):
 def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSets:
     """Labels of documents: strings, integers or booleans, all of one type, or collections of them.
 
-    They come back as Python's own, whatever they were: `np.int64(3)` is 3.
+    They come back as Python's own types: `np.int64(3)` is 3.
 
-    Labels that are known come first, in the order of their ids, so that counts join without sorting.
+    Known labels come first, in the order of their ids, so that counts are added without sorting.
     """
     if isinstance(labels, str):
         raise LabelError("labels should be a list with one for each text, not one string")
@@ -90,7 +88,7 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSet
 
 
 def check_new(labels: Iterable[Label], known: Callable[[], Collection[Label]] = tuple) -> None:
-    """Refuse names that no label should get; those that a file has from before, which are `known`, may stay.
+    """Refuse new labels with a bad name; `known` labels, which a file already has, may stay.
 
     >>> check_new(["spam", " "])
     Traceback (most recent call last):

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
@@ -22,11 +21,10 @@ from bunrui.kernel.analyze import GIVEN, KIND, Documents, Recipe
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import BLOCK
 from bunrui.kernel.rows import Csr, Rows
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.vocabulary import BYTES, FEATURES, MISSING, Vocabulary
 from bunrui.kernel.workspace import grown_vocabulary, listed_vocabulary, new_items, new_vocabulary, resized, scratch_for
 from bunrui.sparse import Sparse
-
-__all__ = ["Counted", "Features", "count_features", "hash_features", "look_up", "sorted_ids"]
 
 Integers = npt.NDArray[np.int64]
 Part = tuple[Vocabulary, Csr]
@@ -109,9 +107,7 @@ class _Source(NamedTuple):
         else:
             docs, recipe = self.analyzer.documents(inputs.strings(texts)), self.analyzer.recipe
         longest = threads.longest_document(docs, recipe)
-        return threads.each_slice(
-            lambda lo, hi: self._fill(docs, recipe, lo, hi, longest), threads.bounds_of(docs, recipe)
-        )
+        return each_slice(lambda lo, hi: self._fill(docs, recipe, lo, hi, longest), threads.bounds_of(docs, recipe))
 
     def _fill(self, docs: Documents, recipe: Recipe, lo: int, hi: int, longest: int) -> Part:
         offsets = docs.offsets[docs.lists] if len(docs.lists) else docs.offsets
@@ -150,7 +146,7 @@ class _Source(NamedTuple):
 def _assembled(parts: Sequence[Csr], columns: Sequence[Any], n_columns: int) -> Sparse:
     """The matrix of all rows, columns ascending in each."""
     each = range(len(parts) + 1)
-    done = threads.each_slice(lambda p, _: _sorted(parts[p], columns[p], n_columns), each)
+    done = each_slice(lambda p, _: _sorted(parts[p], columns[p], n_columns), each)
     return Sparse.stack([Sparse(*part, (len(part.starts) - 1, n_columns)) for part in done])
 
 
@@ -187,8 +183,8 @@ def _sorted_few(cells: Csr, columns: Any, n_columns: int) -> Csr:
 class Features:
     """Feature texts by column.
 
-    The table is made when something is looked up: a matrix that was counted in one pass needs none, and a pickle holds
-    the texts alone.
+    The table is made at the first look-up: a matrix that is counted in one pass needs none, and a pickle holds only the
+    texts.
 
     Examples
     --------
@@ -248,7 +244,7 @@ class Features:
         if not len(new):
             return
         more = _texts(v).take(pa.array(new))
-        more = more.take(pc.sort_indices(more))
+        more = more.take(_order_of(more))
         self._table, _ = join(self.table, _listed(more))
         self._texts = _texts(self._table)
         for name in ("names", "columns"):
@@ -273,8 +269,15 @@ def find(v: Vocabulary, others: Vocabulary, grows: int = kernel.KNOWN) -> npt.ND
 def sorted_ids(v: Vocabulary) -> npt.NDArray[np.int64]:
     """Ids by the text of their features, in the order of code points."""
     # UTF-8 sorts as the code points that it stands for.
-    order: npt.NDArray[np.int64] = pc.sort_indices(_texts(v)).to_numpy().astype(np.int64)
+    order: npt.NDArray[np.int64] = _order_of(_texts(v)).to_numpy().astype(np.int64)
     return order
+
+
+def _order_of(texts: Any) -> Any:
+    """The places of strings in their order."""
+    import pyarrow.compute as pc  # 60 ms of the first answer of a trained model, which sorts nothing
+
+    return pc.sort_indices(texts)
 
 
 def _texts(v: Vocabulary) -> pa.Array:

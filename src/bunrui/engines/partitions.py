@@ -1,18 +1,18 @@
-"""Counts by partitions of the features: parts that are sent and added up apart, and counts that outgrow memory.
+"""Counts by partitions of the features: parts for other machines, and counts that outgrow memory.
 
-A partition is all features whose hashes begin with the same bits, and a part is some partitions, one after the other.
-A feature is in the same one wherever it was counted.  Parts of the same number add up to a part; all parts together are
-the counts.  No process has to hold more than its part on the way.
+A partition has all features whose hashes begin with the same bits; a part has some consecutive partitions.  A feature
+is in the same partition wherever it is counted.  Parts with the same number add up to one part; all parts together are
+the counts.  No process has to hold more than its part.
 
-Counts that outgrow memory are put aside in pieces, on disk where they are many, and added up slice by slice.
+Counts that outgrow memory are put aside in pieces, many of them on disk, and added up slice by slice.
 
     counts ─► piece, its features in the order of their partitions ┐
     counts ─► piece ───────────────────────────────────────────────┼─► run, on disk ─┐
     counts ─► piece ───────────────────────────────────────────────┘                 ├─► partitions 0 … 7 ─► cells
     counts ─► piece, in memory ──────────────────────────────────────────────────────┘   partitions 8 … 14 ─► cells …
 
-The sums over a few partitions are those of all documents for some features.  No more than a few partitions are ever in
-a table at the same time.  docs/decisions/011 says why features are not in the order of their bytes.
+A sum over a few partitions covers all documents, for some features.  Only a few partitions are in a table at the same
+time.  docs/decisions/011 explains why features are not in the order of their bytes.
 """
 
 from __future__ import annotations
@@ -29,13 +29,11 @@ from typing import IO, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.cells import Cells
-from bunrui.counts import Counts, Integers, Totals, total
-from bunrui.errors import StoreError
+from bunrui.cells import Cells, Integers
+from bunrui.counts import Counts, Totals, total
+from bunrui.errors import Option, StoreError
 from bunrui.kernel import slices
 from bunrui.kernel.workspace import release
-
-__all__ = ["BITS", "PARTITIONS", "Part", "Spill", "add_part", "add_up", "by_partition", "parts_of", "sum_of"]
 
 BITS = 12
 PARTITIONS = 1 << BITS
@@ -44,7 +42,7 @@ PARTITIONS = 1 << BITS
 class Part(NamedTuple):
     """Counts of some features.
 
-    Documents belong to no feature: the first part has the numbers of all of them, the others have zeros.
+    Documents belong to no feature: the first part has the numbers of all documents, the others have zeros.
     """
 
     fingerprint: str
@@ -141,7 +139,7 @@ _CELLS = 8  # that take as much room as a feature does, and more: many labels ma
 
 
 class Spill:
-    """Counts of documents, whose features take no more than `room` bytes of memory, but for those that come next.
+    """Counts of documents; the features take at most `room` bytes of memory, except those of the latest batch.
 
     Attributes
     ----------
@@ -359,6 +357,7 @@ def _explain(folder: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(
-            f"counts do not fit into memory, and cannot be written to {os.path.abspath(folder)} ({error.strerror}): "
-            "nothing was changed. Make room there, or give more memory"
+            f"counts do not fit into memory, and cannot be put aside here ({error.strerror}): nothing was changed",
+            file=os.path.abspath(folder),
+            hint=("make room, or give more with ", Option("memory", ...)),
         ) from error

@@ -1,12 +1,11 @@
 """Pieces of a corpus: blocks, which several processes read, and shards, which are counted once.
 
-A block is one file, or some small ones.  No file is cut: on which line of it a row stands, and whether a line break
-ends a row or stands inside quotes, is known only to a reader of all that stands before.
+A block is one file, or several small ones.  Files are never cut: the line of a row, and whether a line break ends a row
+or stands inside quotes, depend on everything before it.
 
-A shard is counted by itself, and known by an id.  By default the id of a file is a digest of its bytes and of how they
-are read (columns, format, label).  The name, the folder and the time of a file do not matter: it may be copied to
-another machine before it is counted, and a job that is run again finds that it was done.  The price is that a file is
-read twice.
+A shard is counted by itself, and has an id.  By default the id of a file is a digest of its bytes and of how they are
+read (columns, format, label).  Name, folder and time of a file do not matter: it may be copied to another machine, and
+a job that runs again finds its shard done.  The price is that a file is read twice.
 """
 
 from __future__ import annotations
@@ -26,8 +25,6 @@ from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.validation import Options
 from bunrui.errors import DataError, OptionError
 
-__all__ = ["Block", "reading_id", "shard_ids", "split"]
-
 _DIGITS = 32
 _READ = 1 << 20
 _IRRELEVANT = ("batch_bytes", "id")  # to what is counted
@@ -46,9 +43,9 @@ class Block(NamedTuple):
 
 
 def split(reader: Reader, block_bytes: int = 64 << 20) -> list[Block]:
-    """Cut what a reader would read into blocks of at least so many bytes, in the same order.
+    """Cut the sources of a reader into blocks of at least so many bytes, in the same order.
 
-    Whatever their size, all blocks together have the documents of the reader, each once.
+    All blocks together have the documents of the reader, each once.
 
     >>> import pathlib, tempfile
     >>> from bunrui.documents import read

@@ -3,9 +3,9 @@
     blocks ──► counts in parts, by feature ──► parts of the same number added up, as a tree ──► one classifier
     blocks, and the classifier sent once to each machine ──► a folder of tables
 
-Whatever runs elsewhere is a pure function of its block: a block whose machine is lost is done again on another one, and
-gives the same.  This process takes the result of each block once.  Integers add up in any order, so that the counts are
-the same bits for any number of blocks, parts and workers.  docs/decisions/008
+The work on a block is a pure function: if a machine is lost, another one does its blocks again, with the same result.
+This process takes the result of each block once.  Integers add up in any order, so the counts have the same bits for
+any number of blocks, parts and workers.  docs/decisions/008
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from bunrui.engines.pieces import Block, split
 from bunrui.engines.tasks import Answers, Done, Folder, Labels, blank
 from bunrui.errors import BunruiError, DataError, MissingExtraError, Option, OptionError
 
-__all__ = ["Counted", "Done", "Tree", "connect", "count", "learn", "predict", "predict_blocks"]
-
 _RETRIES = 5  # of a block whose worker or machine is lost; an error in the data is final
 _MOST_PARTS = 64
 _AHEAD = 2  # blocks under way for each worker
 _ADDED = 8  # parts that are added up at once
+_CALLS = 60  # to a task that should end, one each second
 _PATIENCE = 10.0  # seconds
 
 Tell = Callable[[Done], None]
@@ -51,7 +50,7 @@ class Counted(NamedTuple):
 def connect(address: str | None = None) -> Any:
     """Ray, connected to the cluster at an address.
 
-    Without an address: to that of RAY_ADDRESS, or one that runs on this machine, else to one that is started for this
+    Without an address: the cluster of RAY_ADDRESS, or one that runs on this machine; else one is started for this
     process.
     """
     try:
@@ -112,7 +111,7 @@ def learn(classifier: Any, data: Any, *, address: str | None = None, **reading: 
     Returns
     -------
     TextClassifier or StoredClassifier
-        The classifier, which is now the one that learned the documents by itself, to the last bit of every score.
+        The classifier.  Its scores are the same to the last bit as if one process had learned the documents.
     """
     keep = getattr(classifier, "keep", "nothing")  # of one in a file
     if keep != "nothing":
@@ -279,7 +278,7 @@ def predict_blocks(
 
 
 def _make_blank(classifier: Any) -> Any:
-    """A classifier in memory with the same options, if that can be sent."""
+    """A classifier in memory with the same options, if it can be sent."""
     if classifier.needs_documents:
         raise OptionError(
             f"{classifier.model} is trained from documents, which are not kept where they are counted: choose a model "
@@ -309,13 +308,20 @@ def _complete(ray: Any, begun: Iterator[list[Any]], most: int) -> Generator[list
         while pending:
             yield pending.pop(_wait_first(ray, pending))
     finally:
-        for ref in pending:
+        with suppress(Exception):  # whoever stops has a better reason
+            _call_off(ray, list(pending))
+
+
+def _call_off(ray: Any, refs: list[Any]) -> None:
+    """End the tasks, and wait for their ends: one that has begun may write a file yet."""
+    # Again and again: Ray loses the call for a task that a worker has just been given, and says nothing.
+    for _ in range(_CALLS):
+        if not refs:
+            return
+        for ref in refs:
             # By force: one that is interrupted in the middle of an import would go on with half a module.
-            with suppress(Exception):  # whoever stops has a better reason
-                ray.cancel(ref, force=True)
-        if pending:  # what has begun may write a file yet
-            with suppress(Exception):
-                ray.wait(list(pending), num_returns=len(pending), timeout=_PATIENCE)
+            ray.cancel(ref, force=True)
+        _, refs = ray.wait(refs, num_returns=len(refs), timeout=1.0)
 
 
 def _wait_first(ray: Any, pending: dict[Any, Any]) -> Any:

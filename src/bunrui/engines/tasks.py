@@ -15,14 +15,11 @@ from bunrui.documents.sources import is_address, locate, without_secret
 from bunrui.engines.labelgroups import check_new, label_sets
 from bunrui.engines.partitions import Part, add_up, parts_of
 from bunrui.engines.pieces import Block
-from bunrui.engines.ranking import at_once, rank
-from bunrui.engines.stream import texts_of
+from bunrui.engines.stream import at_once, rank, texts_of
 from bunrui.errors import BunruiError, DataError, OptionError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-__all__ = ["Answers", "Done", "Folder", "Labels", "add_parts", "blank", "count_block", "count_table", "predict_block"]
 
 
 class Done(NamedTuple):
@@ -30,6 +27,7 @@ class Done(NamedTuple):
 
     n_docs: int
     n_bytes: int
+    n_unpacked: int
     n_skipped: int
     bad_rows: list[DataError]
     encodings: dict[str, int]
@@ -90,7 +88,8 @@ def _strip(error: BunruiError) -> BunruiError:
 
 
 def _report(n_docs: int, block: Block, reader: Reader) -> Done:
-    return Done(n_docs, block.n_bytes, reader.n_skipped, reader.bad_rows, reader.encodings, reader.doubtful_headers)
+    about_rows = reader.n_skipped, reader.bad_rows, reader.encodings, reader.doubtful_headers
+    return Done(n_docs, block.n_bytes, reader.bytes_unpacked, *about_rows)
 
 
 def count_block(shared: list[Any], block: Block, n_parts: int) -> list[Any]:
@@ -112,7 +111,8 @@ def count_table(shared: list[Any], table: Any, n_parts: int) -> list[Any]:
         total = _count(shared, _to_arrow(table, "text", "label").to_batches())
     except BunruiError as error:
         return [_strip(error), *[None] * n_parts]
-    return [Done(total.n_docs, _n_bytes(table), 0, [], {}, []), *parts_of(total, n_parts)]
+    n_bytes = _n_bytes(table)
+    return [Done(total.n_docs, n_bytes, n_bytes, 0, [], {}, []), *parts_of(total, n_parts)]
 
 
 def _count(shared: list[Any], batches: Iterable[pa.RecordBatch]) -> Counts:

@@ -10,13 +10,11 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from bunrui.classcounts import ClassCounts, Labels, in_order
-from bunrui.errors import MismatchError, OptionError, UnlearnError
-from bunrui.estimators.base import Codes, CountingClassifier, canonical
+from bunrui.errors import MismatchError, Option, OptionError, UnlearnError, is_whole
+from bunrui.estimators.base import NAMES, Codes, CountingClassifier, canonical
 from bunrui.models.aode import Pairs, count_present_pairs, count_value_pairs, ones_of
-from bunrui.models.base import check_rows
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
-
-__all__ = ["AODE"]
+from bunrui.models.scorer import check_rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,9 +39,9 @@ class AODE(CountingClassifier):
     Parameters
     ----------
     m : float
-        A value is a parent if at least so many rows have it; where none is, naive Bayes answers.  30 in the article, 1
-        in Weka.  On 67 tables they are alike (m=1 better on 23, m=30 on 17: benchmarks/aode.py); 1, since with 30 a
-        small table has naive Bayes throughout.
+        A value is a parent if at least so many rows have it; if there is no parent, naive Bayes answers.  The article
+        has 30, Weka 1.  On 67 tables they are alike (m=1 better on 23, m=30 on 17: benchmarks/aode.py); the default is
+        1, because with 30 a small table has only naive Bayes.
     discretise : bool or list of columns
         Which columns are cut by Fayyad and Irani's minimum description length (`bunrui.models.mdl`): True, those
         of floating-point numbers, by the dtype of the array or of each column of a data frame; False, none; or their
@@ -67,11 +65,10 @@ class AODE(CountingClassifier):
     probability of 0 rows, 1 / (K_j(y, x_i) + v_j); in a column that never had a value it says nothing.  Values are
     equal where Python has them equal: 1, 1.0 and True are one value, "1" is another.
 
-    Presence of words: a sparse matrix is read as 0 and 1, be its counts what they may.  Absence is a value like any
-    other, so that absent words are children and parents: P(x_j | y, x_i) is a distribution over both, and what a class
-    does not say counts as much as what it says.  With None in place of 0, which leaves them out, accuracy on SMS spam
-    falls from .978 to .948 (benchmarks/aode.py).  Training takes the time of the pairs of present words in each row,
-    prediction that of present words × columns × classes.
+    Presence of words: a sparse matrix is read as 0 and 1, whatever its counts.  Absence is a value like any other, so
+    absent words are children and parents: P(x_j | y, x_i) is a distribution over both.  With None in place of 0, which
+    leaves absent words out, accuracy on SMS spam falls from .978 to .948 (benchmarks/aode.py).  Training takes time for
+    the pairs of present words in each row, prediction for present words × columns × classes.
 
     Counts take (values of all columns)² × classes × 8 bytes; more than 2 ** 26 (512 MB: with 2 classes 2,896 columns of
     presence, with 20 classes 915) are refused.  A first prediction at that bound took 2.3 GB of memory.
@@ -90,6 +87,8 @@ class AODE(CountingClassifier):
     ([5.0], ['low', 'high'])
     """
 
+    _takes: ClassVar[dict[str, bool]] = {"sparse": True, **NAMES}
+    _is_poor = False
     _counting: ClassVar[tuple[str, ...]] = ("discretise",)
     _accepted: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
 
@@ -198,13 +197,13 @@ class AODE(CountingClassifier):
                 return set(frame)
             return set(range(n)) if X.dtype.kind == "f" else set()
         if not isinstance(self.discretise, (list, tuple)):
-            raise OptionError(f"discretise should be True, False or a list of columns, not {self.discretise!r}")
+            raise OptionError(option="discretise", value=self.discretise, expected="True, False or a list of columns")
         named = getattr(self, "feature_names_in_", np.empty(0, object)).tolist()
         columns = set()
         for column in self.discretise:
             place = named.index(column) if column in named else column
-            if isinstance(place, bool) or not isinstance(place, (int, np.integer)) or not 0 <= place < n:
-                raise OptionError(f"discretise names the column {column!r}, which X does not have")
+            if not is_whole(place) or not 0 <= place < n:
+                raise OptionError((Option("discretise"), f" names the column {column!r}, which X does not have"))
             columns.add(int(place))
         return columns
 
@@ -229,14 +228,6 @@ class AODE(CountingClassifier):
     def cuts_(self) -> list[Floats | None]:
         """Where a column was cut, None for one that was not."""
         return list(self._known("cuts_").part.cuts)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.poor_score = False
-        return tags
 
 
 def _float_columns(X: Any) -> list[int] | None:

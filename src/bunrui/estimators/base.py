@@ -1,7 +1,6 @@
-"""What all estimators share: checks of rows, labels, weights and parameters; learning, unlearning, merging.
+"""The base of all estimators: checks of rows, labels, weights and parameters; learning, unlearning, merging.
 
-An estimator is two functions over this: rows → counts (`ClassCounts`, which add up and can be taken back), and counts
-with rows → scores.
+An estimator adds two functions: rows → counts (`ClassCounts`), and counts with rows → scores.
 """
 
 from __future__ import annotations
@@ -19,22 +18,24 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bunrui.classcounts import Labels, as_whole, check_among, encode_labels, join_labels, sort_labels
-from bunrui.errors import DataError, LabelError, MismatchError, OptionError
+from bunrui.errors import DataError, LabelError, MismatchError, Option, OptionError
 from bunrui.kernel.logs import log
-from bunrui.models.base import prior_shares
 from bunrui.models.linear import log_sum_exp, probabilities
-
-__all__ = ["CountingClassifier", "canonical", "check_discrete", "check_number", "check_weights", "presence_of"]
+from bunrui.models.scorer import prior_shares
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 
+# What scikit-learn is told of estimators that take columns of names, with values missing.
+NAMES = {"categorical": True, "string": True, "allow_nan": True}
+
+
 class CountingClassifier(ClassifierMixin, BaseEstimator):
     """Base of the estimators.
 
-    Parameters have their scikit-learn meaning, with one difference: priors and smoothing are computed from the counts
-    when somebody asks, so that `set_params` of these takes effect at once, without fitting again.
+    Parameters have the same meaning as in scikit-learn, with one difference: priors and smoothing are computed from the
+    counts at each answer.  So `set_params` changes them at once, without a new `fit`.
     """
 
     fit_prior: bool = True
@@ -44,8 +45,10 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     # Parameters that say what is counted: they cannot change once something is.
     _counting: ClassVar[tuple[str, ...]] = ()
 
-    # What scikit-learn's `validate_data` is to accept.
+    # What scikit-learn's `validate_data` is to accept, and what its tags say of the rows and of the accuracy.
     _accepted: ClassVar[dict[str, Any]] = {"accept_sparse": "csr"}
+    _takes: ClassVar[dict[str, bool]] = {"sparse": True}
+    _is_poor: ClassVar[bool] = True
 
     _learned: Any
     _declared: Labels | None
@@ -134,7 +137,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         y : (n_rows,)
         sample_weight : (n_rows,), optional
         exact : bool
-            Whether to refuse what could be taken back with rounding errors only: fractions, and weights that have them.
+            Refuse fractions, and fractional weights, which can only be taken back with rounding errors.
 
         Raises
         ------
@@ -150,7 +153,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     def merge(self, other: Self) -> Self:
         """Learn what another estimator of the same kind has learned from other rows.
 
-        The order does not matter: of whole numbers, the weights are the same bit for bit.
+        The order does not matter: for whole numbers, the weights are the same bit for bit.
         """
         if other is self:
             raise OptionError("an estimator cannot be merged with itself")
@@ -200,7 +203,7 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
     def _check_options(self) -> None:
         for name, value in self._counted_by.items():
             if getattr(self, name) != value:
-                raise OptionError(f"{name}={value!r} decided what was counted: call fit again after changing it")
+                raise OptionError((Option(name, value), " decided what was counted"), hint="call fit after changing it")
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Any:
         """What some rows add."""
@@ -245,15 +248,16 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
         if self.class_prior is not None:
             given = np.asarray(self.class_prior, np.float64)
             if given.shape != docs.shape:
-                raise OptionError(
-                    f"class_prior should have one number for each of {len(docs)} classes, not {given.shape}"
-                )
+                expected = f"one number for each of {len(docs)} classes"
+                raise OptionError(option="class_prior", value=given.tolist(), expected=expected)
             if not (np.isfinite(given) & (given >= 0)).all() or not given.any():
-                raise OptionError(f"class_prior should have numbers above 0, or 0 for some, not {given.tolist()}")
+                expected = "numbers above 0, or 0 for some"
+                raise OptionError(option="class_prior", value=given.tolist(), expected=expected)
             shares = given
         else:
             if not self.fit_prior and (prior == "smoothed" or isinstance(prior, tuple)):
-                raise OptionError("fit_prior=False is prior='uniform': leave one of the two out")
+                uniform = Option("prior", "uniform")
+                raise OptionError((Option("fit_prior", False), " is ", uniform, ": leave one of the two out"))
             prior = prior if self.fit_prior else "uniform"
             shares = prior_shares(docs, learned.classes.tolist() if isinstance(prior, Mapping) else (), prior)
         out = np.full(len(shares), -np.inf)
@@ -283,9 +287,17 @@ class CountingClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.poor_score = True
+        tags.classifier_tags.poor_score = self._is_poor
+        for name, value in self._takes.items():
+            setattr(tags.input_tags, name, value)
         return tags
+
+
+def keep_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Make the parameters of `__init__`, its `locals()`, attributes of the same names, as scikit-learn asks for."""
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
 
 
 # Checks
@@ -307,11 +319,14 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[Any]:
         return np.ones(n_rows, np.int64)
     weights = check_array(sample_weight, ensure_2d=False, input_name="sample_weight")
     if weights.shape != (n_rows,):
-        raise DataError(f"sample_weight should have one weight for each of {n_rows} rows, not {weights.shape}")
+        expected = f"one weight for each of {n_rows} rows"
+        raise DataError(option="sample_weight", value=weights.shape, expected=expected)
     if (weights < 0).any():
-        raise DataError("sample_weight should not be below 0: to take rows back, use unlearn")
+        hint = "to take rows back, use unlearn"
+        raise DataError(option="sample_weight", value=weights.min().item(), expected="0 or more", hint=hint)
     if not weights.any():
-        raise DataError("sample_weight is zero for all rows, so that there is nothing to learn: leave it out")
+        hint = "leave it out to learn all rows alike"
+        raise DataError(option="sample_weight", value=0, expected="above 0 for some rows", hint=hint)
     return np.asarray(as_whole(weights))
 
 
@@ -320,7 +335,7 @@ def check_number(name: str, value: Any, above: float | None = None) -> None:
     good = not isinstance(value, bool) and isinstance(value, (int, float, np.number)) and np.isfinite(value)
     if not good or (value < 0 if above is None else value <= above):
         rule = "0 or more" if above is None else f"above {above}"
-        raise OptionError(f"{name} should be a number, {rule}, not {value!r}")
+        raise OptionError(option=name, value=value, expected=f"a number, {rule}")
 
 
 # Matrices

@@ -1,4 +1,4 @@
-"""`CategoricalNB`: columns of values that are names, be they strings or numbers."""
+"""`CategoricalNB`: columns of categories, strings or numbers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import numpy.typing as npt
 
 from bunrui.classcounts import ClassCounts, Labels, encode_values, in_order
 from bunrui.errors import OptionError
-from bunrui.estimators.base import Codes, CountingClassifier
-from bunrui.models.base import Smoothing, smoothing_on
+from bunrui.estimators.base import NAMES, Codes, CountingClassifier, keep_parameters
 from bunrui.models.categorical import categorical, count_values
-
-__all__ = ["CategoricalNB"]
+from bunrui.models.scorer import Smoothing, smoothing_on
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 class CategoricalNB(CountingClassifier):
     """Categorical naive Bayes, in place of scikit-learn's.
 
-    Beyond it: values may be strings or any numbers and come at any time, missing values, `merge` and `unlearn`.
+    In addition: values may be strings or any numbers, new values at any time, missing values, `merge` and `unlearn`.
 
     Parameters
     ----------
@@ -34,7 +32,7 @@ class CategoricalNB(CountingClassifier):
     class_prior : (n_classes,) array, optional
         P(class) in the order of `classes_`; goes before `fit_prior` and `prior`.
     min_categories : int or (n_features,) array of int, optional
-        How many values a column can take, at least.  By default as many as were seen.
+        The smallest number of values of a column.  By default the number of seen values.
     smoothing : {"eap", "map", "mle"}
         The estimator of P(value | class): (n + λ) / (N + λS), (n + α - 1) / (N + (α - 1)S), or n / N.
     prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
@@ -47,17 +45,17 @@ class CategoricalNB(CountingClassifier):
     categories_ : list of list
         The values of every column, sorted if they can be.
     category_count_, feature_log_prob_ : list of (n_classes, n_values)
-        Rows by class and value, and log P(value | class), in the order of `categories_`: of values that were seen.
-        scikit-learn, where values are codes, has columns of zeros for those below the largest, and for
+        Rows by class and value, and log P(value | class), for seen values in the order of `categories_`.  In
+        scikit-learn, values are codes: it has columns of zeros for unseen codes below the largest, and for
         `min_categories`.
     n_categories_ : (n_features,)
         S of every column.
 
     Notes
     -----
-    A value that was never seen gets the smoothed probability of 0 rows, λ / (N + λS).  A value that is missing (None,
-    NaN, and what pandas has for them) is skipped, in training and in prediction.  Values are equal where Python has
-    them equal: 1 and 1.0 are one value, "1" is another.
+    A new value gets the smoothed probability of 0 rows, λ / (N + λS).  A missing value (None, NaN, or that of pandas)
+    is skipped, in training and in prediction.  Values are equal if Python says so: 1 and 1.0 are one value, "1" is
+    another.
 
     Examples
     --------
@@ -69,6 +67,7 @@ class CategoricalNB(CountingClassifier):
     [['rain', 'sun'], [1, 2]]
     """
 
+    _takes: ClassVar[dict[str, bool]] = NAMES
     _accepted: ClassVar[dict[str, Any]] = {"dtype": None, "ensure_all_finite": False}
 
     def __init__(
@@ -82,13 +81,7 @@ class CategoricalNB(CountingClassifier):
         smoothing: str = "eap",
         prior: Any = "empirical",
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.min_categories = min_categories
-        self.smoothing = smoothing
-        self.prior = prior
+        keep_parameters(self, locals())
 
     def _given(self, X: Any) -> Any:
         # Of a list with strings and numbers NumPy would make strings.
@@ -105,7 +98,7 @@ class CategoricalNB(CountingClassifier):
     def _smoothing(self, warn: bool = False) -> Smoothing:
         smoothing = smoothing_on(self.n_features_in_, None, self.smoothing, self.alpha, self.force_alpha, warn)
         if not smoothing.is_single:
-            raise OptionError("CategoricalNB takes one alpha for all values")
+            raise OptionError(option="alpha", value=self.alpha, expected="one number for all values")
         return smoothing
 
     def _sizes(self, learned: ClassCounts) -> npt.NDArray[np.int64]:
@@ -115,10 +108,8 @@ class CategoricalNB(CountingClassifier):
             return seen
         least = np.asarray(self.min_categories)
         if least.dtype.kind not in "iu" or least.shape not in ((), seen.shape) or (least < 0).any():
-            raise OptionError(
-                f"min_categories should be a whole number, or one for each of {len(seen)} columns, "
-                f"not {self.min_categories!r}"
-            )
+            expected = f"a whole number, or one for each of {len(seen)} columns"
+            raise OptionError(option="min_categories", value=self.min_categories, expected=expected)
         return np.asarray(np.maximum(seen, least), np.int64)
 
     def _tables(self) -> list[Floats]:
@@ -168,11 +159,3 @@ class CategoricalNB(CountingClassifier):
         """log P(value | class) of every column, each (n_classes, n_values)."""
         columns = self._known("feature_log_prob_").part.places
         return [table[in_order(column)[1]].T for column, table in zip(columns, self._tables(), strict=True)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags

@@ -12,14 +12,20 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from bunrui.classcounts import ClassCounts, Labels, encode_labels
-from bunrui.errors import DataError, MismatchError, OptionError
-from bunrui.estimators.base import Codes, CountingClassifier, check_discrete, check_number, check_weights
+from bunrui.errors import DataError, MismatchError, OptionError, check_whole
+from bunrui.estimators.base import (
+    NAMES,
+    Codes,
+    CountingClassifier,
+    check_discrete,
+    check_number,
+    check_weights,
+    keep_parameters,
+)
 from bunrui.estimators.vectorizer import read_by
-from bunrui.models.base import column_names
 from bunrui.models.frames import Given, columns_by_name, is_frame, of_dicts, of_frame
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, Plan, Rules, count_columns, plan_columns, rules_of
-
-__all__ = ["ColumnsExplanation", "ColumnsNB"]
+from bunrui.models.scorer import column_names
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,32 +54,32 @@ class ColumnsExplanation:
     scores: Floats
 
     def between(self, label: Any, other: Any) -> dict[str, float]:
-        """What each column says for one label against another, the most telling first; above 0 it is for `label`."""
+        """What each column adds to one label against another, the most telling first; above 0 it is for `label`."""
         names = self.classes.tolist()
         for each in (label, other):
             if each not in names:
-                raise OptionError(f"there is no class {each!r}: choose among {names}")
+                raise OptionError(f"there is no class {each!r}", option="label", value=each, choices=map(str, names))
         a, b = names.index(label), names.index(other)
         odds = {name: float(part[a] - part[b]) for name, part in self.columns.items()}
         return dict(sorted(odds.items(), key=lambda item: -abs(item[1])))
 
 
 class ColumnsNB(CountingClassifier):
-    """Naive Bayes over a table: every column has a likelihood of its own, and their logarithms add up.
+    """Naive Bayes over a table: every column has its own likelihood, and their logarithms add up.
 
     Parameters
     ----------
     columns : mapping from name to kind, optional
-        What columns are taken for, where the rule below is not to decide: "text", "categorical", "numeric" (as
-        `numeric` says), "gaussian", "binned", "date" or "skip".
+        The kinds of some columns; the rule below decides the others: "text", "categorical", "numeric" (see `numeric`),
+        "gaussian", "binned", "date" or "skip".
     numeric : {"gaussian", "binned", "choose"}
-        Numbers are normal in every class, or cut at quantiles.  "choose" takes for each column what foretells the class
-        better: the sum of log P(class | value) over the rows, each foretold by this column alone and without itself
-        (exact leave-one-out; the borders are those of all rows).
+        Numbers are normal in every class, or cut at quantiles.  "choose" takes the better one for each column: the one
+        with the larger sum of log P(class | value) over the rows, each predicted by this column alone and without
+        itself (exact leave-one-out; the borders are those of all rows).
     n_bins : int
-        How many bins, at most.
+        The largest number of bins.
     max_categories : int
-        How many values a column of strings can have at most and still be categorical.
+        The largest number of values of a categorical column of strings.
     analyzer : str or AnalyzerSpec
         How texts become features, as in `TextVectorizer`.
     smoothing : {"eap", "map", "mle"}
@@ -104,11 +110,11 @@ class ColumnsNB(CountingClassifier):
     - dates and times are `date`: weekday and month as categories, days since 1970 as a number.  Time zones are dropped
     - a column without a single value is `skip`
 
-    A value that is missing (None, NaN, NaT, NA) adds nothing, in training and in prediction; so does a word that was
-    never learned.  A category that was never learned gets the smoothed probability of 0 rows.
+    A missing value (None, NaN, NaT, NA) adds nothing, in training and in prediction; nor does a new word.  A new
+    category gets the smoothed probability of 0 rows.
 
-    `partial_fit` and `merge` go on with the kinds and borders of the first rows; estimators that decided otherwise
-    cannot be merged.  `unlearn` is exact for texts, categories and bins; numbers and dates refuse unless `exact=False`.
+    `partial_fit` and `merge` keep the kinds and borders of the first rows; estimators with other ones cannot be merged.
+    `unlearn` is exact for texts, categories and bins; numbers and dates need `exact=False`.
 
     Examples
     --------
@@ -123,6 +129,8 @@ class ColumnsNB(CountingClassifier):
     ['size', 'text']
     """
 
+    _takes: ClassVar[dict[str, bool]] = NAMES
+    _is_poor = False
     _counting: ClassVar[tuple[str, ...]] = ("columns", "numeric", "n_bins", "max_categories", "analyzer")
     _plans: tuple[Plan, ...]
 
@@ -141,17 +149,7 @@ class ColumnsNB(CountingClassifier):
         prior: Any = "empirical",
         class_prior: Any = None,
     ) -> None:
-        self.columns = columns
-        self.numeric = numeric
-        self.n_bins = n_bins
-        self.max_categories = max_categories
-        self.analyzer = analyzer
-        self.smoothing = smoothing
-        self.text_alpha = text_alpha
-        self.alpha = alpha
-        self.var_smoothing = var_smoothing
-        self.prior = prior
-        self.class_prior = class_prior
+        keep_parameters(self, locals())
 
     # Tables
 
@@ -184,7 +182,7 @@ class ColumnsNB(CountingClassifier):
 
     @property
     def columns_(self) -> dict[str, str]:
-        """What every column is taken for."""
+        """The kind of every column."""
         self._known("columns_")
         return {plan.name: plan.kind for plan in self._plans}
 
@@ -239,11 +237,9 @@ class ColumnsNB(CountingClassifier):
 
     def _check_choices(self) -> None:
         for name in ("n_bins", "max_categories"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise OptionError(f"{name} should be a whole number, 1 or more, not {value!r}")
+            check_whole(name, getattr(self, name))
         if self.columns is not None and not isinstance(self.columns, Mapping):
-            raise OptionError(f"columns should be a mapping from name to kind, not {self.columns!r}")
+            raise OptionError(option="columns", value=self.columns, expected="a mapping from name to kind")
 
     def _rules(self) -> Rules:
         check_number("var_smoothing", self.var_smoothing)
@@ -286,14 +282,3 @@ class ColumnsNB(CountingClassifier):
         single = {name: part[0] for name, part in columns.items()}
         scores = np.asarray(sum(single.values(), prior))
         return ColumnsExplanation(self.classes_.tolist()[int(scores.argmax())], self.classes_, prior, single, scores)
-
-    # As a scikit-learn estimator
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.poor_score = False
-        return tags

@@ -1,6 +1,6 @@
-"""The models that are linear in counts, in place of scikit-learn's: multinomial, Bernoulli, complement.
+"""Models that are linear in counts, in place of scikit-learn's: multinomial, Bernoulli, complement.
 
-`DiscreteNB` is what they share; each of them names its formula in `models/`, and what of a row it reads.
+`DiscreteNB` is their base class; each of them names its formula in `models/`, and how it reads a row.
 """
 
 from __future__ import annotations
@@ -15,27 +15,26 @@ from scipy import sparse
 
 from bunrui.classcounts import ClassCounts, Labels, SparseCounts, as_whole, count_cells
 from bunrui.errors import DataError, OptionError
-from bunrui.estimators.base import Codes, CountingClassifier, canonical, presence_of
-from bunrui.models.base import Scorer, Smoothing, normalised, smoothing_on
+from bunrui.estimators.base import Codes, CountingClassifier, canonical, keep_parameters, presence_of
 from bunrui.models.bernoulli import bernoulli, log_present
 from bunrui.models.complement import complement
 from bunrui.models.multinomial import binary, mixed, multinomial
+from bunrui.models.scorer import Scorer, Smoothing, normalised, smoothing_on
 from bunrui.models.table import DENSE_CELLS, MatrixView, Table, dense_table
 from bunrui.models.transform import KeptRows, Steps
 from bunrui.models.view import CountView
 from bunrui.sparse import Sparse
 
-__all__ = ["TWCNB", "BernoulliNB", "BinaryNB", "ComplementNB", "DiscreteNB", "MixedNB", "MultinomialNB"]
-
 Floats = npt.NDArray[np.float64]
 
 
 class DiscreteNB(CountingClassifier):
-    """Base of the models that are linear in counts; a subclass names its formula, and what of a row it reads."""
+    """Base of the models that are linear in counts; a subclass names its formula, and how it reads a row."""
 
     _formula: ClassVar[Callable[..., Scorer]]
     counts_presence: ClassVar[bool] = False
     reads_presence: ClassVar[bool] = False
+    _takes: ClassVar[dict[str, bool]] = {"sparse": True, "positive_only": True}
 
     # Options of the formula; False where a subclass does not have them.
     class_norm: bool = False
@@ -53,14 +52,7 @@ class DiscreteNB(CountingClassifier):
         class_norm: bool = False,
         against_rest: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.smoothing = smoothing
-        self.prior = prior
-        self.class_norm = class_norm
-        self.against_rest = against_rest
+        keep_parameters(self, locals())
 
     # Rows
 
@@ -155,11 +147,6 @@ class DiscreteNB(CountingClassifier):
         table = self._table()
         return dense_table(table.view, table.scorer, columns.astype(np.uint32))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
 
 def have_same(these: Mapping[str, Any], those: Mapping[str, Any]) -> bool:
     """Whether parameters have the same values."""
@@ -175,8 +162,8 @@ def _equal(a: Any, b: Any) -> bool:
 class MultinomialNB(DiscreteNB):
     """Multinomial naive Bayes on a matrix of counts, in place of scikit-learn's.
 
-    Beyond it: classes may come at any time, `merge` and `unlearn`, other estimators of P(feature | class), and memory
-    that follows the cells that are not zero.
+    In addition: new classes at any time, `merge` and `unlearn`, other estimators of P(feature | class), and memory that
+    follows the cells that are not zero.
 
     Parameters
     ----------
@@ -193,13 +180,13 @@ class MultinomialNB(DiscreteNB):
     prior : {"empirical", "uniform", "smoothed"}, ("smoothed", λ) or mapping from label to probability
         P(class): D_c / D, 1 / C, (D_c + 1) / (D + C), or as given.
     class_norm : bool
-        Whether the counts of every class are divided by their sum before they are smoothed, so that alpha weighs the
-        same in small classes as in large ones (Frank and Bouckaert 2006).  Beside shares an alpha of 1 is huge: 1e-5
-        to 1e-8 are good for texts.
+        Divide the counts of every class by their sum before smoothing, so that alpha weighs the same in small classes
+        as in large ones (Frank and Bouckaert 2006).  Alpha is then added to shares, where 1 is huge: 1e-5 to 1e-8 are
+        good for texts.
     against_rest : bool
-        Whether a class is scored against all rows that are not of it, log P(class, row) / P(not class, row).
-        Probabilities then are shares of exp(score).  Together with `class_norm` the rest is divided by its sum too, and
-        memory follows features × classes.
+        Score a class against all other rows: log P(class, row) / P(not class, row).  Probabilities then are shares of
+        exp(score).  Together with `class_norm` the rest is divided by its sum, too, and memory follows
+        features × classes.
 
     Attributes
     ----------
@@ -225,7 +212,7 @@ class MultinomialNB(DiscreteNB):
     and `unlearn` leaves the very estimator that never saw the rows.  Fractions are counted in float64: `merge` is right
     to rounding, and `unlearn` refuses unless `exact=False`.
 
-    Priors and smoothing are computed from the counts when somebody asks: `set_params(alpha=...)` needs no new `fit`.
+    Priors and smoothing are computed from the counts at each answer: `set_params(alpha=...)` needs no new `fit`.
 
     Examples
     --------
@@ -287,8 +274,7 @@ class BernoulliNB(DiscreteNB):
     force_alpha, fit_prior, class_prior, smoothing, prior
         As those of `MultinomialNB`.
     binarize : float, optional
-        A feature is present where its value is above this.  None takes X as it is, in which all values must lie between
-        0 and 1.
+        A feature is present if its value is above this.  None takes X as it is; all values must lie between 0 and 1.
     against_rest : bool
         As that of `MultinomialNB`: presence and absence are held against those in all rows that are not of the class.
         Memory follows features × classes.
@@ -308,6 +294,7 @@ class BernoulliNB(DiscreteNB):
     _formula = staticmethod(bernoulli)
     counts_presence = True
     _counting = ("binarize",)
+    _takes: ClassVar[dict[str, bool]] = CountingClassifier._takes
 
     def __init__(
         self,
@@ -321,22 +308,13 @@ class BernoulliNB(DiscreteNB):
         prior: Any = "empirical",
         against_rest: bool = False,
     ) -> None:
-        super().__init__(
-            alpha=alpha,
-            force_alpha=force_alpha,
-            fit_prior=fit_prior,
-            class_prior=class_prior,
-            smoothing=smoothing,
-            prior=prior,
-            against_rest=against_rest,
-        )
-        self.binarize = binarize
+        keep_parameters(self, locals())
 
     def rows_to_count(self, X: Any) -> Any:
         X = canonical(X)
         if self.binarize is not None:
             if not isinstance(self.binarize, (int, float, np.number)) or not 0 <= self.binarize < np.inf:
-                raise OptionError(f"binarize should be a number, 0 or more, or None, not {self.binarize!r}")
+                raise OptionError(option="binarize", value=self.binarize, expected="a number, 0 or more, or None")
             return presence_of(X, float(self.binarize))
         values = X.data if sparse.issparse(X) else X
         if values.min(initial=0) < 0 or values.max(initial=1) > 1:
@@ -349,7 +327,7 @@ class BernoulliNB(DiscreteNB):
     def check_parameters(self, learned: Any) -> None:
         super().check_parameters(learned)
         if not self._smoothing(self.n_features_in_).is_single:
-            raise OptionError("BernoulliNB takes one alpha for all columns, not one for each")
+            raise OptionError(option="alpha", value=self.alpha, expected="one number for all columns")
 
     @property
     def feature_log_prob_(self) -> npt.NDArray[np.float64]:
@@ -359,11 +337,6 @@ class BernoulliNB(DiscreteNB):
         if cells.shape[0] * cells.shape[1] > DENSE_CELLS:
             raise OptionError("features × classes are too many for a dense table: predict without it")
         return log_present(cells.toarray(), learned.doc_count, self._smoothing(self.n_features_in_)).T
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = False
-        return tags
 
 
 class ComplementNB(DiscreteNB):
@@ -376,7 +349,7 @@ class ComplementNB(DiscreteNB):
     fit_prior, class_prior
         Not used for scores, as in scikit-learn: they have no class prior.
     norm : bool
-        Weight normalisation: the weights of a class are divided by the sum of their sizes.
+        Weight normalisation: divide the weights of a class by the sum of their absolute values.
     complement : bool
         Whether to count outside the class.  False scores by the class itself, still without a prior.
     log_tf, idf, length_norm : bool
@@ -397,13 +370,13 @@ class ComplementNB(DiscreteNB):
 
     Notes
     -----
-    With `log_tf`, `idf` or `length_norm` the estimator keeps its rows (sparse), since each new row changes what the old
-    ones weigh.  So learning, merging and unlearning stay exact, also of fractions (of weights with fractions, to
-    rounding); the price is memory, and a pass over all rows at the first prediction after a change.  Which of the three
-    are on cannot change without a new `fit`.
+    With `log_tf`, `idf` or `length_norm` the estimator keeps its rows (sparse), because each new row changes the weight
+    of the old ones.  So learning, merging and unlearning stay exact, also for fractions (for fractional weights, to
+    rounding).  The price is memory, and a pass over all rows at the first prediction after a change.  To switch one of
+    the three on or off, call `fit` again.
 
-    A row without a word left (its length is 0 after IDF) adds nothing.  Where all weights of a class are 0 (for want of
-    a second column), they are not divided.
+    A row without a word left (its length is 0 after IDF) adds nothing.  If all weights of a class are 0 (there is only
+    one column), they are not divided.
 
     References
     ----------
@@ -438,17 +411,7 @@ class ComplementNB(DiscreteNB):
         length_norm: bool = False,
         transform_queries: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.norm = norm
-        self.smoothing = smoothing
-        self.complement = complement
-        self.log_tf = log_tf
-        self.idf = idf
-        self.length_norm = length_norm
-        self.transform_queries = transform_queries
+        keep_parameters(self, locals())
 
     @property
     def steps(self) -> Steps:
@@ -503,7 +466,7 @@ class TWCNB(ComplementNB):
     alpha, force_alpha, smoothing
         As those of `MultinomialNB`.
     transform_queries : bool
-        Whether rows to predict go through log TF, IDF and length norm as well; the article takes their raw counts.
+        Apply log TF, IDF and length norm to predicted rows, too; the article takes their raw counts.
 
     Attributes
     ----------
@@ -528,7 +491,4 @@ class TWCNB(ComplementNB):
     def __init__(
         self, *, alpha: Any = None, force_alpha: bool = True, smoothing: str = "eap", transform_queries: bool = False
     ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.smoothing = smoothing
-        self.transform_queries = transform_queries
+        keep_parameters(self, locals())

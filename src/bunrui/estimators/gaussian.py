@@ -10,11 +10,9 @@ from scipy import sparse
 
 from bunrui.classcounts import ClassCounts, Labels
 from bunrui.errors import OptionError
-from bunrui.estimators.base import Codes, CountingClassifier, canonical, check_number
+from bunrui.estimators.base import Codes, CountingClassifier, canonical, check_number, keep_parameters
 from bunrui.models.gaussian import Normals, dense_moments, gaussian, sparse_moments
 from bunrui.sparse import Sparse
-
-__all__ = ["GaussianNB"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,7 +24,7 @@ _FAR = 100.0
 class GaussianNB(CountingClassifier):
     """Gaussian naive Bayes, in place of scikit-learn's.
 
-    Beyond it: sparse input that stays sparse, missing values, classes at any time, and `merge`.
+    In addition: sparse input that stays sparse, missing values, new classes at any time, and `merge`.
 
     Parameters
     ----------
@@ -45,16 +43,16 @@ class GaussianNB(CountingClassifier):
     theta_, var_ : (n_classes, n_features)
         Mean and variance.
     epsilon_ : float
-        What was added to the variances.  It comes from all rows learned so far, with their weights; scikit-learn takes
-        those of the last call, without.
+        The number that is added to the variances.  It comes from all learned rows, with their weights; scikit-learn
+        takes the rows of the last call, without weights.
 
     Notes
     -----
-    NaN is a missing value and skipped, in training and in prediction.  A class that never had a value in a column takes
-    the mean and the variance of the column over all classes; a column that never had a value says nothing.
+    NaN is a missing value and skipped, in training and in prediction.  A class without any value in a column takes the
+    mean and the variance of the whole column; a column without any value says nothing.
 
-    Moments merge to rounding (1e-12 or so).  `unlearn` refuses, since nothing of a mean can be taken back exactly; with
-    `exact=False` it takes back what it can.
+    Moments merge to rounding (about 1e-12).  `unlearn` needs `exact=False`, because a mean cannot be taken back
+    exactly.
 
     Examples
     --------
@@ -65,6 +63,8 @@ class GaussianNB(CountingClassifier):
     [[8.5], [1.5]]
     """
 
+    _takes: ClassVar[dict[str, bool]] = {"sparse": True, "allow_nan": True}
+    _is_poor = False
     _accepted: ClassVar[dict[str, Any]] = {
         "accept_sparse": "csr",
         "dtype": np.float64,
@@ -72,9 +72,7 @@ class GaussianNB(CountingClassifier):
     }
 
     def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9, prior: Any = "empirical") -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-        self.prior = prior
+        keep_parameters(self, locals())
 
     @property
     def class_prior(self) -> Any:
@@ -93,7 +91,8 @@ class GaussianNB(CountingClassifier):
 
     def log_prior_of(self, learned: ClassCounts) -> Floats:
         if self.priors is not None and not np.isclose(np.sum(self.priors), 1.0):
-            raise OptionError(f"priors should sum to 1, not to {np.sum(self.priors):g}: divide them by their sum")
+            hint = f"divide them by their sum, {np.sum(self.priors):g}"
+            raise OptionError(option="priors", value=self.priors, expected="numbers with the sum 1", hint=hint)
         return super().log_prior_of(learned)
 
     def _normals(self) -> tuple[Normals, float]:
@@ -139,12 +138,6 @@ class GaussianNB(CountingClassifier):
     def class_prior_(self) -> Floats:
         """P(class), (n_classes,)."""
         return np.exp(self.log_prior_of(self._known("class_prior_")))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.poor_score = False
-        return tags
 
 
 def _dense_scores(X: Floats, normals: Normals) -> Floats:

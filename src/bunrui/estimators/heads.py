@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bunrui.classcounts import Labels, check_among, join_labels, sort_labels
-from bunrui.errors import OptionError
-from bunrui.estimators.base import canonical, check_discrete, check_number, check_weights
+from bunrui.errors import Option, OptionError, check_choice
+from bunrui.estimators.base import canonical, check_discrete, check_number, check_weights, keep_parameters
 from bunrui.models.heads import (
     LOSSES,
     Arow,
@@ -31,8 +31,6 @@ from bunrui.models.heads import (
 from bunrui.models.linear import probabilities
 from bunrui.models.table import MOST_CELLS
 from bunrui.sparse import Sparse
-
-__all__ = ["NBAROW", "NBSVM"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -159,9 +157,9 @@ class HeadClassifier(ClassifierMixin, BaseEstimator):
         share = self.variance
         is_share = isinstance(share, (int, float, np.number)) and not isinstance(share, bool) and 0 <= share <= 1
         if not is_share and (not isinstance(share, str) or share not in ("ratio", "one")):
-            raise OptionError(f"variance should be a number from 0 to 1, 'ratio' or 'one', not {share!r}")
+            raise OptionError(option="variance", value=share, expected="a number from 0 to 1, 'ratio' or 'one'")
         if self.norm not in ("l2", None):
-            raise OptionError(f"norm should be 'l2' or None, not {self.norm!r}")
+            raise OptionError(option="norm", value=self.norm, expected="'l2' or None")
         if self.random_state is None:
             return 0
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -257,20 +255,7 @@ class NBSVM(HeadClassifier):
         tol: float = 1e-4,
         random_state: Any = None,
     ) -> None:
-        self.C = C
-        self.loss = loss
-        self.alpha = alpha
-        self.variance = variance
-        self.start = start
-        self.beta = beta
-        self.bias = bias
-        self.presence = presence
-        self.log = log
-        self.idf_power = idf_power
-        self.norm = norm
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     @classmethod
     def wang_manning(cls, **options: Any) -> Self:
@@ -322,14 +307,13 @@ class NBSVM(HeadClassifier):
     def _check_parameters(self) -> int:
         check_number("C", self.C, above=0)
         check_number("tol", self.tol)
-        if self.loss not in LOSSES:
-            raise OptionError(f"loss should be one of {', '.join(LOSSES)}, not {self.loss!r}")
+        check_choice("loss", self.loss, LOSSES)
         if self.beta is not None:
             check_number("beta", self.beta)
             if self.beta > 1:
-                raise OptionError(f"beta should be at most 1, not {self.beta!r}")
+                raise OptionError(option="beta", value=self.beta, expected="at most 1")
             if self.variance != "ratio":
-                raise OptionError("beta interpolates weights that are scaled by the ratio: it needs variance='ratio'")
+                raise OptionError((Option("beta"), " needs ", Option("variance", "ratio"), ": give both, or none"))
         check_number("max_iter", self.max_iter, above=0)
         return self._check_shared_parameters()
 
@@ -392,17 +376,7 @@ class NBAROW(HeadClassifier):
         norm: str | None = "l2",
         random_state: Any = None,
     ) -> None:
-        self.r = r
-        self.floor = floor
-        self.alpha = alpha
-        self.variance = variance
-        self.start = start
-        self.bias = bias
-        self.presence = presence
-        self.log = log
-        self.idf_power = idf_power
-        self.norm = norm
-        self.random_state = random_state
+        keep_parameters(self, locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything, then learn in one pass.

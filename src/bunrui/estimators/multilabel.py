@@ -35,15 +35,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from bunrui.classcounts import ClassCounts, Labels, SparseCounts, encode_labels
-from bunrui.errors import DataError, LabelError, MismatchError, OptionError, UnlearnError
+from bunrui.errors import DataError, LabelError, MismatchError, Option, OptionError, UnlearnError
 from bunrui.estimators.base import CountingClassifier, check_discrete, check_weights
 from bunrui.estimators.discrete import ComplementNB, DiscreteNB, MultinomialNB, have_same
 from bunrui.models.linear import log_sum_exp
 from bunrui.models.multilabel import PairView, best_cut
 from bunrui.models.table import DENSE_CELLS, MatrixView, dense_table
 from bunrui.sparse import Sparse
-
-__all__ = ["MultilabelNB"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]
@@ -130,10 +128,8 @@ class MultilabelNB(CountingClassifier):
         """The estimator whose formula is used, to be changed at will."""
         given = MultinomialNB() if self.estimator is None else self.estimator
         if not isinstance(given, DiscreteNB):
-            raise OptionError(
-                "estimator should be MultinomialNB(), BinaryNB(), MixedNB(), BernoulliNB() or ComplementNB(), "
-                f"not {given!r}"
-            )
+            expected = "MultinomialNB(), BinaryNB(), MixedNB(), BernoulliNB() or ComplementNB()"
+            raise OptionError(option="estimator", value=given, expected=expected)
         model: DiscreteNB = clone(given)
         if isinstance(model, ComplementNB) and (any(model.steps) or model.transform_queries):
             raise OptionError("log_tf, idf and length_norm keep the rows, which MultilabelNB does not: leave them out")
@@ -623,15 +619,15 @@ def _thresholds(threshold: Any, classes: Labels) -> Floats:
     if isinstance(threshold, Mapping):
         for label in threshold:
             if label not in classes.tolist():
-                raise OptionError(f"threshold names the label {label!r}, which no row has: leave it out")
+                raise OptionError((Option("threshold"), f" names the label {label!r}, which no row has: leave it out"))
         values = np.array([threshold.get(label, 0.0) for label in classes.tolist()], np.float64)
     else:
         try:
             values = np.asarray(threshold, np.float64)
         except (TypeError, ValueError) as error:
-            raise OptionError(
-                f"threshold should be a number, one for each label, or 'folds', not {threshold!r}"
-            ) from error
+            expected = "a number, one for each label, or 'folds'"
+            raise OptionError(option="threshold", value=threshold, expected=expected) from error
     if values.shape not in ((), classes.shape) or np.isnan(values).any():
-        raise OptionError(f"threshold should be a number, or one for each of {len(classes)} labels, not {threshold!r}")
+        expected = f"a number, or one for each of {len(classes)} labels"
+        raise OptionError(option="threshold", value=threshold, expected=expected)
     return np.broadcast_to(values, classes.shape).astype(np.float64)

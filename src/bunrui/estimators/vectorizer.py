@@ -27,12 +27,10 @@ from bunrui.analysis.analyzer import FunctionAnalyzer
 from bunrui.analysis.spec import read_stop_words
 from bunrui.analysis.texts import Token
 from bunrui.engines.matrix import Counted, Features, count_features, hash_features, look_up, sorted_ids
-from bunrui.errors import DataError, OptionError
-from bunrui.estimators.base import canonical
+from bunrui.errors import DataError, Option, OptionError, check_whole, is_whole
+from bunrui.estimators.base import canonical, keep_parameters
 from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.sparse import Sparse
-
-__all__ = ["TextVectorizer", "read_by"]
 
 MAX_COLUMNS = 2**31 - 1
 
@@ -125,16 +123,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         dtype: npt.DTypeLike = np.int64,
         n_features: int | None = None,
     ) -> None:
-        self.analyzer = analyzer
-        self.ngram_range = ngram_range
-        self.stop_words = stop_words
-        self.binary = binary
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.vocabulary = vocabulary
-        self.dtype = dtype
-        self.n_features = n_features
+        keep_parameters(self, locals())
 
     # Learning the columns
 
@@ -241,16 +230,16 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
         """Check the options; how documents are read."""
         _check_limit("min_df", self.min_df)
         _check_limit("max_df", self.max_df)
-        _check_size("max_features", self.max_features, MAX_COLUMNS)
-        _check_size("n_features", self.n_features, MAX_COLUMNS)
+        check_whole("max_features", self.max_features, most=MAX_COLUMNS, or_none=True)
+        check_whole("n_features", self.n_features, most=MAX_COLUMNS, or_none=True)
         if self.n_features is not None and (self.vocabulary is not None or self._selects()):
             raise OptionError("n_features keeps no vocabulary: leave vocabulary, min_df, max_df and max_features out")
         return read_by(self.analyzer, self.ngram_range, self.stop_words)
 
     def _selects(self) -> bool:
         """Whether some features may be left out of the vocabulary."""
-        rare = self.min_df > (1 if _is_whole(self.min_df) else 0)
-        frequent = _is_whole(self.max_df) or self.max_df < 1
+        rare = self.min_df > (1 if is_whole(self.min_df) else 0)
+        frequent = is_whole(self.max_df) or self.max_df < 1
         return rare or frequent or self.max_features is not None
 
     def _take_given(self) -> bool:
@@ -279,9 +268,10 @@ class TextVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
     def _mask(self, counted: Counted, order: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which of the sorted features to keep."""
         doc_freq, term_count = counted.totals()
-        most, least = (n if _is_whole(n) else n * counted.n_docs for n in (self.max_df, self.min_df))
+        most, least = (n if is_whole(n) else n * counted.n_docs for n in (self.max_df, self.min_df))
         if most < least:
-            raise OptionError(f"max_df={self.max_df!r} leaves fewer documents than min_df={self.min_df!r} asks for")
+            least_df = Option("min_df", self.min_df)
+            raise OptionError((Option("max_df", self.max_df), " leaves fewer documents than ", least_df, " asks for"))
         mask: npt.NDArray[np.bool_] = (doc_freq[order] <= most) & (doc_freq[order] >= least)
         if self.max_features is not None and mask.sum() > self.max_features:
             frequency = (doc_freq if self.binary else term_count)[order]
@@ -350,21 +340,21 @@ def read_by(
         plain = FunctionAnalyzer(analyzer, name="function", fingerprint="", stop=stop)
         return _Reading(plain if longest == 1 else _with_ngrams(plain, shortest, longest))
     else:
-        raise OptionError(f"analyzer should be a name, an AnalyzerSpec or a function, not {analyzer!r}")
+        raise OptionError(option="analyzer", value=analyzer, expected="a name, an AnalyzerSpec or a function")
     if shortest == 1 or spec.name == "words":
         return _Reading(analyzer_of(spec), shortest)
     if spec.name == "universal":
-        raise OptionError(f"ngram_range should begin with 1 for the analyzer 'universal', not with {shortest}")
+        begins = Option("ngram_range"), " of the analyzer 'universal'"
+        raise OptionError(begins, value=shortest, expected="from 1 on")
     return _Reading(_with_ngrams(analyzer_of(spec.replace(words=1)), shortest, longest))
 
 
 def _orders(ngram_range: Any) -> tuple[int, int]:
     match ngram_range:
-        case (shortest, longest) if (
-            _is_whole(shortest) and _is_whole(longest) and 1 <= shortest <= longest <= MAX_ORDER
-        ):
+        case (shortest, longest) if is_whole(shortest) and is_whole(longest) and 1 <= shortest <= longest <= MAX_ORDER:
             return int(shortest), int(longest)
-    raise OptionError(f"ngram_range should be a pair of numbers from 1 to {MAX_ORDER}, not {ngram_range!r}")
+    expected = f"a pair of numbers from 1 to {MAX_ORDER}"
+    raise OptionError(option="ngram_range", value=ngram_range, expected=expected)
 
 
 def _stop_words(stop_words: str | Path | Iterable[str] | None) -> tuple[str, ...]:
@@ -388,22 +378,12 @@ def _with_ngrams(analyzer: Analyzer, shortest: int, longest: int) -> Analyzer:
     return FunctionAnalyzer(ngrams, name=f"{analyzer.describe()}, {shortest}–{longest}-grams", fingerprint="")
 
 
-def _is_whole(x: Any) -> bool:
-    """Whether a value is a whole number."""
-    return isinstance(x, (int, np.integer)) and not isinstance(x, bool)
-
-
 def _check_limit(name: str, limit: Any) -> None:
     """A number of documents: counted, or a share of all."""
     share = isinstance(limit, (float, np.floating)) and 0 <= limit <= 1
-    if not (share or (_is_whole(limit) and limit >= 1)):
-        raise OptionError(f"{name} should be a number of documents from 1, or a share from 0.0 to 1.0, not {limit!r}")
-
-
-def _check_size(name: str, size: Any, most: int) -> None:
-    """A number of features, or None."""
-    if size is not None and not (_is_whole(size) and 1 <= size <= most):
-        raise OptionError(f"{name} should be a whole number from 1 to {most:,}, or None, not {size!r}")
+    if not (share or (is_whole(limit) and limit >= 1)):
+        expected = "a number of documents from 1, or a share from 0.0 to 1.0"
+        raise OptionError(option=name, value=limit, expected=expected)
 
 
 def _given_words(vocabulary: Mapping[str, int] | Iterable[str]) -> list[str]:
@@ -415,20 +395,22 @@ def _given_words(vocabulary: Mapping[str, int] | Iterable[str]) -> list[str]:
     ['b', 'a']
     """
     if isinstance(vocabulary, str):
-        raise OptionError("vocabulary should be a list of features or a mapping from feature to column, not one string")
+        expected = "a list of features or a mapping from feature to column"
+        raise OptionError(option="vocabulary", value=vocabulary, expected=expected)
     if isinstance(vocabulary, Mapping):
         if sorted(vocabulary.values()) != list(range(len(vocabulary))):
-            raise OptionError(f"the columns of the vocabulary should be 0 to {len(vocabulary) - 1}, each of them once")
+            expected = f"a mapping to the columns 0 to {len(vocabulary) - 1}, each of them once"
+            raise OptionError(option="vocabulary", expected=expected)
         words = sorted(vocabulary, key=vocabulary.__getitem__)
     else:
         words = sorted(vocabulary) if isinstance(vocabulary, set | frozenset) else list(vocabulary)
     if not words:
-        raise OptionError("the vocabulary is empty: give some features, or None to learn them")
+        raise OptionError((Option("vocabulary"), " is empty: give some features, or None to learn them"))
     known: set[str] = set()
     for word in words:
         if not isinstance(word, str):
-            raise OptionError(f"the vocabulary has {word!r}, which is not a string")
+            raise OptionError((Option("vocabulary"), f" has {word!r}, which is not a string: leave it out"))
         if word in known:
-            raise OptionError(f"the vocabulary has {word!r} twice")
+            raise OptionError((Option("vocabulary"), f" has {word!r} twice: keep one"))
         known.add(word)
     return words

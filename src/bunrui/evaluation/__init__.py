@@ -1,4 +1,4 @@
-"""How well a classifier does: labels and probabilities → numbers."""
+"""Measures a classifier: metrics, leave-one-out, cross-validation, learning curves, duplicates."""
 
 from __future__ import annotations
 
@@ -21,8 +21,14 @@ from bunrui.evaluation.result import Evaluation
 from bunrui.evaluation.uncertainty import CorrectedT, Interval, McNemar, bootstrap, corrected_t_test, mcnemar
 
 if TYPE_CHECKING:
-    from bunrui.evaluation.crossvalidation import CrossValidation, Fold, cross_validate, folds
-    from bunrui.evaluation.curves import LearningCurve, learning_curve
+    from bunrui.evaluation.crossvalidation import (
+        CrossValidation,
+        Fold,
+        LearningCurve,
+        cross_validate,
+        folds,
+        learning_curve,
+    )
     from bunrui.evaluation.duplicates import DuplicateGroup, Duplicates, find_duplicates
     from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
 
@@ -61,8 +67,7 @@ __all__ = [
 
 # Imported when they are used: measuring labels needs none of them, and they import classifiers.
 _LATER = {
-    "crossvalidation": ("CrossValidation", "Fold", "cross_validate", "folds"),
-    "curves": ("LearningCurve", "learning_curve"),
+    "crossvalidation": ("CrossValidation", "Fold", "LearningCurve", "cross_validate", "folds", "learning_curve"),
     "duplicates": ("DuplicateGroup", "Duplicates", "find_duplicates"),
     "loo": ("Corpus", "leave_one_out", "loo_log_odds", "loo_scores"),
 }

@@ -1,25 +1,25 @@
-"""Documents that are predicted by others: folds, cross-validation, and scores of documents that were left out.
+"""Folds, cross-validation, scores of documents that were left out, and the learning curve.
 
-Folds are rows to learn from and rows to test on; the same seed gives the same ones:
+A fold has rows to learn from and rows to test; the same seed gives the same folds:
 
-    stratified   labels (sets of labels, where documents have several) are spread over the folds as evenly as they go
+    stratified   labels, or sets of labels, are spread over the folds as evenly as possible
     plain        any row may be in any fold
     grouped      rows of one group (a thread, an author, duplicates: `find_duplicates(texts).keys`) are in one fold
     time         tested rows are later than all learned ones: rows in the order of time are cut into k + 1 parts, and
                  each but the first is tested by those before it
 
-Cross-validation does not start anew for models of counts: from one training set to the next, rows are unlearned and
-others are learned, unless that is more than learning all of them.  Since `unlearn` is exact, scores have the very bits
-of learning from scratch.  Models that are trained from documents are trained for each fold.
+For models of counts, cross-validation does not start again with each fold: it unlearns some rows and learns others,
+unless learning all rows is less work.  `unlearn` is exact, so the scores have the same bits as learning from scratch.
+Trained models are trained for each fold.
 
-`score_left_out` takes the better way for a classifier: models that counts determine leave each document out exactly
-(`bunrui.evaluation.loo`); those that are trained from documents, and options that choose features or weigh counts anew
-with every document, take five folds.
+`score_left_out` takes the better way for a classifier.  Models of counts leave each document out exactly
+(`bunrui.evaluation.loo`).  Trained models take five folds, and so do options that choose features or weigh counts again
+with every document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -30,13 +30,10 @@ import numpy.typing as npt
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.engines.labelgroups import label_sets
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, Option, OptionError, check_choice, check_whole
 from bunrui.evaluation.labelled import Labelled, check_classifier
-from bunrui.evaluation.loo import Corpus, given_or_kept, is_exact
+from bunrui.evaluation.loo import Corpus, given_or_kept
 from bunrui.evaluation.result import Evaluation
-from bunrui.models import MODELS
-
-__all__ = ["KINDS", "CrossValidation", "Fold", "LeftOut", "cross_validate", "folds", "score_left_out"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -72,8 +69,8 @@ def folds(
     groups : (n,) sequence
         The group of every row, for `kind="grouped"`.
     times : (n,) sequence
-        When every row came to be, for `kind="time"`: numbers, dates, or strings that sort like dates.  Rows of the same
-        time are in one part.  Without them, rows are in the order of time.
+        The time of every row, for `kind="time"`: numbers, dates, or strings that sort like dates.  Rows of the same
+        time are in one part.  Without `times`, rows are in the order of time.
 
     Examples
     --------
@@ -82,12 +79,12 @@ def folds(
     >>> [(fold.train.tolist(), fold.test.tolist()) for fold in folds(6, k=2, kind="time", times=[3, 1, 2, 9, 8, 3])]
     [([1, 2], [0, 5]), ([0, 1, 2, 5], [3, 4])]
     """
-    if kind not in KINDS:
-        raise OptionError(f"there are no folds {kind!r}: choose 'stratified', 'plain', 'grouped' or 'time'")
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2 - (kind == "time"):
-        raise OptionError(f"there should be at least {'1 fold' if kind == 'time' else '2 folds'}, not {k!r}")
-    if (groups is not None) != (kind == "grouped") or (times is not None and kind != "time"):
-        raise OptionError("groups= are for kind='grouped', which needs them, and times= for kind='time'")
+    check_choice("kind", kind, KINDS)
+    check_whole("k", k, least=1 if kind == "time" else 2)
+    if (groups is not None) != (kind == "grouped"):
+        raise OptionError((Option("groups", ...), " and ", Option("kind", "grouped"), " go together: give both"))
+    if times is not None and kind != "time":
+        raise OptionError((Option("times", ...), " goes with ", Option("kind", "time"), ": give both"))
     for name, given in (("groups", groups), ("times", times)):
         if given is not None and len(given) != n:
             raise DataError(f"there are {n} rows and {len(given)} {name}: give one for each row")
@@ -102,7 +99,8 @@ def folds(
     order = rng.permutation(n)
     if kind == "stratified":
         if labels is None:
-            raise OptionError("folds of kind='stratified' need labels: give them, or choose kind='plain'")
+            plain = Option("kind", "plain")
+            raise OptionError((Option("kind", kind), " needs labels: give them, or choose ", plain))
         order = order[np.argsort(label_sets(labels, n, {}).groups[order], kind="stable")]
     # Dealt out like cards: neighbours, which have the same label, go to different folds.
     dealt = np.empty(n, np.int64)
@@ -196,9 +194,9 @@ def cross_validate(
     texts, labels
         As for `TextClassifier.learn`.
     folds : int or list of (train, test)
-        Rows, as `folds` gives them; a number of folds is that of stratified ones.
+        Rows, as `folds` returns them; or a number of stratified folds.
     refit : bool
-        Learn every training set from scratch.  Models that are trained from documents always do.
+        Learn every training set from scratch, as trained models always do.
 
     Examples
     --------
@@ -213,7 +211,7 @@ def cross_validate(
     checked = folds_of(documents, folds)
     scores = [
         documents.align(learned.classes_.tolist(), learned.scores(documents.pick(fold.test)[0]))
-        for learned, fold in _learn_each(clf, documents, checked, refit=refit or clf.model not in MODELS)
+        for learned, fold in _learn_each(clf, documents, checked, refit=refit or clf.needs_documents)
     ]
     rows = np.concatenate([fold.test for fold in checked])
     order = np.argsort(rows, kind="stable")
@@ -293,7 +291,7 @@ def score_left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) ->
     (['ham', 'spam'], [1, 1, 0, 0])
     """
     texts, labels = given_or_kept(clf, texts, labels)
-    if is_exact(clf):
+    if clf.current_model.one_pass:
         corpus = Corpus(clf, texts, labels)
         documents, scores = corpus.documents, corpus.scores()
     else:
@@ -301,3 +299,77 @@ def score_left_out(clf: AnyClassifier, texts: Any = None, labels: Any = None) ->
         documents.check_two()
         scores = cross_validate(clf, documents.texts, documents.true, min(_N_FOLDS, len(documents))).scores
     return LeftOut(documents.texts, documents.classes, scores, documents.own)
+
+
+# --- the learning curve: accuracy on documents that were not learned, against the number of those that were
+
+_N_FOLDS = 5
+_TESTED = 5000  # predictions of so many documents are enough: where there are more, fewer folds are predicted
+_SHARES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)
+_FEWEST = 2
+
+
+class CurvePoint(NamedTuple):
+    """The mean accuracy of folds by so many learned documents, and that of the worst and of the best fold."""
+
+    documents: int
+    accuracy: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Points from few documents to many; `n_folds` were predicted."""
+
+    points: tuple[CurvePoint, ...]
+    n_folds: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the types of JSON."""
+        return {"points": [point._asdict() for point in self.points], "folds": self.n_folds}
+
+
+def learning_curve(
+    clf: AnyClassifier, texts: Any, labels: Any, *, watch: Callable[[int, int], None] | None = None
+) -> LearningCurve:
+    """Learn growing parts of four fifths, and predict the last fifth; with few documents, each fifth in turn.
+
+    Learning adds up, so each part is learned on top of the one before.
+
+    Parameters
+    ----------
+    clf : TextClassifier
+        Its options are used; it does not change.
+    texts, labels
+        As for `TextClassifier.learn`.
+    watch : function, optional
+        Called with the number of learned documents, and the number of all.
+
+    Examples
+    --------
+    >>> found = learning_curve(TextClassifier(), ["cheap pills", "lunch at noon"] * 10, ["spam", "ham"] * 10)
+    >>> found.points[-1], found.n_folds
+    (CurvePoint(documents=16, accuracy=1.0, low=1.0, high=1.0), 5)
+    """
+    documents = Labelled(texts, labels)
+    documents.check_two()
+    n_docs = len(documents)
+    n_folds = min(max(_N_FOLDS * _TESTED // n_docs, 1), _N_FOLDS, n_docs)
+    parts = folds(n_docs, documents.true, min(_N_FOLDS, n_docs))[:n_folds]
+    most = min(len(part.train) for part in parts)
+    sizes = sorted({min(max(_FEWEST, round(share * most)), most) for share in _SHARES})
+    accuracies = np.empty((len(parts), len(sizes)))
+    done = 0
+    for k, part in enumerate(parts):
+        rows = np.random.default_rng(k).permutation(part.train)
+        learner, known, tested = TextClassifier(**clf.get_params()), 0, documents.pick(part.test)
+        for n, size in enumerate(sizes):
+            if watch is not None:
+                watch(done, len(parts) * sizes[-1])
+            learner.learn(*documents.pick(rows[known:size]))
+            accuracies[k, n] = learner.score(*tested)
+            done, known = done + size - known, size
+    columns = (accuracies.mean(axis=0), accuracies.min(axis=0), accuracies.max(axis=0))
+    points = map(CurvePoint, sizes, *(column.tolist() for column in columns))
+    return LearningCurve(tuple(points), len(parts))

@@ -1,28 +1,28 @@
 """Texts → groups of duplicates.
 
-Where a text is in a corpus twice, leaving one of the two out does not hide it: leave-one-out, and folds that know
-nothing of it, flatter.
+If a text is in a corpus twice, leaving one copy out does not hide the other.  So leave-one-out and plain folds are too
+optimistic.
 
     exact    the same text, byte for byte (by its SHA-256)
     near     texts that share at least SIMILAR of their distinct shingles (Jaccard)
 
-A shingle is a passage of SIZE characters, one begins at each character; a text that is shorter is one shingle.  Case
-does not count, and white space is one space.  Shingles are compared by 64-bit hashes.
+A shingle is a passage of SIZE characters; one begins at each character.  A shorter text is one shingle.  Case does not
+count, and white space is one space.  Shingles are compared by 64-bit hashes.
 
-A signature compares two texts without their shingles: the hashes fall into N_BINS bins, and of each bin the smallest
-stays.  Two texts agree in a bin with the probability that a shingle of either is one of both, their Jaccard similarity.
-An empty bin takes the value of the next filled one (on the circle).
+Signatures compare two texts without their shingles.  The hashes fall into N_BINS bins, and each bin keeps the smallest.
+Two texts agree in a bin with a probability that equals their Jaccard similarity.  An empty bin takes the value of the
+next filled one (on the circle).
 
-A group joins such pairs, so its ends may share less.  No pair is joined that is not similar: signatures say who is
-compared, the shingles decide.
+A group joins such pairs, so its ends may share less.  Signatures choose the pairs to compare, and the shingles decide:
+every joined pair is similar.
 
-Some pairs may be missed: signatures are cut into N_BANDS bands; texts that are equal in one are sorted side by side,
-and each is compared with the one before it and with the first.  A pair that shares .8 is equal in no band once in about
-5,000 times, one that shares .9 practically never; among many texts that are half alike, a pair may not come side by
-side.  And some things are no near duplicates by the definition: texts of a line that differ in a word (another word of
-6 letters changes 17 shingles), a text quoted in a longer one, translations, paraphrases.
+Some pairs may be missed.  Signatures are cut into N_BANDS bands.  Texts that are equal in a band are sorted side by
+side, and each is compared with the one before it and with the first.  A pair that shares .8 is equal in no band once in
+about 5,000 times, a pair that shares .9 practically never.  Among many texts that are half alike, a pair may not come
+side by side.  Some pairs are no near duplicates by definition: lines that differ in a word (another word of 6 letters
+changes 17 shingles), a text quoted in a longer one, translations, paraphrases.
 
-The time is linear in the text, but for sorting.
+The time is linear in the text, except for sorting.
 
 Broder (1997), "On the resemblance and containment of documents"; Li, Owen, Zhang (2012), "One permutation hashing";
 Shrivastava and Li (2014), "Densifying one permutation hashing via rotation".
@@ -39,17 +39,6 @@ import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
 from bunrui.kernel.hashing import K1, K2, K3
-
-__all__ = [
-    "N_BINS",
-    "SIZE",
-    "DuplicateGroup",
-    "Duplicates",
-    "distinct_shingles",
-    "find_duplicates",
-    "mix_words",
-    "signatures",
-]
 
 Words = npt.NDArray[np.uint64]
 Signatures = npt.NDArray[np.uint32]
@@ -163,7 +152,7 @@ class Duplicates:
 
     @property
     def n_extra(self) -> int:
-        """Texts that would go if one of each group stayed."""
+        """The number of texts to remove so that one of each group stays."""
         return sum(len(group.rows) - 1 for group in self.groups)
 
     @property
@@ -175,13 +164,15 @@ class Duplicates:
         return keys
 
 
-def find_duplicates(texts: Any) -> Duplicates:
-    """Exact and near duplicates among texts; the top of this module says which are found.
+def find_duplicates(texts: Any, *, near: bool = True) -> Duplicates:
+    """Find exact and near duplicates among texts; the top of this module defines them.
 
     Parameters
     ----------
     texts : sequence of str
         Lists, NumPy, pandas, polars and Arrow arrays.
+    near : bool
+        False finds exact duplicates alone: rows of tables share most of their characters, the names of the columns.
 
     Examples
     --------
@@ -194,7 +185,7 @@ def find_duplicates(texts: Any) -> Duplicates:
     >>> found.keys.tolist()
     [0, 1, 0, 0, 1]
     """
-    from bunrui.digests import document_digests  # imports SQLite
+    from bunrui.memory import document_digests  # imports SQLite
 
     strings = inputs.strings(texts)
     if not len(strings):
@@ -202,7 +193,7 @@ def find_duplicates(texts: Any) -> Duplicates:
     _, firsts, copies = np.unique(document_digests(strings), return_index=True, return_inverse=True)
     first_rows: Integers = firsts[copies]  # of the same text
     distinct = np.unique(first_rows)
-    roots = _near(inputs.pick(strings, distinct))
+    roots = _near(inputs.pick(strings, distinct)) if near else np.arange(len(distinct))
     keys = distinct[roots[np.searchsorted(distinct, first_rows)]]
     order = np.argsort(keys, kind="stable")
     borders = np.flatnonzero(np.diff(keys[order])) + 1

@@ -1,4 +1,4 @@
-"""`Labelled`: texts and their labels, to be taken in parts."""
+"""`Labelled`: texts with their labels, and parts of them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from bunrui.counts import Label
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.metrics import membership
-
-__all__ = ["Labelled", "check_classifier"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

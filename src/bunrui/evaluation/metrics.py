@@ -10,8 +10,8 @@
     micro               the formulas above, with TP, P and T summed over the classes
     macro               the means of precision, recall and f1 over the classes
 
-0 / 0 is 0, as scikit-learn has it with `zero_division=0`.  Means are over the classes that some document has or is
-predicted to have.  A label that is known and occurs in neither counts in no mean: knowing more labels changes no mean.
+0 / 0 is 0, as in scikit-learn with `zero_division=0`.  Means are over the classes that occur as true or as predicted
+labels.  A known label that does not occur counts in no mean.
 
 One label is predicted for each document (`measure`):
 
@@ -56,20 +56,6 @@ if TYPE_CHECKING:
     from bunrui.counts import Label
     from bunrui.engines.labelgroups import LabelSets
 
-__all__ = [
-    "ClassMetrics",
-    "LabelMetrics",
-    "Macro",
-    "Metrics",
-    "Micro",
-    "MultilabelMetrics",
-    "Pair",
-    "Tally",
-    "measure",
-    "measure_labels",
-    "membership",
-]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -77,7 +63,7 @@ _MOST_IN_MATRIX = 1000  # the matrix of more would have millions of cells, nearl
 
 
 class Pair(NamedTuple):
-    """How many documents have one label and are predicted to have another, or the same."""
+    """How many documents have one true label and one predicted label."""
 
     true: Label
     predicted: Label

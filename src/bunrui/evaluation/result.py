@@ -1,4 +1,4 @@
-"""`Evaluation`: predictions of documents whose labels are known, and all measures of them."""
+"""`Evaluation`: predictions for documents with known labels, all measures of them, and the mistakes among them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
-from bunrui.errors import DataError, LabelError, OptionError
+from bunrui.errors import BunruiError, DataError, LabelError, OptionError
 from bunrui.evaluation import scores as formulas
 from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, membership, single
 from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
 from bunrui.phrases import some
-
-__all__ = ["Evaluation"]
+from bunrui.views.explanation import Explanation
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -32,10 +33,10 @@ _ROUNDING = 1e-5  # the probabilities of a document may miss 1 by so much, in fl
 class Evaluation:
     """Predictions for documents, beside their true labels.
 
-    A document may have several true labels.  Then any of them is right: for `metrics` and `right`, and for the
-    probabilistic measures, where their probabilities are added up; in a ranking it is a positive document of each of
-    them.  A true label that is no class, because it was never learned, has probability 0: its documents are wrong, cost
-    36.04 (-log of the smallest ε) in `log_loss`, and its ranking is that of equal scores.
+    A document may have several true labels.  Then each of them is right in `metrics` and `right`, probabilistic
+    measures add their probabilities, and in a ranking the document is positive for each of them.  A true label that was
+    never learned has probability 0: its documents are wrong, cost 36.04 (-log of the smallest ε) in `log_loss`, and are
+    ranked as if all scores were equal.
 
     Parameters
     ----------
@@ -48,11 +49,11 @@ class Evaluation:
     classes : (n_classes,) sequence of labels
         The columns of `probabilities`.
     positive : label, optional
-        The label that is looked for, such as spam: rankings are then of this label against the rest, else means over
-        all labels that occur.  `dataclasses.replace(evaluation, positive="spam")` names one later.
+        The wanted label, such as spam: rankings compare it with the rest.  Without it, rankings are means over all
+        labels that occur.  `dataclasses.replace(evaluation, positive="spam")` names one later.
     scores : (n_docs, n_classes), optional
-        Whose softmax are the probabilities: documents are then ranked by log-odds.  Without them, by probabilities, of
-        which many are 0 where texts are long.
+        The scores whose softmax are the probabilities.  Documents are then ranked by log-odds; without scores they are
+        ranked by probabilities, many of which are 0 if texts are long.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class Evaluation:
     log_loss, brier, ece : float
         The module `scores` has the formulas.  `brier` is the sum over the classes, 0 … 2, also for two of them.
     roc_auc, average_precision : float
-        NaN where there is nothing to rank.
+        NaN if there is nothing to rank.
 
     Examples
     --------
@@ -135,7 +136,7 @@ class Evaluation:
 
     @cached_property
     def right(self) -> Booleans:
-        """Whether the predicted label is one that the document has, (n_docs,)."""
+        """Whether the predicted label is one of the document's own, (n_docs,)."""
         return np.asarray(self._own[np.arange(self.n), self._predicted])
 
     @cached_property
@@ -179,7 +180,7 @@ class Evaluation:
         return 100 * (1 - formulas.roc_auc(*self._against_rest(None)))
 
     def recall_at_fpr(self, fpr: float) -> float:
-        """Recall of the positive label where at most `fpr` of the other documents are taken for it."""
+        """Recall of the positive label if at most a share `fpr` of the other documents is taken for it."""
         return formulas.recall_at_fpr(*self._against_rest(None), fpr)
 
     @property
@@ -207,7 +208,7 @@ class Evaluation:
 
     @cached_property
     def given_probability(self) -> Floats:
-        """The probability of the labels that the document has, (n_docs,)."""
+        """The probability of the document's own labels, (n_docs,)."""
         return np.asarray(np.where(self._own, self._filled, 0).sum(axis=1))
 
     def interval(
@@ -322,3 +323,79 @@ def _checked_scores(scores: Any, shape: tuple[int, int]) -> Floats:
 
 def _defined(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+# --- documents that are predicted wrongly, and why
+
+_LONGEST_EXPLAINED = 50_000  # characters
+
+
+class Mistake(NamedTuple):
+    """A document whose predicted label is none of its own.
+
+    Attributes
+    ----------
+    given_probability : float
+        Of the labels that it has.
+    confidence : float
+        The probability of the predicted label.
+    """
+
+    row: int
+    true: tuple[Label, ...]
+    predicted: Label
+    given_probability: float
+    confidence: float
+
+
+def find_mistakes(evaluation: Evaluation) -> list[Mistake]:
+    """All mistakes; those whose own label is least likely come first.
+
+    Examples
+    --------
+    >>> given = {"true": ["ham"] * 3, "predictions": ["ham", "spam", "spam"], "classes": ["ham", "spam"]}
+    >>> evaluation = Evaluation(**given, probabilities=[[0.9, 0.1], [0.3, 0.7], [0.2, 0.8]])
+    >>> [(one.row, one.given_probability) for one in find_mistakes(evaluation)]
+    [(2, 0.2), (1, 0.3)]
+    """
+    own = encoded(evaluation.true, "true")
+    groups = [tuple(own.labels[k] for k in own.indices[a:b].tolist()) for a, b in pairwise(own.members.tolist())]
+    given, confidence = evaluation.given_probability, evaluation.confidence
+    wrong = np.flatnonzero(~evaluation.right)
+    return [
+        Mistake(
+            row, groups[own.groups[row]], evaluation.predictions[row].item(), float(given[row]), float(confidence[row])
+        )
+        for row in wrong[np.argsort(given[wrong], kind="stable")].tolist()
+    ]
+
+
+def explain_mistake(
+    clf: AnyClassifier, document: Any, mistake: Mistake, *, is_learned: bool = False
+) -> Explanation | None:
+    """Explain the predicted label against the true one; None if there is no explanation.
+
+    A learned document is unlearned before it is explained, and learned again.
+    """
+    if isinstance(document, str) and len(document) > _LONGEST_EXPLAINED:
+        return None
+    if not is_learned:
+        return _explain(clf, document, mistake)
+    if clf.needs_documents:
+        return None  # it would be trained for each of them
+    clf.unlearn([document], [list(mistake.true)])
+    try:
+        return _explain(clf, document, mistake)
+    finally:
+        clf.learn([document], [list(mistake.true)])
+
+
+def _explain(clf: AnyClassifier, document: Any, mistake: Mistake) -> Explanation | None:
+    known = set(clf.counts.live_labels)
+    if mistake.predicted not in known:
+        return None
+    against = next((name for name in mistake.true if name in known and name != mistake.predicted), None)
+    try:
+        return clf.explain(document, label=mistake.predicted, against=against)
+    except BunruiError:
+        return None  # a document that this model cannot read, such as a row of a table without its columns

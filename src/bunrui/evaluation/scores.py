@@ -1,4 +1,4 @@
-"""Scores and probabilities of the classes → how far to believe them, and how well they rank.
+"""Scores and probabilities → log loss, calibration error, and measures of rankings.
 
     p[d, c]        probability of class c for document d                                     (n_docs, n_classes)
     own[d, c]      whether document d has class c                                            (n_docs, n_classes)
@@ -45,27 +45,6 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.errors import OptionError
-
-__all__ = [
-    "N_BINS",
-    "Bin",
-    "Odds",
-    "PrecisionRecall",
-    "Ranking",
-    "Roc",
-    "average_precision",
-    "brier_score",
-    "calibration_error",
-    "log_loss",
-    "log_right",
-    "macro",
-    "precision_recall_curve",
-    "recall_at_fpr",
-    "reliability",
-    "roc_auc",
-    "roc_curve",
-    "sharpen",
-]
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -279,7 +258,7 @@ def recall_at_fpr(positive: Booleans, scores: Floats, fpr: float) -> float:
     0.5
     """
     if not 0 <= fpr <= 1:
-        raise OptionError(f"a false-positive rate is a share from 0 to 1, not {fpr!r}: 0.01 is one of a hundred")
+        raise OptionError(option="fpr", value=fpr, expected="from 0 to 1", hint="0.01 is one of a hundred")
     taken = _taken(positive, scores)
     if not taken.true[-1] or not taken.false[-1]:
         return float("nan")

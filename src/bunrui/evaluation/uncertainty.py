@@ -1,10 +1,10 @@
-"""How far a number can be trusted: bootstrap intervals, and tests between two classifiers.
+"""Bootstrap intervals of metrics, and tests between two classifiers.
 
 Bootstrap (Efron and Tibshirani 1993, ch. 13, percentile intervals): draw as many documents as there are, with
-replacement, measure, and do it again.  What a metric reads is the confusion, so its cells are drawn, not the documents:
-the counts of n draws are multinomial.  The interval says how the number varies with the documents that are tested, not
-with those that were learned.  Where all documents are right, or none, every resample is the same, and an interval
-without width would promise too much: that of the accuracy is then Wilson's (1927), with z from the level,
+replacement, measure, and repeat.  A metric reads only the confusion matrix, so its cells are drawn, not the documents:
+the counts of n draws are multinomial.  The interval shows how the number varies with the tested documents, not with the
+learned ones.  If all documents are right, or none, every resample is the same, and an interval without width would
+promise too much.  The accuracy then has Wilson's interval (1927), with z from the level,
 
     n / (n + z²) … 1    all right            0 … z² / (n + z²)    none right
 
@@ -14,8 +14,8 @@ without width would promise too much: that of the accuracy is then Wilson's (192
 
     corrected t    t = mean of d / sqrt((1 / k + n_test / n_train) · variance of d),   k - 1 degrees of freedom
 
-d are the k differences between the scores of two classifiers, fold by fold.  Folds share what they train on, which
-makes the plain t-test see differences where there are none; the term n_test / n_train makes up for that.
+d are the k differences between the scores of two classifiers, fold by fold.  Folds share training documents, so the
+plain t-test finds differences that are not there; the term n_test / n_train corrects this.
 
 McNemar (1947); Edwards (1948) for the 1; Dietterich (1998), "Approximate statistical tests for comparing supervised
 classification learning algorithms"; Nadeau and Bengio (2003), "Inference for the generalization error", section 5.
@@ -31,10 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, OptionError, check_choice, check_whole
 from bunrui.evaluation.metrics import Metrics
-
-__all__ = ["CorrectedT", "Interval", "McNemar", "bootstrap", "corrected_t_test", "mcnemar"]
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -46,7 +44,7 @@ _ROOM = 1 << 22  # numbers that are drawn at a time
 
 
 class Interval(NamedTuple):
-    """Where a number lies in `level` of all resamples, or Wilson's interval where these are all the same."""
+    """The range of a number in a share `level` of all resamples, or Wilson's interval if these are all the same."""
 
     low: float
     high: float
@@ -54,9 +52,9 @@ class Interval(NamedTuple):
 
 
 class McNemar(NamedTuple):
-    """Documents that one of two classifiers alone labels rightly, and how likely so uneven a split is by chance.
+    """Documents that only one of two classifiers labels rightly, and the probability of such a split by chance.
 
-    `chi2` is None where the test is exact.
+    `chi2` is None if the test is exact.
     """
 
     only_first: int
@@ -66,7 +64,7 @@ class McNemar(NamedTuple):
 
 
 class CorrectedT(NamedTuple):
-    """The mean difference (first - second), and how likely one so large is by chance, to either side."""
+    """The mean difference (first - second), and the two-sided probability of such a difference by chance."""
 
     difference: float
     t: float
@@ -108,11 +106,10 @@ def bootstrap(
     0.912
     """
     if not 0 < level < 1:
-        raise OptionError(f"level should lie between 0 and 1, not {level!r}: 0.95 is usual")
-    if n_resamples < 1:
-        raise OptionError(f"n_resamples should be 1 or more, not {n_resamples!r}: 1000 is usual")
-    if isinstance(metric, str) and metric not in _VECTORISED:
-        raise OptionError(f"there is no interval of {metric!r}: choose {', '.join(_VECTORISED)}, or give a function")
+        raise OptionError(option="level", value=level, expected="between 0 and 1", hint="0.95 is usual")
+    check_whole("n_resamples", n_resamples)
+    if isinstance(metric, str):
+        check_choice("metric", metric, _VECTORISED)
     if metric in ("accuracy", "micro_f1") and metrics.accuracy in (0, 1):
         return _wilson(metrics.n, level, is_right=metrics.accuracy == 1)
     rows, columns, doc_counts = metrics.cells
@@ -216,7 +213,8 @@ def corrected_t_test(first: Any, second: Any, *, test_over_train: float) -> Corr
     if one.ndim != 1 or one.shape != other.shape or len(one) < 2 or not np.isfinite([one, other]).all():
         raise DataError("give the scores of both classifiers for the same folds, two folds or more")
     if not 0 < test_over_train < math.inf:
-        raise OptionError(f"test_over_train should be more than 0, not {test_over_train!r}: 1/9 for ten folds")
+        hint = "it is 1/9 for ten folds"
+        raise OptionError(option="test_over_train", value=test_over_train, expected="above 0", hint=hint)
     differences = one - other
     mean, variance = float(differences.mean()), float(differences.var(ddof=1))
     if not variance:

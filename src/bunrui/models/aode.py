@@ -39,9 +39,9 @@ from bunrui.errors import DataError
 from bunrui.kernel.aode import PairScratch, PairTable, RowValues, count_pairs, score_rows, weigh_pairs
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
-from bunrui.models.base import check_rows, prior_shares
 from bunrui.models.mdl import cut_columns
 from bunrui.models.model import Parts as RowParts
+from bunrui.models.scorer import check_rows, prior_shares
 from bunrui.sparse import Sparse
 
 __all__ = [

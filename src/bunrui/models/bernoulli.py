@@ -22,11 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from bunrui.errors import Option, OptionError
 from bunrui.kernel.logs import log
 from bunrui.kernel.sums import exact_sums
-from bunrui.models.base import Floats, Scorer, Smoothing
 from bunrui.models.rest import against, check_filled, log_odds
+from bunrui.models.scorer import Floats, Scorer, Smoothing
 from bunrui.models.view import CountView, FeatureCounts, distinct_docs, sum_cells
 
 __all__ = ["bernoulli", "log_present"]
@@ -34,12 +33,10 @@ __all__ = ["bernoulli", "log_present"]
 
 def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats, *, against_rest: bool = False) -> Scorer:
     """Presence and absence of every word."""
-    if not smoothing.is_single:
-        # log(λ[f] / (D[c] + λ[f])) has no part that is of the word alone: the scorer would not be sparse.
-        raise OptionError(("the model 'bernoulli' takes one ", Option("alpha"), " for all words, not one for each"))
+    # log(λ[f] / (D[c] + λ[f])) has no part that is of the word alone: the scorer would not be sparse.
+    lam = smoothing.single("bernoulli")
     if against_rest:
-        return against(bernoulli(view, smoothing, log_odds(prior)), _rest(view, smoothing.value))
-    lam = smoothing.value
+        return against(bernoulli(view, smoothing, log_odds(prior)), _rest(view, lam))
     docs = view.doc_count.astype(np.float64)
     log_docs = log(docs + lam)
 
@@ -59,6 +56,7 @@ def bernoulli(view: CountView, smoothing: Smoothing, prior: Floats, *, against_r
         weigh=weigh,
         by_docs=True,
         presence=True,
+        local=True,
     )
 
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from bunrui.classcounts import ValueCounts, encode_values
 from bunrui.kernel.logs import log
-from bunrui.models.base import Smoothing, positive
+from bunrui.models.scorer import Smoothing, positive
 
 __all__ = ["categorical", "count_values"]
 

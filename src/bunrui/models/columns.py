@@ -34,14 +34,14 @@ from bunrui.errors import DataError, OptionError, TableError
 from bunrui.kernel.logs import log
 from bunrui.memory import Batch
 from bunrui.models.aode import Pairs, count_value_pairs
-from bunrui.models.base import prior_shares
 from bunrui.models.explain import Reading, hold
 from bunrui.models.frames import Given, as_days, columns_by_name, is_frame, of_dicts, of_frame, value_kind
+from bunrui.models.keywords import Word
 from bunrui.models.likelihoods import Choices, ColumnLikelihoods, count_columns, plan_columns, rules_of
 from bunrui.models.mdl import as_floats, cut_columns, mdl_cuts
 from bunrui.models.model import Parts, WordQuestion
+from bunrui.models.scorer import prior_shares
 from bunrui.models.trained import Fitted
-from bunrui.models.words import Word
 from bunrui.phrases import some
 from bunrui.views.explanation import Contribution, Explanation
 

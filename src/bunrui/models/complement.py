@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from bunrui.kernel.logs import log
-from bunrui.models.base import Floats, Scorer, Smoothing, normalised, positive
+from bunrui.models.scorer import Floats, Scorer, Smoothing, normalised, positive
 from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["binary_complement", "complement", "wcnb"]
@@ -55,6 +55,7 @@ def complement(view: CountView, smoothing: Smoothing, prior: Floats, *, by_docs:
         presence=by_docs,
         by_count=True,
         by_word=not smoothing.is_single,
+        local=True,
     )
 
 

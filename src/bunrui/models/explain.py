@@ -4,7 +4,7 @@
 
     bias + sum of value[f]  =  score[label](d) - score[against](d)
 
-Every counting model is linear (`bunrui.models.base`), so this is the score itself, taken apart; nothing is estimated.
+Every counting model is linear (`bunrui.models.scorer`), so this is the score itself, taken apart; nothing is estimated.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from bunrui.counts import Label
 from bunrui.errors import DataError, LabelError, Option
 from bunrui.kernel import score as scoring
 from bunrui.kernel.analyze import Documents, Recipe
+from bunrui.models.keywords import Weights, find
 from bunrui.models.linear import Reader, probabilities
 from bunrui.models.model import Parts, check_label
-from bunrui.models.words import Weights, find
 from bunrui.views.explanation import Contribution, Explanation
 
 __all__ = ["Duel", "Reading", "explain", "hold", "place_on_text", "read"]

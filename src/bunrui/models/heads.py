@@ -63,7 +63,9 @@ from bunrui.kernel.headrows import ALONE, Rows, Targets, tally
 from bunrui.kernel.heads import Dual, Head, Sums
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log, log1p
+from bunrui.memory import Parameters
 from bunrui.models.model import Parts
+from bunrui.models.parameters import take, take_fact, take_labels
 from bunrui.sparse import Sparse
 
 __all__ = ["LOSSES", "Arow", "ArowOptions", "Batch", "HeadForm", "Keys", "LinearHead", "SvmOptions", "read_batch"]
@@ -313,6 +315,33 @@ class LinearHead:
     def factor_of(self, columns: Integers) -> Floats:
         """What some columns are multiplied with before the length of the row divides them: IDF to its power."""
         return self.factor[columns]
+
+    # In a file
+
+    def arrays(self, to_learn: bool) -> Parameters:
+        """The numbers of the head: all that answers need, and what learning more needs."""
+        facts = {"classes": self.classes.tolist(), "presence": self.presence, "log": self.log, "norm": self.norm}
+        arrays = {name: getattr(self, name) for name in ("place_of", "factor", "weights", "intercepts")}
+        return Parameters(facts, arrays)
+
+    def set_arrays(self, weights: Parameters, to_learn: bool) -> None:
+        """Take them back; those that more is learned with are copies, which kernels may write to."""
+        self.classes = np.array(take_labels(weights, "classes"))
+        self.presence, self.log = (take_fact(weights, name, bool) for name in ("presence", "log"))
+        self.norm = take_fact(weights, "norm", str, type(None))
+        if self.norm not in ("l2", None):
+            raise DataError(
+                f"the weights were learned from rows of norm {self.norm!r}, which this bunrui does not know"
+            )
+        n_columns, n_margins = len(self.place_of), self._n_margins(weights)
+        self.weights = take(weights, "weights", np.float64, (None, n_margins))
+        self.place_of = take(weights, "place_of", np.int64, (n_columns,), -1, len(self.weights) - 1)
+        self.factor = take(weights, "factor", np.float64, (n_columns,), 0)
+        self.intercepts = take(weights, "intercepts", np.float64, (n_margins,))
+
+    def _n_margins(self, weights: Parameters) -> int:
+        """The columns of the table."""
+        return 1 if len(self.classes) == 2 else len(self.classes)
 
 
 def _idf(options: HeadOptions, n_docs: float, doc_freq: Floats) -> Floats:
@@ -591,6 +620,46 @@ class Arow(LinearHead):
         self.uses[after] = 1
         self.place_of[columns] = after
 
+    # In a file
+
+    def arrays(self, to_learn: bool) -> Parameters:
+        """The numbers of the head, without the room for more."""
+        facts, arrays = super().arrays(to_learn)
+        names = ("unit", "n_docs", "n_features") if to_learn else ()
+        facts = facts | {name: getattr(self, name) for name in ("labels", *names)}
+        arrays = {**arrays, "weights": self.weights[: self.n_places]}
+        if to_learn:
+            arrays |= {name: getattr(self, name)[: self.n_places] for name in ("variance", "totals", "uses")}
+            arrays |= {name: getattr(self, name) for name in ("bias", "bias_variance", "mass")}
+        return Parameters(facts, arrays)
+
+    def set_arrays(self, weights: Parameters, to_learn: bool) -> None:
+        """Take them back."""
+        super().set_arrays(weights, to_learn)
+        if not to_learn:
+            return
+        n_places, n_margins = self.weights.shape
+        self.variance = take(weights, "variance", np.float64, (n_places, n_margins), 0)
+        self.totals = take(weights, "totals", np.float64, (n_places,), 0)
+        self.uses = take(weights, "uses", np.int64, (n_places,), 0)
+        self.bias = take(weights, "bias", np.float64, (n_margins,))
+        self.bias_variance = take(weights, "bias_variance", np.float64, (n_margins,), 0)
+        self.mass = take(weights, "mass", np.float64, (1 + n_margins,), 0)
+        self.unit = take_fact(weights, "unit", float, type(None))
+        self.n_docs, self.n_features = take_fact(weights, "n_docs", float), take_fact(weights, "n_features", int)
+        self.n_places = n_places
+        used = self.place_of[self.place_of >= 0]
+        if len(used) != self.n_features or not np.array_equal(np.bincount(used, minlength=n_places), self.uses):
+            raise DataError("the weights have columns at other places than they say")
+        for name in ("place_of", "factor", "weights", "variance", "totals", "uses", "bias", "bias_variance", "mass"):
+            setattr(self, name, getattr(self, name).copy())
+
+    def _n_margins(self, weights: Parameters) -> int:
+        self.labels = take_labels(weights, "labels")
+        if sorted(self.labels) != self.classes.tolist():
+            raise DataError("the weights have columns of other labels than they say")
+        return len(self.labels)
+
 
 def _both(margins: Floats) -> Floats:
     """Of two classes there is one margin: half of it speaks for the second, half against the first."""
@@ -617,6 +686,23 @@ class HeadForm:
         """Before a row is divided by its length."""
         values = self.head.factor_of(columns) * self.head.once
         return np.asarray(_both(self.head.weights_of(columns)) * values[:, None])
+
+    def arrays(self, to_learn: bool) -> Parameters:
+        """The numbers of the head, and how its training went."""
+        facts, arrays = self.head.arrays(to_learn)
+        return Parameters(facts if self.descent is None else facts | self.descent._asdict(), arrays)
+
+    @classmethod
+    def from_arrays(cls, model: str, weights: Parameters, alpha: Any, n_columns: int, to_learn: bool) -> HeadForm:
+        """The form whose numbers these are."""
+        if model == "arow":
+            head: LinearHead = Arow(ArowOptions(alpha=alpha), n_columns)
+            descent = None
+        else:
+            head = LinearHead(SvmOptions(alpha=alpha), np.empty(0), n_columns)
+            descent = Descent(take_fact(weights, "n_iter", int), take_fact(weights, "violation", float))
+        head.set_arrays(weights, to_learn)
+        return cls(head, descent)
 
 
 def train_nbsvm(alpha: Any, X: Sparse, y: npt.NDArray[Any], keys: Keys) -> HeadForm:

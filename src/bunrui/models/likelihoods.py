@@ -39,13 +39,13 @@ from bunrui.classcounts import (
 )
 from bunrui.engines.matrix import Features, count_features, look_up, sorted_ids
 from bunrui.errors import OptionError
-from bunrui.models.base import Smoothing, smoothing_on
 from bunrui.models.categorical import categorical, count_values
 from bunrui.models.frames import Given, as_dates, as_days, as_numbers, as_texts, value_kind
 from bunrui.models.gaussian import Moments, dense_moments, gaussian
 from bunrui.models.linear import log_sum_exp
 from bunrui.models.mdl import intervals
 from bunrui.models.multinomial import multinomial
+from bunrui.models.scorer import Smoothing, smoothing_on
 from bunrui.models.table import MatrixView, Table
 
 __all__ = ["Choices", "ColumnLikelihoods", "Plan", "Rules", "count_columns", "plan_columns", "rules_of"]

@@ -1,6 +1,6 @@
 """Scores → labels and probabilities.
 
-A `Reader` answers as one model of some counts.  Weights are never stored: many documents are scored from a table of all
+A `Reader` answers as one model of some counts.  Weights are never kept: many documents are scored from a table of all
 weights, which is made once; a few, from the weights of just their words, so that a prediction after every learned
 document costs no more than the document.  Both ways give the same bits.
 
@@ -27,7 +27,7 @@ from bunrui.kernel.ngrams import MAX_ORDER
 from bunrui.kernel.reading import Found, Index, new_found, new_index
 from bunrui.kernel.score import TOO_LONG, Linear, Sums, Table
 from bunrui.kernel.workspace import scratch_for
-from bunrui.models.base import Scorer
+from bunrui.models.scorer import Scorer
 from bunrui.models.view import FeatureCounts, View, in_blocks
 
 __all__ = ["FEW_CLASSES", "Reader", "log_sum_exp", "probabilities"]

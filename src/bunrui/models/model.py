@@ -11,14 +11,27 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer
 from bunrui.counts import Label
 from bunrui.errors import LabelError, Option, OptionError
-from bunrui.memory import Memory
+from bunrui.memory import Memory, Parameters
 from bunrui.phrases import some
 
 if TYPE_CHECKING:
-    from bunrui.models.words import Word
+    from bunrui.models.keywords import Word
+    from bunrui.models.loo import CountedCorpus
     from bunrui.views.explanation import Explanation
 
-__all__ = ["Best", "Form", "Kind", "Model", "Options", "Parts", "WordForm", "WordQuestion", "best_of", "check_label"]
+__all__ = [
+    "Best",
+    "Form",
+    "KeptForm",
+    "Kind",
+    "Model",
+    "Options",
+    "Parts",
+    "WordForm",
+    "WordQuestion",
+    "best_of",
+    "check_label",
+]
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -103,6 +116,16 @@ class Model(Protocol):
     def words(self, question: WordQuestion) -> list[Word]:
         """The words that speak for a label."""
 
+    @property
+    def one_pass(self) -> bool:
+        """Whether `leave_one_out` takes one pass over the documents; else it fits a model for each of them."""
+
+    def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
+        """Score every document of a corpus by the model of all the others, (n_docs, n_classes).
+
+        With `odds`, the log-odds of each label against the rest.  -inf for a class that has no other document.
+        """
+
     def export(self, make: Callable[[Any], T]) -> T:
         """What `make` makes of the weights or the trained parts of the model, while nothing is learned."""
 
@@ -130,6 +153,13 @@ class WordForm(Form, Protocol):
 
     def weights(self, columns: npt.NDArray[np.int64]) -> Floats:
         """What one occurrence of some words adds, (n_columns, n_classes)."""
+
+
+class KeptForm(Form, Protocol):
+    """The same where a file keeps the numbers; `from_arrays` of its class takes them back."""
+
+    def arrays(self, to_learn: bool) -> Parameters:
+        """All numbers that answers need, and those that only learning more needs."""
 
 
 class Kind(Protocol):

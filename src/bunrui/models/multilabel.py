@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bunrui.counts import Counts, Label
 from bunrui.errors import OptionError
-from bunrui.models.base import Floats, prior_shares
+from bunrui.models.scorer import Docs, Floats, prior_shares
 from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["PairView", "best_cut", "log_label_prior"]
@@ -26,7 +26,7 @@ Ids = npt.NDArray[np.uint32]
 LEAST_F = 0.3
 
 
-def log_label_prior(counts: Counts, prior: Any) -> Floats:
+def log_label_prior(counts: Counts | Docs, prior: Any) -> Floats:
     """log P(label) of every class id by itself; 0 for classes without documents.
 
     "empirical" is D_c / D with every document once, "uniform" is a half, ("smoothed", λ) (D_c + λ) / (D + 2λ).

@@ -29,8 +29,8 @@ from __future__ import annotations
 import numpy as np
 
 from bunrui.kernel.logs import log, log1p
-from bunrui.models.base import Floats, Scorer, Smoothing, positive
 from bunrui.models.rest import against, log_odds, rest_of_words
+from bunrui.models.scorer import Floats, Scorer, Smoothing, positive
 from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["binary", "mixed", "multinomial"]
@@ -74,6 +74,7 @@ def multinomial(
         presence=presence,
         by_count=not class_norm,
         by_word=not smoothing.is_single,
+        local=True,
     )
 
 

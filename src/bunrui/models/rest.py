@@ -28,8 +28,8 @@ import math
 import numpy as np
 
 from bunrui.kernel.logs import log
-from bunrui.models.base import MLE_LAMBDA, Floats, Scorer, Smoothing, positive
 from bunrui.models.complement import complement
+from bunrui.models.scorer import MLE_LAMBDA, Floats, Scorer, Smoothing, positive
 from bunrui.models.view import CountView, FeatureCounts
 
 __all__ = ["against", "check_filled", "log_odds", "rest_of_words"]
@@ -71,6 +71,7 @@ def against(own: Scorer, rest: Scorer) -> Scorer:
         by_count=own.by_count and rest.by_count,
         by_word=own.by_word or rest.by_word,
         everywhere=rest.everywhere,
+        local=own.local and rest.local,
     )
 
 

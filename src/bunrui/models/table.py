@@ -19,7 +19,7 @@ import numpy.typing as npt
 from bunrui.cells import ranges
 from bunrui.classcounts import ClassCounts, SparseCounts
 from bunrui.errors import OptionError
-from bunrui.models.base import Scorer
+from bunrui.models.scorer import Scorer
 from bunrui.models.view import CountView, FeatureCounts
 from bunrui.sparse import Sparse
 

@@ -15,22 +15,24 @@ from bunrui.analysis import Analyzer
 from bunrui.classcounts import MOST_PAIRS
 from bunrui.counts import Counts, Label
 from bunrui.engines.matrix import look_up
-from bunrui.errors import NotLearnedError, Step
+from bunrui.errors import DataError, NotLearnedError, OptionError, Step
 from bunrui.kernel.mutex import Mutex
-from bunrui.memory import Batch, Documents, Memory
+from bunrui.memory import Batch, Documents, Memory, Parameters
 from bunrui.models.aode import train_aode
 from bunrui.models.counting import several_labels_error
 from bunrui.models.explain import hold, place_on_text, read
 from bunrui.models.heads import HeadForm, Keys, LinearHead, train_arow, train_nbsvm
-from bunrui.models.kinds import MOST_FEATURES, TRAINED, reads_table
-from bunrui.models.model import Best, Form, Options, Parts, WordForm, WordQuestion, best_of
-from bunrui.models.twcnb import train_twcnb
+from bunrui.models.keywords import Word, find, find_word, words_of
+from bunrui.models.kinds import MOST_FEATURES, TRAINED, is_kept, reads_table
+from bunrui.models.loo import CountedCorpus
+from bunrui.models.model import Best, Form, KeptForm, Options, Parts, WordForm, WordQuestion, best_of
+from bunrui.models.parameters import take, take_ids
+from bunrui.models.twcnb import StepsForm, train_twcnb
 from bunrui.models.view import View, select, whole
-from bunrui.models.words import Word, find, find_word, words_of
 from bunrui.sparse import Sparse
 from bunrui.views.explanation import Explanation
 
-__all__ = ["Fitted", "TrainedModel"]
+__all__ = ["Fitted", "TrainedModel", "restore", "train"]
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -48,10 +50,13 @@ class TrainedModel:
         self._training = Mutex()
 
     @contextmanager
-    def fitted(self) -> Iterator[Fitted]:
-        """The model of the documents as they are now, trained if need be, with the lock of the memory held."""
+    def fitted(self, *, is_whole: bool = False) -> Iterator[Fitted]:
+        """The model of the documents as they are now, trained if need be, with the lock of the memory held.
+
+        With `is_whole`, it has all that training gives; else it may have no more than answers need.
+        """
         while True:
-            self._train()
+            self._train(is_whole)
             with self._memory.lock.read():
                 # Only here: another thread may train it anew, in place, and fail.
                 fitted = self._fitted
@@ -59,21 +64,45 @@ class TrainedModel:
                     yield fitted
                     return
 
-    def _is_current(self) -> bool:
-        return self._fitted is not None and self._fitted.is_of(self._memory.counts)
+    def _is_current(self, is_whole: bool) -> bool:
+        fitted = self._fitted
+        return fitted is not None and fitted.is_of(self._memory.counts) and (fitted.is_whole or not is_whole)
 
-    def _train(self) -> None:
-        memory, name = self._memory, self._options["model"]
-        memory.documents.check(name)
-        if self._is_current():
+    def _train(self, is_whole: bool) -> None:
+        if self._is_current(is_whole):
             return
+        memory = self._memory
         with memory.documents.at_rest(), self._training:
-            if self._is_current():
+            if self._is_current(is_whole):
                 return
             # `arow` goes on in place, where nobody may look meanwhile; what is half learned is not gone on with.
-            with memory.lock.write() if name == "arow" else memory.lock.read():
+            with memory.lock.write() if self._options["model"] == "arow" else memory.lock.read():
                 before, self._fitted = self._fitted, None
-                self._fitted = train(name, self._options, self._analyzer, memory.counts, memory.documents, before)
+                self._fitted = self._restore_or_train(before, is_whole)
+
+    def _restore_or_train(self, before: Fitted | None, is_whole: bool) -> Fitted:
+        """The model from the weights that a file keeps, where they are those of all documents; else trained.
+
+        `arow` goes on from what this process has learned, or else from the weights in the file.
+        """
+        memory, name = self._memory, self._options["model"]
+        before = before if before is not None and before.is_whole and before.mark is not None else None
+
+        def make(weights: Parameters, mark: Any, is_current: bool) -> Fitted | None:
+            to_learn = name == "arow" and (is_whole or not is_current)
+            if (name == "twcnb" and is_whole) or (not is_current and (before is not None or not to_learn)):
+                return None
+            args = (self._options, self._analyzer, memory.counts, weights, mark)
+            return restore(*args, is_current=is_current, to_learn=to_learn)
+
+        found = memory.documents.restored(self._options, make) if is_kept(name) else None
+        if found is not None and found.is_of(memory.counts):
+            return found
+        memory.documents.check(name)
+        args = (self._options, self._analyzer, memory.counts, memory.documents)
+        fitted = train(*args, before or found)
+        # Weights that were meant to harm may lack a label.
+        return fitted if before is not None or found is None or fitted.is_consistent else train(*args, None)
 
     def scores(self, texts: Any) -> tuple[list[Label], Floats]:
         """Classes, and scores (n_docs, n_classes)."""
@@ -99,9 +128,21 @@ class TrainedModel:
         with self.fitted() as fitted:
             return fitted.words(question)
 
+    @property
+    def one_pass(self) -> bool:
+        """Never."""
+        return False
+
+    def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
+        """Nothing: the model would be trained for each document."""
+        model, n_docs = self._options["model"], len(corpus)
+        raise OptionError(
+            f"{model} is trained from documents, and would be trained {n_docs:,} times: use cross_validate"
+        )
+
     def export(self, make: Callable[[Fitted], T]) -> T:
         """What `make` makes of the fitted model, while nothing is learned."""
-        with self.fitted() as fitted:
+        with self.fitted(is_whole=True) as fitted:
             return make(fitted)
 
 
@@ -118,6 +159,8 @@ class Fitted:
         The version of the counts when it was trained.
     mark : object
         How far the documents had been read.
+    is_whole : bool
+        Whether it has all that training gives, and not only what answers need.
     """
 
     def __init__(
@@ -128,6 +171,7 @@ class Fitted:
         self.classes = classes
         self.mark = mark
         self.form = form
+        self.is_whole = True
         self._analyzer = analyzer
         self._ids = ids  # the feature of every column; None where column f is feature f
         self._width = counts.n_ids if ids is None else len(ids)
@@ -135,6 +179,11 @@ class Fitted:
     def is_of(self, counts: Counts) -> bool:
         """Whether it was trained from what these counts have counted."""
         return self.counts is counts and self.version == counts.version
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether a head has learned all labels, and no others."""
+        return not isinstance(self.form, HeadForm) or self.form.head.classes.tolist() == self.classes
 
     def rows(self, texts: Any) -> Any:
         """Texts as rows of counts, (n_docs, n_columns)."""
@@ -180,6 +229,16 @@ class Fitted:
             values = weights[:, c] - (others.mean(axis=1) if others.shape[1] else 0.0)
         both_ends = positive is not None
         return words_of(self.counts, ids.astype(np.uint32), values, top, both_ends=both_ends, by_docs=True)
+
+    def arrays(self, to_learn: bool) -> Parameters | None:
+        """The numbers of the model, for a file; None where it tells nothing apart yet.
+
+        With `to_learn` also those that only learning more needs.
+        """
+        if isinstance(self.form, Nothing):
+            return None
+        facts, arrays = cast(KeptForm, self.form).arrays(to_learn)
+        return Parameters(facts, arrays if self._ids is None else {**arrays, "ids": self._ids})
 
     def vocabulary(self) -> list[str]:
         """The words of all columns."""
@@ -237,7 +296,6 @@ class Nothing:
 
 
 def train(
-    name: str,
     options: Mapping[str, Any],
     analyzer: Analyzer,
     counts: Counts,
@@ -247,7 +305,7 @@ def train(
     """The model of all documents; `previous` is what was trained last, with the same options."""
     if not counts.n_docs:
         raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
-    classes = counts.live_labels
+    name, classes = options["model"], counts.live_labels
     if reads_table(name, options["analyzer"]):
         from bunrui.models.columns import train_columns
 
@@ -276,6 +334,43 @@ def train(
     else:
         form = train_aode(options["m"], *_stack(list(tables))[:2])
     return Fitted(counts, analyzer, form, classes, ids, mark)
+
+
+def restore(
+    options: Mapping[str, Any],
+    analyzer: Analyzer,
+    counts: Counts,
+    weights: Parameters,
+    mark: Any,
+    *,
+    is_current: bool,
+    to_learn: bool,
+) -> Fitted:
+    """The model whose numbers these are; it is asked if it `is_current`, and goes on learning if `to_learn`.
+
+    Raises
+    ------
+    DataError
+        If they are not those of such a model.
+    """
+    name, classes = options["model"], counts.live_labels
+    alpha = TRAINED[name].alpha_of(options)
+    ids = take_ids(weights, "ids", counts.n_ids) if "ids" in weights.arrays else None
+    width = counts.n_ids if ids is None else len(ids)
+    form: Form
+    if name == "twcnb":
+        form = StepsForm.from_arrays(weights, alpha, options["smoothing"], width, counts.doc_count[counts.live.ids])
+    else:
+        if not is_current and ids is None:  # features have come since
+            width = min(width, len(take(weights, "place_of", np.int64, (None,))))
+        form = HeadForm.from_arrays(name, weights, alpha, width, to_learn)
+    fitted = Fitted(counts, analyzer, form, classes, ids, mark)
+    if is_current and not fitted.is_consistent:
+        raise DataError("the weights have other classes than the counts")
+    fitted.is_whole = name == "nbsvm" or to_learn
+    if not is_current:
+        fitted.version -= 1
+    return fitted
 
 
 class _Labelled(NamedTuple):

@@ -1,4 +1,4 @@
-"""Choices that are made from labelled documents: models, settings, calibration, labels to look at again."""
+"""Decisions from labelled documents: models, settings, calibration, suspicious labels, similar documents."""
 
 # Each function has the name of its module.  All are imported here, so that the package has the functions, not the
 # modules, under these names.

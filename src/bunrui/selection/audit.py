@@ -1,7 +1,7 @@
-"""Labels to look at again: documents whose label the others do not believe, and copies with different labels.
+"""`audit`: finds documents whose label looks wrong, and copies with different labels.
 
-Each document is left out and predicted by the others (`evaluation.crossvalidation.score_left_out`); the answers are
-calibrated, so that right ones come first.  Documents are ranked by this number, the lowest first:
+Each document is left out and predicted by the others (`evaluation.crossvalidation.score_left_out`), and the answers are
+calibrated.  Documents are ranked by this number, the lowest first:
 
     P(given label) - NEAR · P(suggested label)
 
@@ -27,8 +27,6 @@ from bunrui.evaluation.duplicates import find_duplicates
 from bunrui.selection.calibrate import fit_calibration
 from bunrui.views.explanation import Contribution, Explanation
 
-__all__ = ["Audit", "Conflict", "Suspect", "audit"]
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
@@ -39,7 +37,7 @@ NEAR = 0.02
 
 
 class Suspect(NamedTuple):
-    """A document whose label the others do not believe.
+    """A document whose label looks wrong.
 
     Attributes
     ----------
@@ -50,7 +48,7 @@ class Suspect(NamedTuple):
     suggested : label
         The likeliest label.
     probability, suggested_probability : float
-        The probability of all labels that it has, and that of the suggested one.
+        The probability of all its labels, and that of the suggested one.
     """
 
     row: int
@@ -61,7 +59,7 @@ class Suspect(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Copies of a document, exact or near, that do not have the same labels; `labels` of each of `rows`."""
+    """Exact or near copies of a document with different labels; `labels` of each of `rows`."""
 
     kind: Literal["exact", "near"]
     rows: tuple[int, ...]
@@ -70,7 +68,7 @@ class Conflict(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Audit:
-    """Labels to look at again.
+    """The result of an audit.
 
     Attributes
     ----------
@@ -80,7 +78,7 @@ class Audit:
         Those whose label is not the likeliest one, in this order.
     conflicts : tuple of Conflict
     alone : tuple of int
-        Documents that are the only ones of their label: nothing can be said of them.
+        Documents that are the only ones of their label: they cannot be judged.
     texts : sequence
         The documents.
     """
@@ -96,6 +94,11 @@ class Audit:
     def __repr__(self) -> str:
         return f"<Audit: {self.n_docs} documents, {len(self.suspects)} suspects, {len(self.conflicts)} conflicts>"
 
+    def _repr_html_(self) -> str:
+        from bunrui.views.notebook import audit_html
+
+        return audit_html(self)
+
     @property
     def n_docs(self) -> int:
         """Documents."""
@@ -106,9 +109,9 @@ class Audit:
         return self.texts[row] if isinstance(self.texts, list) else self.texts[row].as_py()
 
     def explain(self, suspect: Suspect) -> Explanation:
-        """Why the suggested label, and not the given one, by the model that has unlearned the document.
+        """Explain the suggested label against the given one, by a model that has unlearned the document.
 
-        A model that is trained from documents is trained once, without all suspects, unless a label would be lost.
+        A trained model is trained once, without all suspects, unless a label would be lost.
         """
         text, clf = self.text(suspect.row), self._learned
         if clf.needs_documents:
@@ -144,14 +147,14 @@ def _explain(clf: AnyClassifier, text: Any, suspect: Suspect) -> Explanation:
 
 
 def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
-    """Find labels to look at again.
+    """Find labels that look wrong.
 
     Parameters
     ----------
     clf : TextClassifier
         Its model and options are used; it does not change.
     texts, labels
-        Labelled documents.  Without them, those that a classifier in a file keeps.
+        Labelled documents; by default those in the classifier file.
 
     Examples
     --------
@@ -182,14 +185,15 @@ def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:
     )
     order = np.concatenate([order[~is_alone[order]], order[is_alone[order]]])
     alone = tuple(np.flatnonzero(is_alone).tolist())
-    return Audit(order, tuple(suspects), _conflicts(found.texts, given), alone, found.texts, given, clf)
+    return Audit(order, tuple(suspects), _conflicts(found.texts, given, clf), alone, found.texts, given, clf)
 
 
-def _conflicts(texts: Any, given: list[tuple[Label, ...]]) -> tuple[Conflict, ...]:
+def _conflicts(texts: Any, given: list[tuple[Label, ...]], clf: AnyClassifier) -> tuple[Conflict, ...]:
     if inputs.is_given(texts):
         return ()
+    near = not getattr(clf.text_analyzer, "reads_rows", False)
     return tuple(
         Conflict(group.kind, group.rows, tuple(given[row] for row in group.rows))
-        for group in find_duplicates(texts).groups
+        for group in find_duplicates(texts, near=near).groups
         if len({given[row] for row in group.rows}) > 1
     )

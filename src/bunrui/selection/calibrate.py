@@ -1,4 +1,4 @@
-"""Fit a calibration on documents that were left out, so that no others are needed.
+"""`calibrate`: fits a calibration on the learned documents, each left out in turn; no others are needed.
 
     level, slope   least Σ -log p(d, own label)  +  Σ -log p(d, any label) / n  +  priors
                    the second term is one document whose label says nothing: without it, documents that are all right
@@ -52,14 +52,14 @@ _MOST_STEPS, _FLAT = 200, 1e-9  # of the search: by then it stands still
 
 
 def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
-    """Fit the calibration of a classifier, and give it to it: `predict_proba` applies it from then on.
+    """Calibrate a classifier: `predict_proba` then gives calibrated probabilities.
 
     Parameters
     ----------
     clf : TextClassifier
-        One in a file keeps it there; `undo` takes it back.
+        A classifier file keeps the calibration; `undo` takes it back.
     texts, labels
-        The documents that it has learned.  Without them, those that a classifier in a file keeps.
+        The learned documents; by default those in the classifier file.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Cali
 
 
 def calibration_for(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
-    """Fit the calibration of a classifier, which stays as it is; see `calibrate`."""
+    """The calibration of a classifier, which does not change; see `calibrate`."""
     tx = getattr(clf, "last_change", 0)
     found = score_left_out(clf, texts, labels)
     if len(found.classes) < 2:
@@ -173,9 +173,9 @@ def _map(sure: Floats, right: Booleans, chance: float) -> tuple[Floats, Floats]:
 
 
 def _risk(sure: Floats, right: Booleans) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Thresholds, and the share of answers above each that is expected to be wrong; the first is for all answers.
+    """Thresholds, and the expected share of wrong answers above each; the first is for all answers.
 
-    The share counts the wrong answers, and EXPECTED documents more that come out as `sure` says: the surest are few.
+    The share counts the wrong answers, and EXPECTED more documents that come out as `sure` says: the surest are few.
     """
     order = np.argsort(sure, kind="stable")
     ranked, n_above = sure[order], np.arange(len(sure), 0, -1)
@@ -208,7 +208,7 @@ def _temperature(scores: Floats, lengths: Floats, own: Booleans) -> tuple[float,
 
 
 def minimise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: Floats) -> Floats:
-    """Where a smooth function of a few numbers is smallest, by BFGS within bounds, (n, 2), from a start.
+    """Find the minimum of a smooth function of a few numbers, by BFGS within bounds, (n, 2), from a start.
 
     `loss` gives the value and the gradient.
 

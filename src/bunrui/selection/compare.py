@@ -1,4 +1,4 @@
-"""`compare`: every model × the analyzers that suit the texts, on the same documents."""
+"""`compare`: measures every model with the suitable analyzers, on the same documents."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ from bunrui.models import MODELS, TRAINED
 from bunrui.selection.measurement import Cost, Documents, Fitted, Folds, LeaveOneOut, by_folds
 from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
 
-__all__ = ["Comparison", "Progress", "Row", "check_models", "compare", "significant"]
-
 Floats = npt.NDArray[np.float64]
 
 _SIGNIFICANT = 0.05
 
 
 def significant(n_rows: int) -> float:
-    """The p below which one of so many rows has lost to the best of them.
+    """The p below which one of so many rows has lost to the best.
 
-    The best was chosen by looking at the same documents, so that any pair may be the one that is tested: 5 % are shared
-    by all of them (Bonferroni).  Without that, the best of 33 rows that are equal beats another 19 times of 20.
+    The same documents chose the best row, so any pair of rows may be the tested one: all pairs share the 5 %
+    (Bonferroni).  Without this, the best of 33 equal rows beats another 19 times of 20.
 
     >>> significant(2), round(significant(33), 7)
     (0.05, 9.47e-05)
@@ -55,11 +53,11 @@ class Row:
         The bootstrap interval of the accuracy.
     log_loss : float
     right : (n_docs,) bool
-        Which documents got a label that they have.
+        Which documents were labelled rightly.
     cost : Cost
         Time and size.
     against_first : McNemar or None
-        Documents that only the first row, and only this one labels rightly; None in the first row.
+        The test against the first row; None in the first row.
     level : float
         The p of `against_first` below which this row has lost: see `significant`.
     """
@@ -148,12 +146,12 @@ class Comparison:
         return {"documents": self.n_docs, "predicted": self.how, "rows": rows, "skipped": list(self.skipped)}
 
 
-_ON_TEXT = tuple(name for name in TRAINED if name != "columns")
+_ON_TEXT = tuple(name for name, kind in TRAINED.items() if kind.on_text)
 _WARM_BYTES = 300_000  # with so many, kernels run compiled
 
 
 class Progress(NamedTuple):
-    """How far a comparison has come: the rows so far, the one that is measured now, and the number of all rows."""
+    """The progress of a comparison: the rows so far, the row that is measured now, and the number of all rows."""
 
     done: Comparison
     now: str
@@ -179,20 +177,20 @@ def compare(
     texts, labels
         As for `TextClassifier.learn`.
     test : pair of texts and labels, optional
-        Documents that are predicted by those above.
+        Documents to predict after learning `texts`.
     models : iterable of str, optional
         By default all of them; with `loo` those that read counts.
     analyzers : iterable of str or AnalyzerSpec, optional
-        Such as `universal`, `words`, `words:2`.  By default `universal`, words and their pairs where the text has
-        spaces, and a dictionary if one is installed for the language of most of the text.
+        Such as `universal`, `words`, `words:2`.  By default `universal`; `words:2` if the text has spaces; and a
+        dictionary if one is installed for the language of most of the text.
     folds : int or list of (train, test), optional
-        How documents predict each other where there is no `test`: in so many parts, 5 by default.
+        Without `test`: the number of folds, 5 by default, or the folds.
     loo : bool
-        Predict each document by all the others, exactly; not for models that are trained.
+        Predict each document by all the others, exactly; not for trained models.
     baselines : bool
         Add scikit-learn's `LinearSVC` and `LogisticRegression` on TF-IDF.
     watch : function, optional
-        Is told the `Progress` before every measurement.
+        Called with the `Progress` before every measurement.
 
     Examples
     --------
@@ -220,7 +218,7 @@ def compare(
 
 
 def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
-    """The models to compare, all of them where none are named; those that cannot leave a document out are refused."""
+    """The models to compare, by default all; those that cannot leave a document out are refused."""
     if loo and baselines:
         problem = "baselines would be trained once for each document: compare them by folds, without "
         raise OptionError((problem, Option("loo")))
@@ -290,7 +288,7 @@ def _measure(
 
 
 def _baselines() -> dict[str, Callable[[Any, list[Any]], Fitted]]:
-    from bunrui.estimators.baselines import BASELINES, fit_baseline  # imports scikit-learn
+    from bunrui.estimators.pipelines import BASELINES, fit_baseline  # imports scikit-learn
 
     return {name: partial(fit_baseline, name) for name in BASELINES}
 

@@ -1,9 +1,9 @@
-"""Select from a large collection the documents that look like those of a small one.
+"""`select`: finds the documents of a large collection (raw) that look like those of a small one (target).
 
 target ──► count ─┐
 raw ─────► count ─┴► ratio ──► score raw again ──► above a threshold · the best · a sample ──► rows as they stood
 
-The best of a stream of rows are found however long it is (`Best`): keys in memory, rows in a temporary file.
+`Best` finds the best rows of a stream of any length: keys stay in memory, rows in a temporary file.
 
     rows, keys ──► those above the floor ──► file ──► at the end, the rows of the best keys, in the order they came
 
@@ -30,12 +30,10 @@ import pyarrow as pa
 from bunrui.analysis import AnalyzerSpec
 from bunrui.documents import Reader, read
 from bunrui.engines.stream import ahead, texts_of
-from bunrui.errors import DataError, Option, OptionError
+from bunrui.errors import DataError, Option, OptionError, StoreError, check_whole
 from bunrui.kernel.logs import log
 from bunrui.selection.ratio import HASH_BITS, Ratio
 from bunrui.selection.records import Batch, Originals
-
-__all__ = ["Best", "Gumbel", "Rows", "Selection", "select"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -78,7 +76,7 @@ def select(
     bar: Callable[[Any], AbstractContextManager[Any]] | None = None,
     **reading: Any,
 ) -> Selection:
-    """Select documents of `raw` by how much likelier they are in `target`: by `Ratio`.
+    """Select the documents of `raw` that are likelier in `target`, by `Ratio`.
 
     Documents without features are never selected.
 
@@ -100,7 +98,7 @@ def select(
     fit_on : int, optional
         Estimate P(f | raw) from so many documents, as many from the beginning of each file; by default from all.
     folder : str, optional
-        Where rows are kept until it is known which are the best; by default where the system has temporary files.
+        The folder for rows until the best are known; by default the system's temporary folder.
     bar : function, optional
         Shows progress: takes a reader, returns a context manager with a method `add(n_docs)`.
     reading
@@ -109,7 +107,7 @@ def select(
     Returns
     -------
     Selection
-        An iterable of `Rows`, in the order of raw; it works while somebody iterates.
+        An iterable of `Rows`, in the order of raw; the work is done during iteration.
 
     Examples
     --------
@@ -146,8 +144,7 @@ def _check(threshold: Any, top: Any, sample: Any, fit_on: Any) -> None:
             raise OptionError((known, Option("fit_on"), " out, or give a number"))
         top = None
     for name, number in (("top", top), ("sample", sample), ("fit_on", fit_on)):
-        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1):
-            raise OptionError(option=name, value=number, expected="a whole number above 0")
+        check_whole(name, number, or_none=True)
 
 
 class _Choice(NamedTuple):
@@ -376,8 +373,7 @@ class _Spilled:
             self._file.write(sink.getvalue())
             self._file.flush()
         except OSError as error:
-            what = f"a temporary file cannot be written: {error.strerror}"
-            raise OSError(error.errno, what, self._folder or tempfile.gettempdir()) from error
+            raise StoreError.of_system(error, self._folder or tempfile.gettempdir()) from error
         self._bounds.append(self._file.tell())
         self._n_rows.append(self.n_rows + table.num_rows)
 

@@ -1,10 +1,10 @@
-"""Settings are measured on the same documents, each predicted by a model that never saw it.
+"""Measures settings on the same documents; each document is predicted by a model that never saw it.
 
     LeaveOneOut   each document by all the others, exactly, in one pass over the counts (`evaluation.loo`)
-    Folds         each part by others: for models that read counts all documents are counted once, and those that are
-                  not to be learned are subtracted; models that are trained are trained anew for each part
+    Folds         each part by the others.  For models of counts, all documents are counted once, and each part is
+                  subtracted; trained models are trained again for each part
 
-Features that only the part has are unknown to the others: they are dropped, not scored.
+Features that occur only in the predicted part are unknown: they are dropped, not scored.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from bunrui.evaluation.loo import Corpus
 from bunrui.models.kinds import MOST_FEATURES
 from bunrui.models.view import select
 from bunrui.selection.settings import Settings
-
-__all__ = ["Cost", "Documents", "Fitted", "Folds", "LeaveOneOut", "OutOfTimeError", "Size", "by_folds", "size_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -79,8 +77,8 @@ class Documents(Labelled):
     def read_by(self, spec: AnalyzerSpec) -> tuple[Labelled, float]:
         """The documents for an analyzer that reads them again and again, and the seconds that were spent before.
 
-        A dictionary takes longer than all the rest: its words are looked up once, and stand in place of the texts.
-        Only `nbsvm` and `arow` notice: the order of their sweeps is that of a hash of each document.
+        A dictionary takes longer than all other steps: so it runs once, and its words replace the texts.  Only `nbsvm`
+        and `arow` notice: a hash of each document decides the order of their sweeps.
         """
         if spec.name not in DICTIONARIES or inputs.is_given(self.texts):
             return self, 0.0

@@ -7,14 +7,14 @@
 
     t[f], n[f]   documents of the target, and of target and raw, that have feature f;  T, N their sums over f
 
-so that a feature adds log(1 + (1 - β) / β · (t[f] / T) / (n[f] / N)) + log β: never less than log β, which is what a
-feature adds that the target lacks.  A feature that nothing had adds nothing.
+So a feature adds log(1 + (1 - β) / β · (t[f] / T) / (n[f] / N)) + log β.  A feature that the target lacks adds log β,
+the minimum.  A feature that neither has adds nothing.
 
-The target is smoothed by the collection that it is held against.  By a constant for each feature, the usual way, a
-small target comes out as nearly uniform, and rare features speak for it, whatever they are: docs/decisions/009.
+The target is smoothed by the collection that it is compared with.  Usually a constant is added for each feature; but
+then a small target is nearly uniform, and any rare feature speaks for it: docs/decisions/009.
 
-Features are counted in the buckets of a hash (`_Buckets`): memory and speed do not depend on how many there are.  Or
-each is counted by itself, as a classifier counts (`_Features`).
+Features are counted in the buckets of a hash (`_Buckets`), so memory and speed do not depend on their number; or each
+is counted by itself, as in a classifier (`_Features`).
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ from bunrui.kernel import buckets
 from bunrui.kernel import ratio as kernel
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log1p
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import scratch_for
-from bunrui.models.base import Scorer
 from bunrui.models.linear import Reader
+from bunrui.models.scorer import Scorer
 from bunrui.models.view import FeatureCounts, whole
-
-__all__ = ["BACKGROUND", "HASH_BITS", "Collisions", "Ratio"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -62,7 +61,7 @@ _STAMPS = 0xFFFF_FFFF
 
 
 class Collisions(NamedTuple):
-    """How much the buckets mix up.
+    """How many features share a bucket.
 
     Attributes
     ----------
@@ -111,13 +110,13 @@ class Ratio:
         self._counts = _Buckets(analyzer_of(analyzer), hash_bits) if hash_bits else _Features(analyzer)
 
     def learn_target(self, texts: Any) -> Ratio:
-        """Learn documents of the kind that is looked for."""
+        """Learn documents of the target."""
         self._counts.count(texts, _TARGET)
         self.n_target += len(texts)
         return self
 
     def learn_raw(self, texts: Any) -> Ratio:
-        """Learn documents of the collection that is looked through."""
+        """Learn documents of the raw collection."""
         self._counts.count(texts, _RAW)
         self.n_raw += len(texts)
         return self
@@ -234,7 +233,7 @@ class _Buckets:
             finally:
                 self._rooms.append(room)  # with all that was counted before
 
-        threads.each_slice(part, threads.bounds_of(docs, recipe))
+        each_slice(part, threads.bounds_of(docs, recipe))
 
     def collisions(self) -> Collisions:
         """How much the buckets mix up, from all features of the first 64th of the buckets."""
@@ -274,7 +273,7 @@ class _Features:
         longest = threads.longest_document(docs, recipe)
         reader.weights()
         bounds = threads.bounds_of(docs, recipe)
-        threads.each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), bounds)
+        each_slice(lambda lo, hi: reader.score_slice(docs, recipe, lo, hi, longest, out), bounds)
         return out.T
 
     def _current_reader(self) -> Reader:

@@ -1,4 +1,4 @@
-"""Documents with the rows that they were read from, as these stand in their file.
+"""Documents with their original rows.
 
 parquet, arrow       a struct of all columns
 jsonl                the line
@@ -28,8 +28,6 @@ from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.tabular import take_columns
 from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, OptionError
-
-__all__ = ["COLUMNAR", "Batch", "Originals"]
 
 Mask = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]

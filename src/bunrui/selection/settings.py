@@ -1,4 +1,4 @@
-"""`Settings`: one way to make a classifier, and how simple it is; and the analyzers that suit the scripts of texts."""
+"""`Settings`: the options of a classifier, and how simple they are; `analyzers_for`: suitable analyzers for texts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.errors import MissingExtraError, OptionError
 from bunrui.kernel import unicode
 from bunrui.models import DEFAULT_MODEL, MODELS, kind_of
-from bunrui.models.base import smoothing_of
-
-__all__ = ["Scripts", "Settings", "analyzer_fields", "analyzer_name", "analyzer_named", "analyzers_for", "scripts_of"]
+from bunrui.models.scorer import smoothing_of
 
 _USUAL = AnalyzerSpec()
 _HEAD_ALPHA = 0.5  # the default of nbsvm and arow
@@ -94,7 +92,7 @@ class Settings:
         return found | ({"analyzer": analyzer_fields(self.analyzer)} if "analyzer" in found else {})
 
     def simplicity(self, n_features: int) -> tuple[Any, ...]:
-        """Simpler settings sort first: the module `search` says what is simpler."""
+        """Simpler settings sort first: the module `tune` says what is simpler."""
         return self.is_trained, len(self.changed()), n_features, -self.strength
 
     def describe(self) -> str:

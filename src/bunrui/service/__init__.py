@@ -1,26 +1,9 @@
 """The service: one classifier file over HTTP, for programs and for the page in `web/`.
 
-    server.py      opens the port, runs uvicorn until it is told to stop
-    app.py         the application, and the gate that every request passes
-    admission.py   who may ask, and how much at once
-    errors.py      errors as problem details (RFC 9457)
-    schemas.py     bodies and answers, and their description in /openapi.json
-    requests.py    bytes of a request → a body: JSON and Arrow
-    service.py     the classifier (many threads read, one writes) and all that the routes share
-    predict.py     routes: predict, explain
-    info.py        routes: labels, words, info, log, token
-    learn.py       routes: learn, unlearn, relabel, undo; inspect and train, whose files uploads.py reads
-    evaluate.py    routes: evaluate, mistakes, curve, compare, audit; studies.py does the work
-    jobs.py        work in the background, with progress, and its routes
-    processes.py   work in a process of its own
-    monitor.py     for operators: the log, health, metrics
-    web/           the page: index.html, style.css, js/ without a build step, lang/ with all its words; drawings and
-                   their style come from `bunrui.views`
+A service is one process with one event loop.  A short prediction runs on the loop itself, a long one on a worker
+thread; all work on the file runs on one thread of its own (docs/decisions/006).  ARCHITECTURE.md lists the modules.
 
-One process, one event loop.  A short prediction runs on the loop itself; long ones run on worker threads, and all work
-on the file runs on one thread of its own: docs/decisions/006.
-
-Here are the settings of a service, which the command line gives.
+This module has the settings of a service, which the command line gives.
 """
 
 from __future__ import annotations
@@ -37,19 +20,19 @@ _HTTP_PORT = 80
 
 @dataclass(frozen=True)
 class Limits:
-    """How much at once.
+    """The limits of a service.
 
     Attributes
     ----------
     body : int
-        Bytes of a request's body.  All bodies of strangers together may hold three times as much, small ones a third of
-        it; and so may those that come with the token.
+        Bytes of the body of a request.  All bodies of clients without the token together may hold three times as much,
+        a third of it for small ones.  The same holds for clients with the token.
     documents : int
-        In one request.
+        Documents of a request.
     characters : int
-        Of one document.
+        Characters of a document.
     requests : int
-        At work at the same time, of strangers and of those who send the token; more are told to come again.
+        Requests at the same time, of clients without the token, and again of those with it; others get 503.
     queue : int
         Changes, or batches, that wait for a thread.
     """
@@ -68,11 +51,11 @@ class Settings:
     Attributes
     ----------
     token : str or None
-        What writing needs; None is a service that only reads.
+        The token for writing; without one the service only reads.
     names : frozenset of str
-        What the header Host may say.
+        The names that the header Host may have.
     origins : frozenset of str
-        Other sites whose pages may ask.
+        Other sites whose pages may send requests.
     limits : Limits
     """
 
@@ -83,9 +66,9 @@ class Settings:
 
 
 def host_names(host: str, port: int, given: Iterable[str] = ()) -> frozenset[str]:
-    """What the header Host may say of a service that listens on an address.
+    """The names that the header Host may have, for a service that listens on an address.
 
-    A name that is given for the service may come without a port: a proxy may stand before it.
+    A given name may come without a port, because a proxy may stand in front.
 
     >>> sorted(host_names("192.168.1.7", 8765, ["Example.org"]))
     ['127.0.0.1:8765', '192.168.1.7:8765', '[::1]:8765', 'example.org', 'example.org:8765', 'localhost:8765']

@@ -1,10 +1,10 @@
-"""Who may ask, and how much at once.
+"""Who may send requests, and how many at once.
 
-A service on this machine is within reach of every page that its user looks at.  So the header Host must name it (else a
-name that its owner points at 127.0.0.1 would do), an Origin must be its own, bodies must have a type that no form can
-send, and who writes must know the token.
+Every web page that a user opens can reach a service on the user's machine.  So the header Host must name the service
+(else a foreign name that points to 127.0.0.1 would do), an Origin must be its own, bodies must have a type that no form
+can send, and a client that writes must have the token.
 
-Requests that do not fit are told to come again, and those at work go on.
+Requests beyond the limits are refused with 503, and those at work go on.
 """
 
 from __future__ import annotations
@@ -19,25 +19,6 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from bunrui.service import Limits, Settings
 from bunrui.service.errors import Problem
-
-__all__ = [
-    "ARROW",
-    "BYTES",
-    "HEADERS",
-    "JSON",
-    "SMALL",
-    "Admission",
-    "Body",
-    "BodyReader",
-    "Call",
-    "Gone",
-    "Head",
-    "Lane",
-    "Room",
-    "Security",
-    "head_of",
-    "media_type",
-]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -223,7 +204,7 @@ class Admission:
 class BodyReader:
     """Reads bodies up to a size, and up to a size of all of them together.
 
-    Small bodies have memory of their own: large ones that stand still keep none of them out.
+    Small bodies have their own memory, so that large ones that stand still do not keep them out.
     """
 
     def __init__(self, most: int) -> None:
@@ -373,7 +354,8 @@ class Lane:
 class Room:
     """All that can be full.
 
-    A service has two: one for those who send the token, and one for strangers, who therefore cannot keep them out.
+    A service has two rooms: one for clients with the token, and one for others, so that these cannot keep the first
+    out.
 
     Attributes
     ----------

@@ -38,8 +38,6 @@ from bunrui.errors import (
     UnlearnError,
 )
 
-__all__ = ["KINDS", "MEDIA_TYPE", "Problem", "problem_of", "response_of", "spell_in_json"]
-
 MEDIA_TYPE = "application/problem+json"
 
 KINDS = {

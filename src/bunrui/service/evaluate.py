@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 
 from bunrui.classifier import AnyClassifier
-from bunrui.engines.ranking import slices
+from bunrui.engines.stream import slices
 from bunrui.evaluation import Tally
 from bunrui.models import kind_of
 from bunrui.service import schemas
@@ -18,8 +18,6 @@ from bunrui.service.processes import study_apart
 from bunrui.service.schemas import describe
 from bunrui.service.service import Service, call_of
 from bunrui.service.studies import leave_out, study
-
-__all__ = ["add_evaluate"]
 
 _PRIVATE = ("mistakes", "audit")
 """The studies that show documents."""

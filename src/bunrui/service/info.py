@@ -1,4 +1,4 @@
-"""Routes that say what the classifier knows: labels, words, info, log; and whether a token is right."""
+"""Routes about the classifier: labels, words, info, log; and whether a token is right."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from bunrui.service import schemas
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of
 from bunrui.store.transaction import Entry
-
-__all__ = ["add_info"]
 
 
 def add_info(app: FastAPI, service: Service) -> None:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from bunrui.service import schemas
     from bunrui.service.service import Service
 
-__all__ = ["Cancelled", "Job", "Jobs", "add_jobs"]
-
 _MOST_WAITING = 4
 _MOST_KEPT = 50
 _OVER = ("done", "failed", "cancelled")

@@ -16,8 +16,6 @@ from bunrui.service.schemas import answer, describe
 from bunrui.service.service import GONE, Service, call_of
 from bunrui.service.uploads import Upload, batches_apart, inspect_apart
 
-__all__ = ["add_learn"]
-
 T = TypeVar("T", bound=schemas.Body)
 
 _HEADER = "Whether the first line of CSV and TSV has the names of the columns"

@@ -1,7 +1,7 @@
-"""What operators see: the log, whether the service is alive and ready, and metrics.
+"""For operators: the log, health and readiness, and metrics.
 
-The log has one JSON object a line on stderr, and never a document in it.  Messages of errors may quote a document: of
-an error that nobody expected, the log has its name and the places in the code that it came through, not its words.
+The log has one JSON object a line on stderr, and never a document.  The message of an error may quote a document.  So
+for an unexpected error the log has its name and its places in the code, but not its message.
 
 Metrics are counters and histograms in the text format of Prometheus:
 https://prometheus.io/docs/instrumenting/exposition_formats/
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from bunrui.service.service import Service
-
-__all__ = ["ALWAYS", "Metrics", "add_monitor", "event", "gauge", "log_request", "open_log", "places"]
 
 _LOG = logging.getLogger("bunrui.service")
 _LOGGERS = ("bunrui", "uvicorn", "asyncio")

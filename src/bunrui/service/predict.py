@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request, Response
 
 from bunrui.analysis.texts import normalise
 from bunrui.classifier import AnyClassifier
-from bunrui.engines.ranking import rank, slices
+from bunrui.engines.stream import rank, slices
 from bunrui.models.explain import hold
 from bunrui.service import schemas
 from bunrui.service.admission import ARROW
@@ -25,8 +25,6 @@ from bunrui.service.requests import is_small
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of, version
 from bunrui.views.explanation import Explanation, explanation_html
-
-__all__ = ["MOST_BYTES", "Endpoint", "add_predict", "explain_one", "predict_all"]
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -1,10 +1,10 @@
-"""Work in a process of its own, which may crash, take too much memory, or be ended at any time: the service goes on.
+"""Runs work in another process, which may crash, take too much memory, or be ended: the service goes on.
 
     service ──► the name of a function (on the command line), its arguments (JSON), and bytes ──► process
     process ──► messages, as the function sends them ──► service
 
-A thread cannot be ended, and what a damaged file does to Arrow ends all threads.  Messages are read as if a stranger
-had sent them: JSON, and record batches that are checked.
+A thread cannot be ended, and a damaged file that crashes Arrow ends all threads.  Messages are not trusted: they are
+JSON, and record batches that are checked.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ from pydantic_core import to_json
 from bunrui.service.errors import Problem, problem_of
 from bunrui.service.jobs import Job
 from bunrui.service.monitor import event, places
-
-__all__ = ["Died", "main", "main_of_study", "run_apart", "study_apart", "write_stream"]
 
 Send = Callable[[Any], None]
 

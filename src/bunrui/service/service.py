@@ -1,4 +1,4 @@
-"""The classifier behind a service, which many threads read and one writes, and all that the routes share."""
+"""`Service`: the classifier behind a service, which many threads read and one writes, and everything routes share."""
 
 from __future__ import annotations
 
@@ -24,15 +24,13 @@ from bunrui.service.jobs import Cancelled, Job, Jobs
 from bunrui.service.monitor import Metrics, event
 from bunrui.store import StoredClassifier
 
-__all__ = ["GONE", "Served", "Service", "call_of", "version"]
-
 R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
 
 GONE = 499
 """The status of an answer that nobody waits for."""
 
-# More than a process handles before it loads the compiled kernels: `bunrui.kernel.compile.PLAIN_BUDGET`.
+# Up to 64 KB of text, counting and scoring take shorter ways: this is more, so that all kernels are used.
 _WARM_BYTES = 300_000
 _QUICK = 0.005
 _REFRESH_SECONDS = 1.0

@@ -1,6 +1,6 @@
-"""What the documents of a file say about each other: mistakes, the learning curve, other models, suspect labels.
+"""Studies of the documents in a file: mistakes, the learning curve, a comparison of models, suspicious labels.
 
-Each study is given a classifier without documents, the documents, what the client gave, and the job.  Its result has
+Each study gets a classifier without documents, the documents, the input of the client, and the job.  Its result has
 numbers for programs, in the types of JSON, and `html`: drawings for the page.
 """
 
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from bunrui import store
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.evaluation import Evaluation, leave_one_out
-from bunrui.evaluation import mistakes as evaluated
+from bunrui.evaluation import result as evaluated
 from bunrui.evaluation.loo import kept_documents, own_documents
 from bunrui.models import MODELS
 from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
-from bunrui.store.documents import Document
+from bunrui.store.lifecycle import Document
 from bunrui.views.comparison import comparison_table
 from bunrui.views.evaluation import curve_html, page_parts
 from bunrui.views.explanation import explanation_html
@@ -28,8 +28,6 @@ from bunrui.views.explanation import explanation_html
 if TYPE_CHECKING:
     from bunrui.selection import Comparison
     from bunrui.selection.compare import Progress
-
-__all__ = ["compare_all", "evaluation_members", "find_curve", "find_mistakes", "find_suspects", "leave_out", "study"]
 
 _LONGEST = 5000  # characters of a document
 _MOST_MISTAKES, _MOST_OF_A_PAIR, _MOST_PAIRS = 1000, 50, 100_000
@@ -110,7 +108,7 @@ def find_curve(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[
     >>> [(point["documents"], point["accuracy"]) for point in found["points"]][-1]
     (16, 1.0)
     """
-    from bunrui.evaluation.curves import learning_curve
+    from bunrui.evaluation.crossvalidation import learning_curve
 
     def watch(done: int, total: int) -> None:
         job.total = total

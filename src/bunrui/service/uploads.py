@@ -1,4 +1,4 @@
-"""A file that was sent: its columns, its first rows, the labels in it, its documents."""
+"""An uploaded file: its columns, its first rows, its labels, its documents."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from bunrui.documents.tabular import TABLES
 from bunrui.errors import DataError
 from bunrui.phrases import excerpt
 from bunrui.service.errors import Problem, spell_in_json
-
-__all__ = ["Upload", "batches_apart", "inspect_apart"]
 
 _BATCH = 1 << 20
 _HEAD = 1 << 16

@@ -24,10 +24,8 @@ import numpy as np
 
 from bunrui.analysis import texts as inputs
 from bunrui.cells import Integers, ranges
-from bunrui.digests import DIGEST, Digests, as_bytes, digests_of
+from bunrui.memory import DIGEST, Digests, as_bytes, digests_of
 from bunrui.store.codec import Unpacker, pack, pack_json, pack_numbers
-
-__all__ = ["Batch", "Block", "Row"]
 
 BLOCK_BYTES = 2 << 20
 BLOCK_DOCS = 1 << 16

@@ -14,26 +14,24 @@ from typing import Any
 
 from bunrui.cells import Cells, Integers
 from bunrui.counts import Counts
-from bunrui.engines import threads
 from bunrui.engines.partitions import Spill
 from bunrui.errors import Option, OptionError, StoreError
+from bunrui.kernel.slices import n_threads
 from bunrui.models import DEFAULT_MODEL
-from bunrui.store.cells import Part, pack_part
 from bunrui.store.classifier import Path, check_new_options
+from bunrui.store.codec import Part, pack_part
 from bunrui.store.creation import publish_when_done
 from bunrui.store.file import check_not_pruned, find_seen
-from bunrui.store.sessions import Learning, SpilledSum
-from bunrui.store.settings import (
+from bunrui.store.options import (
     calibration_of,
     check_slim,
     classifier_of,
     new_store,
     write_slim,
 )
+from bunrui.store.sessions import Learning, SpilledSum
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
-
-__all__ = ["Bounded", "bounded", "bytes_of", "creating_bounded", "least_memory", "open_bounded", "slim_bounded"]
 
 # What a process takes besides counts that are put aside: 680 MB with two threads, benchmarks/spill.py.
 _BASE = 550_000_000
@@ -62,13 +60,15 @@ def bytes_of(memory: str | int) -> int:
         unit = _UNITS[found[2]] if not found[3] else 1 << (10 * (" kmgt".index(found[2])))
         n_bytes = int(float(found[1]) * unit)
     if n_bytes < least_memory():
-        raise OptionError(option="memory", value=memory, expected=f"at least {least_memory() // 10**6}MB here")
+        expected = f"at least {least_memory() // 10**6}MB for {n_threads()} threads"
+        hint = "give more, or take fewer threads with BUNRUI_THREADS"
+        raise OptionError(option="memory", value=memory, expected=expected, hint=hint)
     return n_bytes
 
 
 def least_memory() -> int:
     """Bytes without which nothing can be learned, on so many threads."""
-    return _BASE + _THREAD * threads.n_threads() + _LEAST_ROOM
+    return _BASE + _THREAD * n_threads() + _LEAST_ROOM
 
 
 class Bounded:
@@ -126,15 +126,16 @@ class Bounded:
     def slim(self, name: str, min_df: int) -> int:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
         store, like = self._store, self.classifier
-        check_slim(like, min_df)
+        check_slim(like, min_df, has_memory=True)
         like.set_calibration(calibration_of(store))
         folder = os.path.dirname(os.path.abspath(name))
         with store.reading(), Spill(store.fingerprint, folder, self._room) as spill:
             for sign, counts in store.pieces():
                 if sign < 0:
                     raise StoreError(
-                        f"{store.path} has unlearned documents since it was compacted: all counts must be in memory",
-                        hint=("leave ", Option("memory"), " out"),
+                        "documents were unlearned since this was compacted, so that all counts must be in memory",
+                        file=store.path,
+                        hint=("compact it first, or leave ", Option("memory"), " out"),
                     )
                 spill.add(counts)
             return write_slim(name, like, store.pruned, min_df, lambda transaction: _fill(transaction, spill, min_df))
@@ -184,7 +185,10 @@ def bounded(path: Path, memory: str | int, **options: Any) -> Iterator[Learning]
             yield session
         return
     if options:
-        raise OptionError(f"{os.fspath(path)} is there already, with options of its own: give none, or another name")
+        name = os.fspath(path)
+        raise OptionError(
+            "this is there already, with options of its own", file=name, hint="give none, or another name"
+        )
     old = open_bounded(path, memory)
     try:
         with old.learning() as session:

@@ -1,4 +1,4 @@
-"""Is the file what it says?  Everything that it keeps is read, and counted again where it keeps the texts."""
+"""Is the file what it says?  Everything that it keeps is read, and made again where it keeps the texts."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from bunrui.classifier import AnyClassifier
 from bunrui.counts import Counts
-from bunrui.digests import document_digests
 from bunrui.engines.labelgroups import label_sets
 from bunrui.errors import BunruiError
-from bunrui.store.file import File
+from bunrui.memory import Parameters, document_digests
+from bunrui.models.kinds import is_kept
+from bunrui.store.file import File, find_weights
 from bunrui.store.store import Store
-
-__all__ = ["Report", "check"]
+from bunrui.store.weights import read_weights
 
 
 class Report(NamedTuple):
@@ -47,11 +47,13 @@ def check(file: File, classifier: AnyClassifier) -> Report:
         else:
             report.unknown.append(f"{what}: bunrui adds them when it first opens an older file to change it")
         report.right.append(f"snapshot and deltas: checksums, totals; features: {counts.n_features:,}")
-        if store.keep == "nothing":
-            report.unknown.append("the counts, from their documents: the file keeps none")
-            return report
         try:
-            _check_log(classifier, store, counts, report)
+            if store.keep == "nothing":
+                report.unknown.append("the counts, from their documents: the file keeps none")
+            else:
+                _check_log(classifier, store, counts, report)
+            if report.is_right:
+                _check_weights(file, classifier, counts, report)
         except BunruiError as error:
             report.wrong.append(str(error))
     return report
@@ -76,6 +78,45 @@ def _check_log(classifier: AnyClassifier, store: Store, counts: Counts, report: 
         return
     _say(report, not n_wrong, "digests of the texts", f"{n_wrong:,} do not fit")
     _say(report, again == counts, "the counts, counted again from the texts", "the texts give others")
+
+
+def _check_weights(file: File, classifier: AnyClassifier, counts: Counts, report: Report) -> None:
+    """Train the model again where the file has its weights, and compare them bit by bit."""
+    store, options, analyzer = file.store, classifier.get_params(), classifier.text_analyzer
+    if not is_kept(classifier.model):
+        return
+    from bunrui.models.trained import restore, train
+
+    stored = find_weights(store, options, counts)
+    if stored is None:
+        return
+    goes_on = store.keep == "text" and classifier.model == "arow"
+    if not stored.is_current and not goes_on:
+        report.unknown.append("the weights: documents were learned since, and the next question trains the model")
+        return
+    weights, args = read_weights(store, stored.heading), (options, analyzer, counts)
+    found = restore(*args, weights, stored.mark, is_current=stored.is_current, to_learn=goes_on)
+    if store.keep != "text":
+        report.right.append("weights: checksums, bounds")
+        report.unknown.append("the weights, trained again: the file keeps no documents")
+        return
+    again = train(*args, file.memory.documents, None)
+    if not stored.is_current:
+        found = train(*args, file.memory.documents, found)
+    is_same = _are_same(found.arrays(to_learn=True), again.arrays(to_learn=True))
+    _say(report, is_same, "the weights, trained again from the texts", "the texts give others: train the model again")
+
+
+def _are_same(one: Parameters | None, other: Parameters | None) -> bool:
+    """Whether two models have the same numbers, to the last bit."""
+    if one is None or other is None:
+        return one is other
+    names = set(one.arrays)
+    return (
+        one.facts == other.facts
+        and names == set(other.arrays)
+        and all(one.arrays[name].tobytes() == other.arrays[name].tobytes() for name in names)
+    )
 
 
 def _say(report: Report, is_right: bool, what: str, problem: str) -> None:

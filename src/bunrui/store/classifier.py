@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bunrui.analysis import Analyzer
 from bunrui.calibration import Calibration
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
-from bunrui.digests import document_digests
-from bunrui.errors import Option, OptionError, StoreError
-from bunrui.memory import Memory
-from bunrui.models import DEFAULT_MODEL, Model
+from bunrui.counts import Counts
+from bunrui.errors import BunruiError, Option, OptionError, StoreError
+from bunrui.memory import Memory, document_digests
+from bunrui.models import DEFAULT_MODEL, TRAINED
+from bunrui.models.kinds import is_kept
+from bunrui.models.model import Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
 from bunrui.store.creation import publish_when_done
-from bunrui.store.documents import (
+from bunrui.store.file import File, check_keeps, find_weights
+from bunrui.store.lifecycle import (
     Choice,
     Document,
     all_of,
@@ -30,11 +34,8 @@ from bunrui.store.documents import (
     by_time,
     list_documents,
 )
-from bunrui.store.file import File, check_keeps
 from bunrui.store.merge import Source, merge
-from bunrui.store.schema import FORMAT
-from bunrui.store.sessions import Learning, Sum, Unlearning
-from bunrui.store.settings import (
+from bunrui.store.options import (
     calibration_of,
     check_slim,
     classifier_of,
@@ -44,10 +45,16 @@ from bunrui.store.settings import (
     summary_of,
     write_slim,
 )
+from bunrui.store.schema import FORMAT
+from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Entry, History, Transaction
+from bunrui.store.weights import Heading, Rows, is_due, pack_weights, read_rows
 
-__all__ = ["StoredClassifier", "check_new_options", "create", "creating", "open"]
+if TYPE_CHECKING:
+    from bunrui.models.trained import Fitted
+
+_log = logging.getLogger("bunrui")
 
 Path = str | os.PathLike[str]
 
@@ -277,6 +284,7 @@ class StoredClassifier(AnyClassifier):
             session = Learning(file.store, transaction, Sum(self), file.seen(needed=unique), unique)
             yield session
             session.finish()
+        self._train_when_due()
 
     @contextmanager
     def unlearning(self) -> Iterator[Unlearning]:
@@ -303,7 +311,9 @@ class StoredClassifier(AnyClassifier):
         `kind` and `note` are for the list of changes.
         """
         sources = [Source(other, other._file if isinstance(other, StoredClassifier) else None) for other in others]
-        return merge(self._file, self, sources, unique=unique, kind=kind, note=note)
+        skipped = merge(self._file, self, sources, unique=unique, kind=kind, note=note)
+        self._train_when_due()
+        return skipped
 
     def undo(self) -> tuple[str, int]:
         """Take the last transaction back: its kind, and its number of documents.
@@ -322,6 +332,56 @@ class StoredClassifier(AnyClassifier):
         file; what was done before cannot be undone.
         """
         self._file.compact()
+        self._train_when_due()
+
+    # Training
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the next question is answered without training: counts are enough, or the file has the weights."""
+        return not self.needs_documents or (is_kept(self.model) and self._file.is_trained(self.get_params()))
+
+    def train(self) -> None:
+        """Train the model now and keep its weights in the file, so that the next process answers at once.
+
+        A change does it by itself when the model was never trained with these options, and when documents have doubled
+        or halved since.  After other changes `arow` goes on from its weights, and the next question trains the rest, in
+        memory.
+
+        Raises
+        ------
+        OptionError
+            If the model has no weights that a file keeps: it reads counts, or is `aode` or `columns`.
+        """
+        file = self._file
+        file.check_not_read_only("train")
+        if self._is_twin:
+            raise OptionError("a file keeps the weights of its own model, and not of what with_model gives")
+        if not is_kept(self.model):
+            kept = ", ".join(filter(is_kept, TRAINED))
+            raise OptionError(f"{self.model} has no weights that a file keeps", hint=f"choose one of {kept}")
+        check_keeps(self.model, self.keep, self.path)
+        file.catch_up()
+        file.read_again()
+
+        def pack(fitted: Fitted) -> tuple[Heading, Rows] | None:
+            weights = fitted.arrays(to_learn=True)
+            return weights and pack_weights(weights, self.get_params(), fitted.counts, fitted.mark)
+
+        packed = self.current_model.export(pack)
+        if packed is not None:
+            file.keep_weights(*packed)
+
+    def _train_when_due(self) -> None:
+        """Train the model at the end of a change, if enough has changed."""
+        if self._is_twin or self.keep != "text" or not is_kept(self.model):
+            return
+        try:
+            if self.counts.n_docs and is_due(self._file.heading(), self.get_params(), self.counts.n_docs):
+                self.train()
+        except BunruiError as error:
+            # The change is there, and weights are only to save time: the next question trains, or says what is wrong.
+            _log.warning("the weights of %s in %s were not kept: %s", self.model, self.path, error)
 
     # The rest of the file
 
@@ -366,9 +426,11 @@ class StoredClassifier(AnyClassifier):
             raise OptionError("another analyzer has other counts: make a new file and learn the documents again")
         check_names(options)
         checked = TextClassifier(**(self.get_params() | complete_options(options)))
-        check_keeps(checked.model, self.keep, self.path)
+        if self.keep == "text" or not self._file.is_trained(checked.get_params()):
+            check_keeps(checked.model, self.keep, self.path)
         self._file.configure(checked.settings)
         self._classifier.set_params(**checked.get_params())
+        self._train_when_due()
         return self
 
     def set_calibration(self, calibration: Calibration | None) -> None:
@@ -401,6 +463,7 @@ class StoredClassifier(AnyClassifier):
             history = History(store)
             n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
+        is_trained = self.is_trained
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
@@ -411,6 +474,7 @@ class StoredClassifier(AnyClassifier):
                 "hashing": hashing_of(self, counts.n_features),
                 **self.settings,
                 "alpha": self.effective_alpha,
+                "is_trained": is_trained,
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,
@@ -434,19 +498,40 @@ class StoredClassifier(AnyClassifier):
     def slim(self, path: Path, *, min_df: int = 1) -> int:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents.
 
-        It answers as this classifier does with the option `min_df`.  Returns the number of documents that a word had to
-        be in: more than `min_df` where this file lacks words itself.
+        It answers as this classifier does with the option `min_df`.  Of a trained model it has the weights too: it
+        answers, and learns no more.  Returns the number of documents that a word had to be in: more than `min_df` where
+        this file lacks words itself.
         """
         check_slim(self, min_df)
-        self._file.catch_up()
-        with self.memory.lock.read():
-            counts = self.counts.pruned(min_df)
+        with self._file.at_rest():
+            with self.memory.lock.read():
+                counts = self.counts.pruned(min_df)
+            weights = self._slim_weights(counts, min_df) if self.needs_documents else None
 
         def fill(transaction: Transaction) -> int:
             transaction.snapshot(counts, transaction.number)
             return counts.n_docs
 
-        return write_slim(os.fspath(path), self, self._file.store.pruned, min_df, fill)
+        return write_slim(os.fspath(path), self, self._file.store.pruned, min_df, fill, weights)
+
+    def _slim_weights(self, counts: Counts, min_df: int) -> tuple[Heading, Rows]:
+        """The weights for a copy with these counts; call while the file is at rest."""
+        store = self._file.store
+        if self.keep != "text":
+            stored = find_weights(store, self.get_params(), self.counts)
+            if stored is None or min_df > store.pruned:
+                raise OptionError(
+                    f"{store.path} has no documents to train {self.model} again, with fewer words: make this copy from "
+                    "the file that has them"
+                )
+            return stored.heading, read_rows(store)
+        from bunrui.models.trained import train
+
+        fitted = train(self.get_params(), self.text_analyzer, counts, self.memory.documents, None)
+        weights = fitted.arrays(to_learn=False)
+        if weights is None:
+            raise OptionError(f"{self.model} tells nothing apart yet: learn documents of two labels first")
+        return pack_weights(weights, self.get_params(), counts, fitted.mark)
 
     # As a scikit-learn estimator
 

@@ -17,8 +17,6 @@ from bunrui.store.store import Store
 from bunrui.store.transaction import History, insert_block, insert_counts, insert_removals
 from bunrui.store.trouble import explain_errors
 
-__all__ = ["compact", "join", "wipe"]
-
 # How full blocks are when they are joined on the way: to change one document, all of its block is read, which takes
 # 0.9 ms for 4,096 short documents, and 5.6 for 32,768.
 _ON_THE_WAY = 1 / 16

@@ -15,8 +15,6 @@ from bunrui.errors import StoreError
 from bunrui.store.journal import renew_mark
 from bunrui.store.schema import APPLICATION_ID, connect, migrate, seal
 
-__all__ = ["delete_abandoned", "empty_file", "new_file", "publish_when_done", "temporary_beside"]
-
 _NO_LINKS = (errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)  # of a file system
 
 
@@ -26,11 +24,28 @@ def publish_when_done(path: str) -> Iterator[str]:
 
     Nobody sees the file before, and a file that somebody else has made under the name meanwhile is not replaced.
     """
-    if os.path.lexists(path):
-        raise StoreError(f"{path} is there already: open it, or choose another name")
+    check_new(path)
+    check_folder(path)
     with temporary_beside(path) as temporary:
         yield temporary
         _publish(temporary, path)
+
+
+def check_new(path: str) -> None:
+    """Refuse a name that is taken."""
+    if os.path.lexists(path):
+        raise StoreError("this is there already, and is not replaced", file=path, hint="give another name")
+
+
+def check_folder(path: str) -> None:
+    """Refuse at once a file that could not be written at the end."""
+    folder = os.path.dirname(path)
+    if os.path.isdir(path):
+        raise StoreError("this is a folder", file=path, hint="name a file in it")
+    if folder and not os.path.isdir(folder):
+        raise StoreError(f"there is no folder {folder}", file=path, hint="make it, or check the path")
+    if not os.access(folder or ".", os.W_OK):
+        raise StoreError("you may not write into its folder", file=path, hint="choose another folder")
 
 
 @contextmanager
@@ -94,9 +109,9 @@ def _publish(temporary: str, path: str) -> None:
                 raise
             _rename_new(temporary, path)
     except FileExistsError as error:
-        raise StoreError(f"{path} was made by somebody else meanwhile: open it, or choose another name") from error
+        raise StoreError("somebody else has made this meanwhile", file=path, hint="give another name") from error
     except OSError as error:
-        raise StoreError(f"{path} cannot be made: {error.strerror}") from error
+        raise StoreError.of_system(error, path) from error
     _sync_folder(os.path.dirname(os.path.abspath(path)))
 
 
@@ -125,7 +140,7 @@ def empty_file(path: str, name: str) -> None:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
     except OSError as error:
-        raise StoreError(f"{name} cannot be made: {error.strerror}") from error
+        raise StoreError.of_system(error, name) from error
 
 
 def new_file(path: str, name: str, meta: Mapping[str, str]) -> None:

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
 from weakref import proxy
 
 import numpy as np
 
 from bunrui.counts import Counts
-from bunrui.engines import threads
 from bunrui.engines.labelgroups import label_sets
-from bunrui.errors import BunruiError, OptionError, Step, StoreError
+from bunrui.errors import BunruiError, DamagedError, DataError, OptionError, Step, StoreError
 from bunrui.kernel.mutex import Mutex
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import release
-from bunrui.memory import Batch, Memory
+from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
 from bunrui.store.store import State, Store, apply
-from bunrui.store.transaction import History, Transaction, undo
+from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
+from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights, unpacker_of, write_weights
 
-__all__ = ["File", "LogDocuments", "check_keeps", "check_not_pruned", "find_seen"]
+_log = logging.getLogger("bunrui")
+T = TypeVar("T")
 
 # Transactions that leave the documents as they are.
 _NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
@@ -51,6 +54,7 @@ class File:
         self.read_only = read_only
         self.lock = Mutex()
         self._state: State | None = None  # how far the memory has read
+        self._is_as_read = True  # whether features have the ids here that whoever opens the file will give them
         self._changed: dict[tuple[int, int], tuple[int, int]] = {}
         self._writer: int | None = None  # the process whose session is open: a forked child has none
         self.catch_up()
@@ -108,11 +112,13 @@ class File:
             counts.follow(self.memory.counts)
             self.memory.counts = counts
             self.memory.trouble = None
-        self._state = state
+        self._state, self._is_as_read = state, True
 
     def _take_in(self, deltas: list[tuple[int, Counts]], state: State) -> None:
         """Change the memory as the file has changed."""
         self._state = None
+        # What was taken stays among the ids here, and so does a feature that a merged classifier had lost.
+        self._is_as_read &= all(sign > 0 and delta.n_features == delta.n_ids for sign, delta in deltas)
         try:
             with self.memory.lock.write():
                 self.memory.trouble = f"what is in memory is not what {self.store.path} has"
@@ -168,7 +174,7 @@ class File:
                     transaction.snapshot(self.memory.counts, transaction.number - 1)
                     join(self.store, transaction.number - 1)
                 yield transaction
-                has_changed = transaction.finish(threads.each_slice)
+                has_changed = transaction.finish(each_slice)
             assert before is not None
             if has_changed:
                 self._take_in(transaction.changes, State(before.generation, transaction.number))
@@ -226,10 +232,52 @@ class File:
         self.check_not_read_only("compact")
         with self.use():
             with self._session():
+                heading = self._heading_to_stay()
                 self.store.transaction("compact")
                 compact(self.store, self.memory.counts)
+                stamp_weights(self.store, heading)
             self._state = self.store.state()
             wipe(self.store)
+
+    # Weights
+
+    def read_again(self) -> None:
+        """Let features have the ids that whoever opens the file will give them: weights are kept by these."""
+        with self.use():
+            if not self._is_as_read:
+                self._load()
+
+    def heading(self) -> Heading | None:
+        """What the weights in the file were trained from; None where it has none, or they are damaged."""
+        with self.use(), suppress(DamagedError):
+            return read_heading(self.store)
+        return None
+
+    def is_trained(self, options: Mapping[str, Any]) -> bool:
+        """Whether the file has the weights of a model with these options, of all its documents."""
+        with self.at_rest(), suppress(DamagedError):
+            stored = find_weights(self.store, options, self.memory.counts)
+            return stored is not None and stored.is_current
+        return False
+
+    def _heading_to_stay(self) -> Heading | None:
+        """The heading of weights that the counts of a compacted file fit to; call while writing."""
+        counts = self.memory.counts
+        if not self._is_as_read or counts.n_ids != counts.n_features:
+            return None
+        try:
+            heading = read_heading(self.store)
+            options = heading.options if heading and self.store.keep != "text" else self.store.settings()
+            stored = find_weights(self.store, options, counts)
+        except DamagedError:
+            return None
+        return stored.heading if stored is not None and stored.is_current else None
+
+    def keep_weights(self, heading: Heading, rows: Rows) -> None:
+        """Write weights down, unless another process has changed the file since they were trained."""
+        with self.use(), self._session():
+            if self.store.state() == (heading.generation, heading.tx):
+                write_weights(self.store, heading, rows)
 
     def check_not_read_only(self, verb: str) -> None:
         """Refuse what would change a file that was opened for reading."""
@@ -272,14 +320,28 @@ class LogDocuments:
         store = self._file.store
         state = store.state()
         # The blocks of what the snapshot stands for may have been joined since.
-        goes_on = mark is not None and mark.generation == state.generation and store.snapshot() <= mark.tx
-        if goes_on:
-            goes_on = all(
-                entry.kind in ("learn", "set", "calibrate") for entry in History(store).entries(after=mark.tx)
-            )
+        goes_on = mark is not None and store.snapshot() <= mark.tx and kinds_since(store, mark) <= set(GOES_ON)
         if not goes_on:
             self._check_counts()
         return goes_on, self._read(mark.tx if goes_on else 0), state
+
+    def restored(self, options: Mapping[str, Any], make: Callable[[Parameters, Any, bool], T]) -> T | None:
+        """As `bunrui.memory.Documents` has it; call `at_rest`.
+
+        Weights that are damaged are as good as none where documents are there to train the model again.
+        """
+        store = self._file.store
+        try:
+            stored = find_weights(store, options, self._file.memory.counts)
+            return None if stored is None else make(read_weights(store, stored.heading), stored.mark, stored.is_current)
+        except DataError as error:
+            damaged = unpacker_of(store).damaged(str(error))
+        except DamagedError as error:
+            damaged = error
+        if store.keep != "text":
+            raise damaged
+        _log.warning("%s: until then, whoever asks trains it in memory", damaged)
+        return None
 
     def _check_counts(self) -> None:
         """Refuse a log that lacks documents, or has others: no model can be trained from what is left."""
@@ -300,6 +362,24 @@ class LogDocuments:
                 yield Batch(part.documents(), sets, part.digests, int(part.times[0]))
 
 
+class Stored(NamedTuple):
+    """Weights of a file, and whether they are those of all its documents; if not, the others were learned since."""
+
+    heading: Heading
+    mark: State
+    is_current: bool
+
+
+def find_weights(store: Store, options: Mapping[str, Any], counts: Counts) -> Stored | None:
+    """The weights of a model with these options that go with some counts, if the file has them; call while reading."""
+    heading = read_heading(store)
+    if heading is None or not heading.is_of(options, counts, any_version=store.keep != "text"):
+        return None
+    mark = State(heading.generation, heading.tx)
+    kinds = kinds_since(store, mark)
+    return Stored(heading, mark, "learn" not in kinds) if kinds <= set(GOES_ON) else None
+
+
 def check_keeps(model: str, keep: str, path: str) -> None:
     """Refuse a model that needs documents where they are not kept."""
     if kind_of(model).needs_documents and keep != "text":
@@ -310,7 +390,13 @@ def check_keeps(model: str, keep: str, path: str) -> None:
 
 
 def check_not_pruned(store: Store, verb: str) -> None:
-    """Refuse to change the counts of a file that lacks some."""
+    """Refuse to change the counts of a file that lacks some, or has weights that cannot be trained again."""
+    model = store.settings().get("model") if store.keep != "text" else None
+    if isinstance(model, str) and kind_of(model).needs_documents:
+        raise StoreError(
+            f"{store.path} has the weights of {model}, and no documents to train it again: {verb} in the file that it "
+            "was made from, or first choose a model that reads counts"
+        )
     if store.pruned > 1:
         raise StoreError(
             f"{store.path} lacks the words of fewer than {store.pruned} documents, so that it cannot "

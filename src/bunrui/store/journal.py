@@ -33,8 +33,6 @@ from bunrui.kernel.mutex import Mutex
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["FORMAT_MASK", "OPENING", "Connection", "new_mark", "owns_journal", "place", "renew_mark"]
-
 FORMAT_MASK = 0xFF  # of `user_version`: the rest is the mark
 
 # As SQLite has them: https://sqlite.org/fileformat2.html, os_unix.c

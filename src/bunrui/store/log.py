@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.counts import Integers
-from bunrui.digests import DIGEST, Digests, key_words
+from bunrui.cells import Integers
+from bunrui.memory import DIGEST, Digests, key_words
 from bunrui.store.blocks import Block, Row
 from bunrui.store.codec import Unpacker
 from bunrui.store.trouble import explain_errors
 
 if TYPE_CHECKING:
     from bunrui.store.store import Store
-
-__all__ = ["Index", "Log", "Seen", "id_words"]
 
 Words = npt.NDArray[np.uint64]
 

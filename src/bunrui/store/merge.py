@@ -16,17 +16,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-from bunrui.classifier import AnyClassifier
+from bunrui.classifier import AnyClassifier, check_alike
 from bunrui.counts import Counts
-from bunrui.digests import key_words
-from bunrui.errors import DuplicateError, MismatchError, Option, OptionError, StoreError
+from bunrui.errors import DuplicateError, Option, OptionError, StoreError
+from bunrui.memory import key_words
 from bunrui.store.blocks import Row
 from bunrui.store.file import File
 from bunrui.store.log import Seen
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import History, Transaction
-
-__all__ = ["Holding", "Source", "merge"]
 
 _log = logging.getLogger("bunrui")
 
@@ -123,11 +121,7 @@ def _check(target: File, like: AnyClassifier, source: Source) -> None:
     """Refuse what does not fit, before anything is written."""
     target.check_writable("merge")
     mine, other = target.store, source.classifier
-    if like.counts.fingerprint != other.counts.fingerprint:
-        raise MismatchError(
-            f"{source.name} was made with another analyzer ({other.text_analyzer.describe()}) than {mine.path} "
-            f"({like.text_analyzer.describe()}): learn the documents again with one of the two"
-        )
+    check_alike(like, other, mine.path, source.name)
     if source.file is None:
         if mine.keep != "nothing":
             raise OptionError(

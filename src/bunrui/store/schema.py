@@ -8,6 +8,7 @@
     deltas        what a transaction added to the counts or took from them (`cells.py`); the first may be a snapshot,
                   which stands for all transactions up to its own
     cells         the parts of a delta
+    weights       of a trained model, to save the time of training (`weights.py`); since format 3
 
 Blobs carry checksums of their own (`codec.py`).  Since format 2 the rows of the small tables carry one over all of
 their values.  `documents` and `cells` do not: their numbers have to fit their blobs, and a value behind a long text
@@ -27,19 +28,6 @@ from urllib.parse import quote
 
 from bunrui.errors import DamagedError, StoreError
 from bunrui.store.journal import FORMAT_MASK, OPENING, Connection, new_mark, owns_journal
-
-__all__ = [
-    "APPLICATION_ID",
-    "FORMAT",
-    "MIGRATIONS",
-    "SEALED",
-    "SEALED_SINCE",
-    "connect",
-    "is_whole",
-    "migrate",
-    "seal",
-    "version_of",
-]
 
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
 APPLICATION_ID = 0x6275_6E72  # "bunr"
@@ -90,6 +78,11 @@ MIGRATIONS = (
     CREATE INDEX undone ON transactions (undone);
     CREATE INDEX engines ON transactions (tx) WHERE instr(note, '"engine"');
     """,
+    """
+    CREATE TABLE weights (
+        name TEXT NOT NULL, part INTEGER NOT NULL, content BLOB NOT NULL, PRIMARY KEY (name, part)
+    ) STRICT;
+    """,
 )
 FORMAT = len(MIGRATIONS)
 
@@ -102,6 +95,7 @@ SEALED = {
     "deltas": "delta, tx, sign, is_snapshot, n_docs, n_terms, n_doc_freq, n_labels, labels, doc_count",
 }
 SEALED_SINCE = 2
+WEIGHTS_SINCE = 3
 
 
 def _checksum(*values: Any) -> int:

@@ -11,22 +11,21 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
+from bunrui.cells import Integers
 from bunrui.classifier import AnyClassifier
-from bunrui.counts import Counts, Integers
-from bunrui.digests import document_digests, key_words
-from bunrui.engines import threads
+from bunrui.counts import Counts
 from bunrui.engines.labelgroups import LabelSets, check_new, label_sets
 from bunrui.engines.partitions import Spill
-from bunrui.errors import DataError, DuplicateError, StoreError, UnlearnError
+from bunrui.errors import DataError, DuplicateError, Option, StoreError, UnlearnError
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import release
+from bunrui.memory import document_digests, key_words
 from bunrui.phrases import excerpt
 from bunrui.store.blocks import Batch, Row
-from bunrui.store.cells import Part, pack_part
+from bunrui.store.codec import Part, pack_part
 from bunrui.store.log import Seen
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
-
-__all__ = ["Learning", "SpilledSum", "Sum", "Unlearning"]
 
 _EXCERPT = 60
 
@@ -82,9 +81,11 @@ class SpilledSum:
         if self._seen is not None:
             self._spill.room = self._room - self._seen.n_bytes
             if self._spill.room < 0:
+                keep = Option("keep", "nothing")
                 raise StoreError(
-                    f"the file keeps digests of {len(self._seen):,} documents or more, which takes all of the memory: "
-                    "give more, or learn into a file that keeps nothing"
+                    f"the digests of {len(self._seen):,} documents take all of the memory",
+                    option="memory",
+                    hint=("give more with ", Option("memory", ...), ", or learn into a file with ", keep),
                 )
         self._spill.add(self._classifier.count_sets(texts, sets))
 
@@ -196,7 +197,7 @@ class Learning(_Session):
             return key_words(block.digests), Row.of(block)
 
         # Digests and compression take longer than counting words: they have the threads, too.
-        rows = threads.each_slice(pack, batch.bounds)
+        rows = each_slice(pack, batch.bounds)
         if rows:
             self._look_for_duplicates(np.concatenate([keys for keys, _ in rows]), texts)
         for _, row in rows:

@@ -1,8 +1,8 @@
 """`Store`: a classifier on disk, one SQLite file.
 
 Every learn and unlearn is one transaction, which stores what the log keeps of the documents, and what they add to the
-counts.  When it returns, it survives the process.  Opening is the snapshot plus the deltas after it; weights are never
-stored.
+counts.  When it returns, it survives the process.  Opening is the snapshot plus the deltas after it.  Weights are never
+the truth: those of a trained model may stand in the file to save time, and equal those that are made again.
 """
 
 from __future__ import annotations
@@ -17,17 +17,24 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from bunrui.counts import Counts
-from bunrui.errors import MovedError, StoreError, UnlearnError
-from bunrui.store.cells import Head, Part, counts_by_part, join_parts
-from bunrui.store.codec import Unpacker
+from bunrui.errors import MovedError, Step, StoreError, UnlearnError
+from bunrui.store.codec import Head, Part, Unpacker, counts_by_part, join_parts
 from bunrui.store.creation import delete_abandoned, empty_file, new_file, publish_when_done
 from bunrui.store.journal import Connection, place, renew_mark
 from bunrui.store.log import Log
-from bunrui.store.schema import FORMAT, SEALED, SEALED_SINCE, connect, is_whole, migrate, seal, version_of
+from bunrui.store.schema import (
+    FORMAT,
+    SEALED,
+    SEALED_SINCE,
+    WEIGHTS_SINCE,
+    connect,
+    is_whole,
+    migrate,
+    seal,
+    version_of,
+)
 from bunrui.store.transaction import Transaction, now
 from bunrui.store.trouble import check_is_file, explain_errors, warn_of_network
-
-__all__ = ["KEEPS", "State", "Store", "apply"]
 
 KEEPS = ("nothing", "digests", "text")  # the further right, the more
 
@@ -73,11 +80,14 @@ class Store:
         The documents that it keeps.
     is_sealed : bool
         Whether the rows of its small tables have checksums.
+    has_weights : bool
+        Whether it has a place for the weights of a trained model.
     """
 
     def __init__(self, path: str, name: str, db: Connection, version: int, *, read_only: bool) -> None:
         self.path = name
         self.is_sealed = version >= SEALED_SINCE
+        self.has_weights = version >= WEIGHTS_SINCE
         self._at = path
         self._read_only = read_only
         self._db: Connection | None = db
@@ -270,10 +280,8 @@ class Store:
                     else:
                         apply(counts, sign, delta, self.unpacker())
             except MemoryError as error:
-                raise StoreError(
-                    f"{self.path} does not fit into memory: make a smaller copy with "
-                    f"`bunrui slim {self.path} COPY --min-df 2 --memory 2GB`"
-                ) from error
+                hint = (Step("slim", self.path),)
+                raise StoreError("this does not fit into memory", file=self.path, hint=hint) from error
             return counts, self._state()
 
     def news(self, since: State) -> tuple[list[tuple[int, Counts]], State] | None:
@@ -412,7 +420,7 @@ class Store:
         except FileNotFoundError:  # the file was replaced
             pass
         except OSError as error:
-            raise StoreError(f"{self.path} cannot be written ({error.strerror}): check the disk") from error
+            raise StoreError.of_system(error, self.path) from error
 
     def _relieve(self) -> None:
         """Empty the journal if a reader had kept a change in it."""

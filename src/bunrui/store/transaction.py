@@ -11,20 +11,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bunrui.counts import Counts, Integers, check_strings
+from bunrui.cells import Integers
+from bunrui.counts import Counts, check_strings
 from bunrui.errors import StoreError
 from bunrui.store.blocks import Row
-from bunrui.store.cells import Head, Part, Parts
-from bunrui.store.codec import Unpacker, pack_numbers
+from bunrui.store.codec import Head, Part, Parts, Unpacker, pack_numbers
 from bunrui.store.schema import SEALED, seal
 from bunrui.store.trouble import explain_errors
+from bunrui.store.weights import drop_weights
 
 if TYPE_CHECKING:
-    from bunrui.store.store import Store
+    from bunrui.store.store import State, Store
 
 Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 
-__all__ = ["Entry", "History", "Transaction", "insert_block", "insert_counts", "now", "undo"]
+# Changes after which a trained model can go on from the weights that it had.
+GOES_ON = ("learn", "set", "calibrate", "slim")
 
 
 def write_time(moment: datetime) -> str:
@@ -54,6 +56,7 @@ class Transaction:
     def __init__(self, store: Store, kind: str, note: Mapping[str, Any]) -> None:
         self._store = store
         self._path = store.path
+        self._kind = kind
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, '{}') RETURNING tx"
         moment = datetime.now(UTC)
         self._time = int(moment.timestamp() * 1e6)
@@ -147,6 +150,8 @@ class Transaction:
             with explain_errors(self._path):
                 insert_counts(self._db, self.number, counts, ids, sign, each=each or one_by_one)
         with explain_errors(self._path):
+            if self._kind not in GOES_ON:
+                drop_weights(self._store)
             row = (self.n_docs, json.dumps(self.note, ensure_ascii=False, default=float), self.number)
             self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
             self._seal()
@@ -296,6 +301,14 @@ def _entry(row: Any, unpacker: Unpacker) -> Entry:
     return Entry(tx, kind, time, n_docs, known, undone)
 
 
+def kinds_since(store: Store, mark: State) -> set[str]:
+    """The kinds of the changes after a state; "rewritten" where the file does not go on from there."""
+    state = store.state()
+    if mark.generation != state.generation or mark.tx > state.tx:
+        return {"rewritten"}
+    return {entry.kind for entry in History(store).entries(after=mark.tx)}
+
+
 def undo(store: Store) -> tuple[Entry, list[tuple[int, Counts]]]:
     """Take the last transaction back; call while writing.  Also what it had added (1) and taken (-1)."""
     db = store.db
@@ -315,6 +328,7 @@ def undo(store: Store) -> tuple[Entry, list[tuple[int, Counts]]]:
         db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx = ?)", (tx,))
         db.execute("DELETE FROM deltas WHERE tx = ?", (tx,))
         _restore(store, last)
+        drop_weights(store)
         db.execute("UPDATE transactions SET undone = ? WHERE tx = ?", (now(), tx))
         seal(db, "transactions", "tx = ?", (tx,))
         store.new_generation()

@@ -13,8 +13,6 @@ from functools import cache
 
 from bunrui.errors import DamagedError, Step, StoreError
 
-__all__ = ["check_is_file", "explain_errors", "network_kind", "warn_of_network"]
-
 _log = logging.getLogger("bunrui")
 
 _ADVICE = {
@@ -55,17 +53,17 @@ def explain_errors(name: str) -> Iterator[None]:
 def check_is_file(path: str) -> None:
     """Refuse what is plainly no classifier, before SQLite sees it."""
     if os.path.isdir(path):
-        raise StoreError(f"{path} is a folder, not a classifier file")
+        raise StoreError("this is a folder, not a classifier", file=path, hint="give a file that bunrui has made")
     if os.path.exists(path) and not os.path.isfile(path):
-        raise StoreError(f"{path} is no file: give one that bunrui has made")
+        raise StoreError("this is no file", file=path, hint="give one that bunrui has made")
     # The file is not opened here: closing it again would drop the locks that SQLite has on it for this process, and the
     # next process to leave would take the last changes away with it.  That it is no database SQLite finds by itself.
     if not os.path.exists(path):
         raise StoreError(f"there is no classifier {path}", hint=(Step("create", path),))
     if not os.access(path, os.R_OK):
-        raise StoreError(f"{path} cannot be read: {os.strerror(errno.EACCES)}")
+        raise StoreError.of_system(PermissionError(errno.EACCES, ""), path)
     if not os.path.getsize(path):
-        raise StoreError(f"{path} is empty: give a file that bunrui has made")
+        raise StoreError("the file is empty", file=path, hint="give one that bunrui has made")
 
 
 def network_kind(path: str, mountinfo: str) -> str | None:

@@ -1,7 +1,7 @@
 """Diagrams in SVG: lines, bands and points between two axes; a bar, or an interval, for each name.
 
-A drawing has its colours in attributes, so that it is readable wherever it is put, on a light ground or a dark one; the
-variables of a style sheet refine them.  There is no attribute `style`: a page may forbid it.
+A drawing has its colours in attributes, so that it is readable anywhere, on a light or a dark ground; a style sheet may
+refine them with variables.  There is no attribute `style`, because a page may forbid it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bunrui.views.markup import Markup, element, fit, number, text_width
-
-__all__ = ["BLUE", "ORANGE", "SIZE", "Axis", "Bar", "Plane", "bars", "ranges"]
 
 BLUE, ORANGE = "var(--for, #0072b2)", "var(--against, #e69f00)"
 SIZE = 12.0  # of letters

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bunrui.phrases import counted, percent, short
 from bunrui.views.charts import Axis, Bar, ranges
-from bunrui.views.markup import Markup, Phrase, element, joined
-from bunrui.views.page import fragment
+from bunrui.views.markup import Markup, Phrase, element, fragment, joined
 from bunrui.views.tables import Column, Table, numbers, words
 
 if TYPE_CHECKING:
@@ -16,18 +15,7 @@ if TYPE_CHECKING:
 
     from bunrui.selection import Comparison
     from bunrui.selection.compare import Row
-    from bunrui.selection.search import Search, Trial
-    from bunrui.selection.tune import Tuning
-
-__all__ = [
-    "LEGEND",
-    "ComparisonTable",
-    "comparison_chart",
-    "comparison_html",
-    "comparison_table",
-    "trial_table",
-    "tuning_html",
-]
+    from bunrui.selection.tune import Search, Trial, Tuning
 
 _WIDE = 112  # from here on, all columns have room
 _MOST_DRAWN = 40

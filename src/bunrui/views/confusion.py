@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Links = Mapping[tuple[Label, Label], str]
 
-__all__ = ["Confusion", "label_width", "most_confused"]
-
 _MOST_LABELS = 25  # of a drawing
 _MOST_COLUMNS = 20  # of the terminal
 _MOST_PAIRS = 10  # of a list in the terminal

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bunrui.phrases import counted, percent
 from bunrui.views.charts import Axis, Plane
 from bunrui.views.confusion import Confusion, label_width
-from bunrui.views.markup import Markup, Phrase, element, fit, isolated, joined
-from bunrui.views.page import fragment
+from bunrui.views.markup import Markup, Phrase, element, fit, fragment, isolated, joined
 from bunrui.views.tables import Column, Table, figures, numbers, words
 
 if TYPE_CHECKING:
@@ -23,22 +22,6 @@ if TYPE_CHECKING:
     from bunrui.counts import Label
     from bunrui.evaluation import Evaluation, Interval, LearningCurve, Metrics, MultilabelMetrics
     from bunrui.evaluation.scores import Ranking
-
-__all__ = [
-    "bins_table",
-    "calibration_chart",
-    "classes_table",
-    "curve_html",
-    "curve_table",
-    "evaluation_html",
-    "evaluation_tables",
-    "learning_chart",
-    "metrics_tables",
-    "multilabel_tables",
-    "page_parts",
-    "rankings_html",
-    "summary",
-]
 
 _LONGEST_LABEL = 24
 _BAR = 8

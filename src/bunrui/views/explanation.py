@@ -1,8 +1,8 @@
-"""An explanation, and the text that it marks: as plain text, in the terminal, as HTML and JSON.
+"""An explanation with its marked text: as plain text, in the terminal, as HTML and JSON.
 
-Blue speaks for the label and orange against it, a pair that colour-blind people tell apart; the stronger, the more a
-character adds.  Whatever the text holds is shown, never obeyed: markup is escaped, and characters that would move the
-cursor or turn the line around are replaced by a picture or a name.
+Blue speaks for the label, orange against it; colour-blind people can tell this pair apart.  A stronger colour adds
+more.  The text is data, never code: markup is escaped, and characters that would move the cursor or turn the line
+around are replaced by a picture or a name.
 """
 
 from __future__ import annotations
@@ -22,16 +22,13 @@ import numpy as np
 from bunrui.analysis.rewrite import PLACEHOLDERS
 from bunrui.phrases import excerpt, some, visible
 from bunrui.views.charts import BLUE, ORANGE
-from bunrui.views.markup import Markup, Phrase, element, isolated, joined
-from bunrui.views.page import fragment
+from bunrui.views.markup import Markup, Phrase, element, fragment, isolated, joined
 
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.style import Style
 
     from bunrui.counts import Label
-
-__all__ = ["Contribution", "Explanation", "excerpt_html", "explanation_html", "spell", "telling_words"]
 
 _ROWS = 15  # of a table
 _NAMES = 8  # under the pointer, or of words that are not known
@@ -49,7 +46,7 @@ _TELLING = 6
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one feature adds.
+    """One feature of an explanation, and what it adds.
 
     Attributes
     ----------
@@ -57,9 +54,9 @@ class Contribution:
     value : float
         What all occurrences of the feature add to the difference of the scores.
     count : int
-        Occurrences in the document, also where the model reads presence alone.
+        Occurrences in the document, also if the model reads only presence.
     spans : tuple of (start, end)
-        Where they stand, `text[start:end]`; empty where no text was given.
+        Their places, `text[start:end]`; empty if no text was given.
     """
 
     feature: str
@@ -77,19 +74,19 @@ class Explanation:
     label : str, int or bool
         The label that is explained.
     against : str, int, bool or None
-        The label that it is held against; None where there is no other.
+        The label that it is compared with; None if there is no other.
     probabilities : dict from label to float
         P(class | text) of all classes, the highest first.
     score, against_score : float
         As `TextClassifier.scores` gives them.
     bias : float
-        By how much the scores differ before a word is read.
+        The difference of the scores before reading.
     contributions : tuple of Contribution
-        The largest in size first.
+        The largest absolute value first.
     unknown : tuple of str
         Features that the model does not know, in the order of the text; they contribute only if `unseen="smooth"`.
     text : str or None
-        The text; None where tokens or counts were given.
+        The text; None if tokens or counts were given.
 
     Examples
     --------
@@ -118,15 +115,14 @@ class Explanation:
 
     @property
     def difference(self) -> float:
-        """The score of the label less that of the other; the score alone where there is no other."""
+        """The score of the label minus that of the other; the score alone if there is no other."""
         return self.score - (self.against_score or 0.0)
 
     def characters(self) -> list[float]:
         """A value for each character of the text.
 
-        The value of a feature is spread evenly over the characters of all places where it stands; where features
-        overlap, they add up.  The sum over the text is that of the contributions, less those of features that stand
-        nowhere.
+        The value of a feature is spread evenly over the characters of all its places; overlapping features add up.  The
+        sum over the text is the sum of the contributions, without features that have no place in the text.
         """
         values = np.zeros(len(self.text or ""))
         for contribution in self.contributions:

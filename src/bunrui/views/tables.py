@@ -12,8 +12,6 @@ from bunrui.views.markup import Markup, Phrase, element, isolated
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-__all__ = ["Column", "Table", "figures", "numbers", "words"]
-
 
 class Column(NamedTuple):
     """A column of a table.

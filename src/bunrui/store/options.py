@@ -11,22 +11,13 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.analyzer import sharing
 from bunrui.calibration import Calibration
 from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
-from bunrui.errors import BunruiError, MismatchError, MissingExtraError, Option, OptionError
+from bunrui.errors import BunruiError, MismatchError, MissingExtraError, Option, OptionError, check_whole
 from bunrui.models import DEFAULT_MODEL
+from bunrui.models.kinds import is_kept
 from bunrui.store.creation import publish_when_done
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
-
-__all__ = [
-    "calibration_of",
-    "check_slim",
-    "classifier_of",
-    "hashing_of",
-    "new_store",
-    "options_of",
-    "summary_of",
-    "write_slim",
-]
+from bunrui.store.weights import Heading, Rows, stamp_weights, write_weights
 
 _NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
 
@@ -112,22 +103,29 @@ def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: i
     }
 
 
-def check_slim(classifier: AnyClassifier, min_df: Any) -> None:
-    """Refuse what cannot be."""
-    if isinstance(min_df, bool) or not isinstance(min_df, int) or min_df < 1:
-        raise OptionError(option="min_df", value=min_df, expected="a whole number above 0")
-    if classifier.needs_documents:
-        raise OptionError(
-            f"{classifier.model} is trained from documents, and a slim copy keeps none",
-            hint=("first choose a model that reads counts, such as ", Option("model", DEFAULT_MODEL)),
-        )
+def check_slim(classifier: AnyClassifier, min_df: Any, *, has_memory: bool = False) -> None:
+    """Refuse what cannot be; with `has_memory`, the copy is to be made within some memory."""
+    check_whole("min_df", min_df)
+    if not classifier.needs_documents or (is_kept(classifier.model) and not has_memory):
+        return
+    hint: Any = "first choose a model that reads counts, such as ", Option("model", DEFAULT_MODEL)
+    if is_kept(classifier.model):
+        hint = "leave ", Option("memory"), " out, so that the copy gets weights"
+    raise OptionError(f"{classifier.model} is trained from documents, and a slim copy keeps none", hint=hint)
 
 
-def write_slim(name: str, like: AnyClassifier, pruned: int, min_df: int, fill: Callable[[Transaction], int]) -> int:
+def write_slim(
+    name: str,
+    like: AnyClassifier,
+    pruned: int,
+    min_df: int,
+    fill: Callable[[Transaction], int],
+    weights: tuple[Heading, Rows] | None = None,
+) -> int:
     """Make the copy; `fill` writes its counts, and returns the number of their documents.
 
-    `like` has the options, and `pruned` is the number of documents that a word had to be in before.  Returns the number
-    for the copy.
+    `like` has the options, `pruned` is the number of documents that a word had to be in before, and `weights` are those
+    of a trained model.  Returns the number for the copy.
     """
     least = max(min_df, pruned)
     with publish_when_done(name) as temporary:
@@ -136,6 +134,9 @@ def write_slim(name: str, like: AnyClassifier, pruned: int, min_df: int, fill: C
             transaction = store.transaction("slim")
             transaction.n_docs = fill(transaction)
             transaction.finish()
+            if weights is not None:
+                write_weights(store, *weights)
+                stamp_weights(store, weights[0])
             if like.calibration is not None and min_df <= like.min_df:  # else the copy is another model
                 known = replace(like.calibration, tx=transaction.number).to_dict()
                 store.save_settings(store.settings() | {"calibration": known})

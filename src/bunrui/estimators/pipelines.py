@@ -1,12 +1,12 @@
-"""A text model as a scikit-learn pipeline.
+"""scikit-learn pipelines: a text model as a pipeline, and the baselines, linear models on TF-IDF.
 
 All counting models are linear in the counts of a document, and scikit-learn's `MultinomialNB` computes just that:
 
     score_c(d) = class_log_prior_[c] + Σ_f x_f · feature_log_prob_[c, f]
     feature_log_prob_[c, f] = scale_c · (slope_c + shared_f + weight_{f,c})
 
-so that it answers as any of them, with probabilities from the same scores.  A trained model becomes the estimator that
-would have been fitted on its rows.
+So it can answer as any of them, with probabilities from the same scores.  A trained model becomes an estimator, as if
+this had been fitted on its rows.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
 
 from bunrui.analysis import AnalyzerSpec
-from bunrui.errors import OptionError
+from bunrui.errors import DataError, Option, OptionError
 from bunrui.estimators.aode import AODE
 from bunrui.estimators.columns import ColumnsNB
 from bunrui.estimators.discrete import TWCNB
@@ -35,8 +39,6 @@ from bunrui.models.table import dense_table
 from bunrui.models.trained import Fitted
 from bunrui.models.twcnb import StepsForm
 
-__all__ = ["pipeline_of"]
-
 
 def pipeline_of(parts: Reader | Fitted, options: Mapping[str, Any]) -> Pipeline:
     """A fitted pipeline that predicts what a model does; `options` are those of its classifier."""
@@ -49,7 +51,7 @@ def pipeline_of(parts: Reader | Fitted, options: Mapping[str, Any]) -> Pipeline:
 
 def _pipeline_of_reader(reader: Reader, options: Mapping[str, Any]) -> Pipeline:
     if options["unseen"] == "smooth":
-        raise OptionError("scikit-learn ignores words that were never learned: use unseen='ignore'")
+        raise OptionError(("scikit-learn ignores words that were never learned: use ", Option("unseen", "ignore")))
     counts, scorer = reader.view.counts, reader.scorer
     ids, columns = reader.view.feature_ids(), reader.columns
     table = dense_table(reader.view, scorer)
@@ -96,3 +98,64 @@ def _pipeline(vectorizer: TextVectorizer, options: Mapping[str, Any], model: Any
     analyzer = options["analyzer"]
     spec = AnalyzerSpec(name=analyzer) if isinstance(analyzer, str) else analyzer
     return Pipeline([("vectorizer", vectorizer.set_params(analyzer=spec).fit([])), ("model", model)])
+
+
+# --- what is usual elsewhere
+
+BASELINES = ("LinearSVC", "LogisticRegression")
+
+
+class Baseline:
+    """A fitted pipeline that answers as a classifier does.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,) array of str
+    size : pair of int
+        Features, and weights.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        self.classes_ = pipeline.classes_
+        self.size = len(pipeline[0].vocabulary_), int(pipeline[1].coef_.size)
+
+    def scores(self, texts: Any) -> npt.NDArray[np.float64]:
+        """Logarithms of probabilities, or margins where there are none, (n_docs, n_classes)."""
+        if hasattr(self.pipeline, "predict_log_proba"):
+            return np.asarray(self.pipeline.predict_log_proba(_listed(texts)))
+        margins = np.asarray(self.pipeline.decision_function(_listed(texts)))
+        return np.column_stack([-margins / 2, margins / 2]) if margins.ndim == 1 else margins
+
+
+def fit_baseline(name: str, texts: Any, labels: list[Any]) -> Baseline:
+    """`TfidfVectorizer`, with its defaults, and a linear model; a document with several labels is a row for each.
+
+    Raises
+    ------
+    DataError
+        If scikit-learn finds nothing to learn: no words, or one label.
+
+    Examples
+    --------
+    >>> model = fit_baseline("LinearSVC", ["cheap pills", "lunch at noon"], ["spam", "ham"])
+    >>> model.classes_[model.scores(["pills", "noon"]).argmax(axis=1)].tolist(), model.size
+    (['spam', 'ham'], (5, 5))
+    """
+    if name not in BASELINES:
+        raise OptionError(option="baseline", value=name, choices=BASELINES)
+    # As many steps as it takes: with the 100 of the default it warns that it has not come to an end.
+    model = LinearSVC() if name == "LinearSVC" else LogisticRegression(max_iter=1000)
+    sets = [[label] if isinstance(label, str) else sorted(label) for label in labels]
+    rows = [row for row, names in enumerate(sets) for _ in names]
+    listed = _listed(texts)
+    try:
+        pipeline = make_pipeline(TfidfVectorizer(), model)
+        pipeline.fit([listed[row] for row in rows], np.array([label for names in sets for label in names]))
+    except ValueError as error:
+        raise DataError(f"{name} cannot learn this: {error}") from error
+    return Baseline(pipeline)
+
+
+def _listed(texts: Any) -> list[str]:
+    return texts if isinstance(texts, list) else list(texts.to_pylist())

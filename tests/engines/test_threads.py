@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from bunrui.engines.locks import ReadWriteLock
+from bunrui.engines.threads import ReadWriteLock
+from tests.support.waiting import PATIENCE
 
 
 class Worker(threading.Thread):
@@ -28,16 +29,16 @@ class Worker(threading.Thread):
     def run(self) -> None:
         with self.take():
             self.has.set()
-            self.let_go.wait(10)
+            self.let_go.wait(PATIENCE)
 
     def finish(self) -> None:
         self.let_go.set()
-        self.join(10)
+        self.join(PATIENCE)
         assert not self.is_alive()
 
 
 def gets_it(worker: Worker) -> bool:
-    return worker.has.wait(10)
+    return worker.has.wait(PATIENCE)
 
 
 def waits(worker: Worker) -> bool:
@@ -115,7 +116,7 @@ def test_an_interrupted_writer_lets_readers_in(monkeypatch: pytest.MonkeyPatch) 
     def interrupt(timeout: float | None = None) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bunrui.engines.locks._condition.wait", interrupt)
+    monkeypatch.setattr("bunrui.engines.threads._condition.wait", interrupt)
     with pytest.raises(KeyboardInterrupt), lock.write():
         pass
     monkeypatch.undo()
@@ -146,7 +147,7 @@ def test_counters_under_load() -> None:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(30)
+        worker.join(PATIENCE)
     assert values == [600, 600]
     assert apart == []
 
@@ -163,7 +164,7 @@ def test_a_copy_is_a_lock_of_its_own() -> None:
 FORKED = """
 import os, signal, sys, threading, warnings
 warnings.simplefilter("ignore")
-from bunrui.engines.locks import ReadWriteLock
+from bunrui.engines.threads import ReadWriteLock
 from bunrui.kernel.mutex import Mutex
 
 def hold(lock, work=lambda: None):

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from bunrui import AnalyzerSpec, TextClassifier
-from bunrui.analysis import analyzer_of, folding
+from bunrui.analysis import analyzer_of
+from bunrui.analysis import texts as inputs
 from bunrui.engines import threads
 from bunrui.errors import DataError
 from bunrui.estimators import TextVectorizer
@@ -69,7 +70,7 @@ def test_on_threads(texts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_text_that_is_too_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (folding, threads):
+    for module in (inputs, threads):
         monkeypatch.setattr(module, "MAX_DOCUMENT", 50)
     with pytest.raises(DataError, match=r"^text 2 has [0-9]+ bytes, more than 50: cut it into several documents$"):
         TextClassifier().learn([MARKS, "", MARKS * 5], ["a", "b", "c"])

@@ -1,4 +1,4 @@
-"""Counts without a document, as the formulas of the models read them: the ground of leave-one-out.
+"""The counts without a document, as the formulas of the models read them, for leave-one-out.
 
     Rows      the features of every document, by number
     Ground    the counts of all documents, laid out in lists
@@ -6,11 +6,11 @@
     Without   the counts without a document, of some documents at once: a `CountView`
 
 `Without` gives every document classes of its own: document b of a block has the classes b * C … b * C + C - 1, C being
-the number of classes.  So a formula that is asked once for bias, slope and weights answers for a block of documents,
-with the very bits that it has when all but one of them are learned.
+the number of classes.  So one call of a formula gives bias, slope and weights for a block of documents, with the same
+bits as if all documents but one had been learned.
 
-Weights of a feature in a class that does not have the document depend on the feature, and on how often the document
-has it: `kernel/loo.py` calls this pair an entry.  `Tables` has their weights, and they are made once.
+In a class without the document, the weights of a feature depend on the feature, and on its occurrences in the document:
+`kernel/loo.py` calls this pair an entry.  `Tables` has the weights of entries, which are made once.
 """
 
 from __future__ import annotations
@@ -29,14 +29,13 @@ from bunrui.kernel.analyze import Documents, Recipe
 from bunrui.kernel.library import run
 from bunrui.kernel.loo import Changes, Labels, Left, Lists, Own, Reading, Rows
 from bunrui.kernel.score import Linear, Sums
+from bunrui.kernel.slices import each_slice
 from bunrui.kernel.sums import HIGH, LOW, add_parts
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.workspace import NO_COUNTS, resized, scratch_for
-from bunrui.models.base import Floats, Scorer
 from bunrui.models.linear import FEW_CLASSES
+from bunrui.models.scorer import Floats, Scorer
 from bunrui.models.view import CountView, FeatureCounts
-
-__all__ = ["Ground", "ground_of", "read_rows", "score_without"]
 
 Integers = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.uint32]
@@ -65,7 +64,7 @@ def read_rows(docs: Documents, recipe: Recipe, v: Vocabulary) -> list[Rows]:
     def read(lo: int, hi: int) -> Rows:
         return _read_slice(docs, lo, hi, recipe, longest, v)
 
-    return threads.each_slice(read, threads.bounds_of(docs, recipe))
+    return each_slice(read, threads.bounds_of(docs, recipe))
 
 
 def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int, v: Vocabulary) -> Rows:
@@ -409,7 +408,7 @@ def score_without(
             own = np.ascontiguousarray(mine.weigh(without.after))
             run(kernel.score_rows, *args, own, linear, int(mine.presence), sums, out.reshape(-1))
 
-    threads.each_slice(score, range(len(ground.parts) + 1))
+    each_slice(score, range(len(ground.parts) + 1))
     return out
 
 

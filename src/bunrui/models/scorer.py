@@ -12,12 +12,12 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.counts import Counts
+from bunrui.counts import Counts, Label
 from bunrui.errors import Option, OptionError
 from bunrui.kernel.logs import log
 from bunrui.models.view import CountView, FeatureCounts, sum_cells, sum_features
@@ -25,6 +25,7 @@ from bunrui.models.view import CountView, FeatureCounts, sum_cells, sum_features
 __all__ = [
     "MLE_LAMBDA",
     "ColumnSmoothing",
+    "Docs",
     "Scorer",
     "Smoothing",
     "check_rows",
@@ -71,6 +72,12 @@ class Smoothing:
     def is_single(self) -> bool:
         """Whether all words share λ."""
         return not self.by_word
+
+    def single(self, model: str) -> float:
+        """λ, for a model that takes one for all words."""
+        if not self.is_single:
+            raise OptionError((f"the model {model!r} takes one ", Option("alpha"), " for all words, not one for each"))
+        return self.value
 
     def of(self, view: CountView, ids: npt.NDArray[np.uint32]) -> Floats | float:
         """λ of some features; a float where all share it."""
@@ -138,7 +145,9 @@ def smoothing_of(estimator: str, alpha: float | Mapping[str, float] | None, defa
     by_word = dict(alpha) if isinstance(alpha, Mapping) else {}
     value = default + less if isinstance(alpha, Mapping) else alpha
     for each in (value, *by_word.values()):
-        if isinstance(each, bool) or not isinstance(each, (int, float, np.number)) or not less < float(each):
+        if isinstance(each, bool) or not isinstance(each, (int, float, np.number)):
+            raise OptionError(option="alpha", value=each, expected="a number, or a mapping from word to number")
+        if not less < float(each):
             if estimator == "map":
                 mode = Option("alpha"), " of ", Option("smoothing", "map")
                 raise OptionError(mode, option="alpha", value=each, expected="above 1")
@@ -206,7 +215,15 @@ def column_names(n_features: int) -> list[str]:
     return [f"x{f}" for f in range(n_features)]
 
 
-def log_prior(counts: Counts, prior: Any) -> Floats:
+class Docs(NamedTuple):
+    """Documents by class: all that priors read of counts."""
+
+    labels: Sequence[Label]
+    doc_count: npt.NDArray[np.int64]
+    n_docs: int
+
+
+def log_prior(counts: Counts | Docs, prior: Any) -> Floats:
     """log P(c) for every class id; 0 for classes without documents.
 
     `prior` is "empirical" (D_c / D), "uniform", ("smoothed", λ) ((D_c + λ) / (D + λC)), "smoothed" where λ is 1, or a
@@ -288,6 +305,9 @@ class Scorer:
         Whether features with the same counts may have different weights, as words have that have a λ of their own.
     everywhere : bool
         Whether weights are not zero in classes that never had the feature too: `gather` has cells of all classes.
+    local : bool
+        Whether a weight depends on its cell, its feature and its class alone, not on V or N or on other classes.  Then
+        leave-one-out takes one pass over the documents; else the model is fitted for each of them.
     """
 
     bias: Floats
@@ -301,6 +321,7 @@ class Scorer:
     by_count: bool = False
     by_word: bool = False
     everywhere: bool = False
+    local: bool = False
 
     def gather(self, view: CountView, ids: npt.NDArray[np.uint32]) -> FeatureCounts:
         """The cells of some features that this scorer weighs: of all classes where its weights are `everywhere`."""

@@ -1,4 +1,4 @@
-"""Documents → `Counts`, on all threads: `kernel/count.py` has the loops, and says how they work."""
+"""Documents → `Counts`, on all threads; `kernel/count.py` has and explains the loops."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.counts import Counts, Totals, new_postings
+from bunrui.cells import new_postings
+from bunrui.counts import Counts, Totals
 from bunrui.engines import threads
 from bunrui.engines.labelgroups import LabelSets
 from bunrui.errors import DataError
 from bunrui.kernel import count as kernel
-from bunrui.kernel import postings, vocabulary
+from bunrui.kernel import postings, slices, vocabulary
 from bunrui.kernel.analyze import KIND, ORDER, UNIVERSAL, Documents, Recipe
 from bunrui.kernel.count import Parts, Small, Streams
 from bunrui.kernel.library import run
-from bunrui.kernel.slices import stretches
+from bunrui.kernel.slices import each_slice, stretches
 from bunrui.kernel.universal import FIRST_SCRIPT, WORD_ORDER
 from bunrui.kernel.vocabulary import BYTES, FEATURES, FULLEST, Vocabulary
 from bunrui.kernel.workspace import (
@@ -34,8 +35,6 @@ from bunrui.kernel.workspace import (
     scratch_for,
     too_much_text,
 )
-
-__all__ = ["count"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -96,7 +95,7 @@ class _UnevenError(Exception):
 def _count(work: _Work, n_parts: int) -> tuple[Vocabulary, Parts]:
     """The table and the cells of documents, by partition."""
     n_docs, n_bytes = len(work.order), work.n_bytes
-    n_threads = max(1, min(threads.n_threads(), n_bytes // _WORTH_A_THREAD))
+    n_threads = max(1, min(slices.n_threads(), n_bytes // _WORTH_A_THREAD))
     round_bytes = min(n_bytes, n_threads * _WORTH_A_THREAD // 2 + 1)
     # The first 500 KB of IMDB have a 1-2-gram for every 9 bytes, those of NSMC a character n-gram for every 3.
     v = new_vocabulary(max(64 * n_parts, min(round_bytes // 6, n_docs << 12)), 0, n_parts)
@@ -136,7 +135,7 @@ def _n_features(parts: Parts) -> int:
 def _round(
     work: _Work, readers: Sequence[_Reader], streams: Streams, v: Vocabulary, parts: Parts, *, writes: bool
 ) -> tuple[Vocabulary, Parts, int]:
-    """Read some documents and count them; how many records they make, about."""
+    """Read some documents and count them; return about how many records they make."""
     n_records = 1
     left = readers
     while left:
@@ -144,7 +143,7 @@ def _round(
         def read(i: int, _: int, left: Sequence[_Reader] = left) -> None:
             left[i].read(streams)
 
-        threads.each_slice(read, range(len(left) + 1))
+        each_slice(read, range(len(left) + 1))
         left = [reader for reader in left if not reader.is_done]
         stuck = [reader for reader in left if not streams.taken[reader.thread]]
         n_records += int(streams.taken.sum()) * kernel.BLOCK
@@ -173,7 +172,7 @@ def _read_alone(
 
 
 class _Reader:
-    """What a thread reads its documents with."""
+    """Reads the documents of one thread."""
 
     def __init__(self, work: _Work, v: Vocabulary, thread: int) -> None:
         self.thread = thread
@@ -292,7 +291,7 @@ def _collect(
             args = (streams, groups, v, parts, np.empty(kernel.BLOCK, np.uint64), int(writes))
             return int(run(kernel.collect, lo, hi, *args))
 
-        lacking = reduce(or_, threads.each_slice(add, bounds))
+        lacking = reduce(or_, each_slice(add, bounds))
         if lacking == kernel.DONE:
             _empty(streams)
             return v, parts
@@ -327,7 +326,7 @@ def _with_room_for(n_features: int, v: Vocabulary, parts: Parts) -> tuple[Vocabu
         return v, parts
     larger = new_vocabulary(n_features, 0, n_parts)
     step = len(v.slots) // n_parts
-    threads.each_slice(
+    each_slice(
         lambda lo, hi: run(vocabulary.move_slots, v.slots[lo * step : hi * step], larger),
         stretches(n_parts, 1),
     )
@@ -336,7 +335,7 @@ def _with_room_for(n_features: int, v: Vocabulary, parts: Parts) -> tuple[Vocabu
     # By as much as the region has grown, whatever they had beyond what it needs.
     longer = {name: _longer(getattr(parts, name), n_parts, new[name] - old[name]) for name in new}
     parts = parts._replace(**longer)
-    threads.each_slice(lambda lo, hi: run(kernel.list_counters, lo, hi, larger, parts), stretches(n_parts, 1))
+    each_slice(lambda lo, hi: run(kernel.list_counters, lo, hi, larger, parts), stretches(n_parts, 1))
     return larger, parts
 
 
@@ -362,7 +361,7 @@ def _arranged(v: Vocabulary, parts: Parts, sets: LabelSets, fingerprint: str) ->
         sums = np.zeros((2, n_groups), np.int64)
         return run(kernel.arrange, lo, hi, parts, bases.reshape(-1), v, p, sums[0], sums[1]), sums
 
-    done = threads.each_slice(arrange, bounds)
+    done = each_slice(arrange, bounds)
     sums = sum(each for _, each in done)
     doc_count = np.bincount(sets.groups, minlength=n_groups)
     n_terms, n_doc_freq = sums.sum(axis=1).tolist()

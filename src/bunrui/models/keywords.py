@@ -23,7 +23,7 @@ from bunrui.models.linear import Reader
 from bunrui.models.model import WordQuestion
 from bunrui.models.view import FeatureCounts, View, gather, in_blocks
 
-__all__ = ["Weights", "Word", "find", "find_word", "telling_words", "words_of"]
+__all__ = ["Weights", "Word", "Words", "find", "find_word", "telling_words", "words_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -49,6 +49,15 @@ class Word(NamedTuple):
     text: str
     weight: float
     counts: dict[Label, int]
+
+
+class Words(list[Word]):
+    """Words of a model; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        from bunrui.views.notebook import words_html
+
+        return words_html(self)
 
 
 def telling_words(reader: Reader, analyzer: Analyzer, question: WordQuestion) -> list[Word]:

@@ -1,0 +1,78 @@
+"""A counting model is added as CONTRIBUTING.md says, to a copy of the repository, and works everywhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TABLE = "src/bunrui/models/kinds.py"
+
+
+def files_of_the_walk() -> dict[str, str]:
+    """The files that CONTRIBUTING.md names, with their code."""
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text()
+    return dict(re.findall(r"^`([\w/.]+)`:\n\n```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository after the walk."""
+    folder = tmp_path_factory.mktemp("walk") / "repository"
+    for name in ("src", "tests"):
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(REPOSITORY / "pyproject.toml", folder)
+    files = files_of_the_walk()
+    table = (folder / TABLE).read_text()
+    head, start, rest = table.partition("MODELS = {\n")
+    assert start and files[TABLE] not in table
+    (folder / TABLE).write_text(head + start + files.pop(TABLE) + rest)
+    assert sorted(files) == ["src/bunrui/models/background.py", "tests/golden/test_background.py"]
+    for name, code in files.items():
+        assert not (folder / name).exists()
+        (folder / name).write_text(code)
+    return folder
+
+
+def run_tests(copy: Path, *arguments: str) -> str:
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment = ours | {"PYTHONPATH": str(copy / "src")}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "--basetemp",
+        str(copy.parent / "run"),
+        *arguments,
+    ]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_golden_numbers_and_contracts(copy: Path) -> None:
+    run_tests(copy, "tests/golden/test_background.py")
+    out = run_tests(copy, "-v", "tests/contracts/test_models.py", "-k", "background")
+    passed = re.search(r"(\d+) passed", out)
+    assert passed is not None and int(passed[1]) > 40  # the suite knows the model from the table
+
+
+def test_it_works_everywhere(copy: Path) -> None:
+    run_tests(copy, "tests/support/added_model.py")
+
+
+def test_the_code_of_the_walk_is_as_clean_as_ours(copy: Path) -> None:
+    ruff = Path(sys.executable).with_name("ruff")
+    if not ruff.exists():
+        pytest.skip("ruff is not installed")
+    for check in (["check"], ["format", "--check"]):
+        done = subprocess.run([ruff, *check, *files_of_the_walk()], cwd=copy, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
