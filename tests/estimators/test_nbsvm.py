@@ -270,6 +270,30 @@ def test_cells_that_are_zero_or_come_twice() -> None:
     np.testing.assert_array_equal(odd.data, before.data)
 
 
+@pytest.mark.parametrize("options", [{}, {"presence": True}, {"log": False}])
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.float64])
+def test_the_matrix_stays_as_it_is(dtype: Any, options: Any) -> None:
+    """Heads write their rows over a copy."""
+    X, y, Q = data(14, 4)
+    given = sparse.csr_array(X.astype(dtype))
+    before = given.copy()
+    clf = NBSVM(**options).fit(given, y)
+    NBAROW(**options).fit(given, y).partial_fit(given, y)
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(given, name), getattr(before, name))
+    assert np.array_equal(NBSVM(**options).fit(before, y).decision_function(Q), clf.decision_function(Q))
+
+
+def test_values_that_are_not_looked_up() -> None:
+    """Only small whole numbers are."""
+    X, y, _ = data(15, 4)
+    for some in (X * 5000, X / 4, np.where(X == 2, 0.3, X)):
+        clf = NBSVM().fit(some, y)
+        coef, intercept = reference(clf, some, y, np.ones(len(y)))
+        np.testing.assert_allclose(clf.coef_, coef, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(clf.intercept_, intercept, rtol=1e-9, atol=1e-11)
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_it_is_linear(n_classes: int) -> None:
     X, y, Q = data(12, n_classes)

@@ -129,7 +129,7 @@ def add_margins(rows: Rows, i: int, head: Head, sums: Sums, spread: int) -> None
         sums.spread[c] = constant * constant * head.bias_variance[c]
         c = c + ONE
     k = u64(rows.starts[i])
-    end = u64(rows.starts[i + 1])
+    end = u64(rows.ends[i])
     while k < end:
         ahead = u64(places[min(k + FAR, end - ONE)]) * n_classes
         line = u64(0)
@@ -250,7 +250,7 @@ def add_steps(rows: Rows, i: int, head: Head, sums: Sums) -> None:
     while c < n_classes:
         head.bias[c] += step[c] * head.constant * head.bias_variance[c]
         c = c + ONE
-    for k in range(u64(rows.starts[i]), u64(rows.starts[i + 1])):
+    for k in range(u64(rows.starts[i]), u64(rows.ends[i])):
         at = u64(rows.places[k]) * n_classes
         v = rows.x[k]
         c = u64(0)
@@ -287,7 +287,7 @@ def arow(rows: Rows, targets: Targets, r: float, head: Head, sums: Sums) -> None
             head.bias_variance[c] -= beta * own * own
         if not moves:
             continue
-        for k in range(u64(rows.starts[i]), u64(rows.starts[i + 1])):
+        for k in range(u64(rows.starts[i]), u64(rows.ends[i])):
             at = u64(rows.places[k]) * n_classes
             v = rows.x[k]
             c = u64(0)

@@ -63,6 +63,7 @@ from bunrui.kernel.headrows import ALONE, Rows, Targets, tally
 from bunrui.kernel.heads import Dual, Head, Sums
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log, log1p
+from bunrui.kernel.slices import cut, each_slice
 from bunrui.memory import Parameters
 from bunrui.models.model import Parts
 from bunrui.models.parameters import take, take_fact, take_labels
@@ -82,8 +83,10 @@ _FEW = 16
 # Rows from which the mean margin is taken.
 _SAMPLE = 1000
 _ROUNDING = 1e-9
-# Up to here, logarithms of counts are looked up.
-_SMALL_COUNT = 256
+# What a cell is worth in bytes of text, where work is cut for threads.
+_CELL_BYTES = 4
+# Up to here, the values of counts are looked up.
+_SMALL_COUNT = 1 << 12
 
 
 class SvmOptions(NamedTuple):
@@ -126,34 +129,58 @@ HeadOptions = SvmOptions | ArowOptions
 
 
 class Cells(NamedTuple):
-    """A sparse matrix as the kernels read it; `values` is empty where all are `once`, the value of a count of 1."""
+    """A sparse matrix as the kernels read it: the value of cell k is table[codes[k]].
+
+    The codes are counts, of which 1 is `once`; or there are none, where only presence counts.  A head writes its rows
+    over indices and codes.
+    """
 
     starts: Integers
     indices: npt.NDArray[np.int32]
-    values: Floats
+    codes: Integers
+    table: Floats
     n_columns: int
-    once: float = 1.0
+    once: int = 1
+
+    @property
+    def values(self) -> Floats:
+        """The value of every cell; none where only presence counts."""
+        return np.asarray(self.table[self.codes])
 
 
-def cells_of(X: Sparse, options: HeadOptions) -> Cells:
-    """The cells of sparse rows that are not zero, or those above 0; its rows are sorted, and no cell comes twice."""
+def cells_of(X: Sparse, options: HeadOptions, *, copy: bool = True) -> Cells:
+    """The cells of sparse rows that are not zero, or those above 0; no cell comes twice.
+
+    Without `copy`, they may have the memory of X, which is then overwritten.
+    """
     stays = X.data > 0 if options.presence else X.data != 0
-    starts, indices, values = X.indptr, X.indices, X.data
+    starts, indices, values = X.indptr, X.indices.copy() if copy else X.indices, X.data
     if not stays.all():
         starts = np.append(0, np.cumsum(stays))[starts]
         indices, values = indices[stays], values[stays]
     if options.presence:
-        return Cells(starts, indices, np.empty(0), X.shape[1])
-    values = read_values(values, options.log)
-    return Cells(starts, indices, values, X.shape[1], float(read_values(np.ones(1), options.log)[0]))
+        return Cells(starts, indices, np.empty(0, np.int64), np.ones(1), X.shape[1])
+    most = values.max(initial=1)
+    if most < _SMALL_COUNT and values.min(initial=1) > 0 and (values.dtype.kind in "iu" or _is_whole(values)):
+        table = read_values(np.arange(int(most) + 1), options.log)
+        return Cells(starts, indices, values.astype(np.int64, copy=copy), table, X.shape[1])
+    # No two cells have one code, but the first that is 1 speaks for all of them.
+    ones = np.flatnonzero(values == 1)
+    codes = np.arange(len(values))
+    codes[ones] = ones[:1]
+    return Cells(
+        starts, indices, codes, read_values(values, options.log), X.shape[1], int(ones[0]) if len(ones) else -1
+    )
+
+
+def _is_whole(values: npt.NDArray[Any]) -> bool:
+    return bool((values == values.astype(np.int64)).all())
 
 
 def read_values(values: npt.NDArray[Any], log: bool) -> Floats:
     """Values as they are, or log(1 + value) of them, with their sign."""
     if not log:
         return values.astype(np.float64)
-    if values.dtype.kind in "iu" and len(values) and values.min() >= 0 and values.max() < _SMALL_COUNT:
-        return np.asarray(log1p(np.arange(_SMALL_COUNT))[values])
     return np.asarray(np.copysign(log1p(np.abs(values)), values))
 
 
@@ -166,13 +193,13 @@ class Batch(NamedTuple):
     weights: Floats
 
 
-def read_batch(X: Sparse, labels: Labels, weights: Floats | None, options: HeadOptions) -> Batch:
-    """Rows of counts with a label each."""
+def read_batch(X: Sparse, labels: Labels, weights: Floats | None, options: HeadOptions, *, copy: bool = True) -> Batch:
+    """Rows of counts with a label each; without `copy`, X is overwritten."""
     weights = np.ones(len(labels)) if weights is None else weights
     classes, codes = encode_labels(labels[weights > 0])
     everywhere = np.full(len(weights), -1, np.int64)
     everywhere[weights > 0] = codes
-    return Batch(cells_of(X, options), classes, everywhere, weights)
+    return Batch(cells_of(X, options, copy=copy), classes, everywhere, weights)
 
 
 def arrange(
@@ -209,7 +236,7 @@ def _labelled(keys: Keys, codes: Integers) -> Keys:
 
 def _hashes(cells: Cells, codes: Integers, seed: int) -> npt.NDArray[np.uint64]:
     out = np.empty(len(codes), np.uint64)
-    bits = cells.values.view(np.uint64)
+    bits = cells.values.view(np.uint64) if len(cells.codes) else np.empty(0, np.uint64)
     run(headrows.hash_rows, cells.starts, cells.indices, bits, codes, seed, out)
     return out
 
@@ -225,21 +252,34 @@ def _occurring(cells: Cells, order: Integers, weights: Floats) -> tuple[Integers
     else:
         known, part = np.arange(cells.n_columns, dtype=np.int32), cells
     doc_freq, n_rows = np.zeros(part.n_columns), np.zeros(part.n_columns, np.int64)
-    run(headrows.count_rows, part.starts, part.indices, part.values, part.once, order, weights, doc_freq, n_rows)
+    run(headrows.count_rows, part.starts, part.indices, part.codes, part.once, order, weights, doc_freq, n_rows)
     taken = np.flatnonzero(n_rows)
     return known[taken].astype(np.int64), doc_freq[taken], n_rows[taken] == 1
 
 
 def _compact(
-    cells: Cells, order: Integers, factor: Floats, norm: int, place_of: Integers, shared: int
+    cells: Cells, order: Integers, factor: Floats, norm: int, place_of: Integers, alone: Integers, shared: int
 ) -> tuple[Rows, int]:
-    """Rows as a head reads them, and the first free place; places from `shared` on go to columns that are alone."""
-    n, n_cells = len(order), len(cells.indices)
-    rows = Rows(np.empty(n + 1, np.int64), np.empty(n_cells, np.int64), np.empty(n_cells), np.empty(n))
-    args = (cells.starts, cells.indices, cells.values, order, factor, norm, place_of, shared, rows)
-    free = int(run(headrows.compact, *args))
-    filled = int(rows.starts[-1])
-    return rows._replace(places=rows.places[:filled], x=rows.x[:filled]), free
+    """Rows as a head reads them, in place of the cells, and the first free place.
+
+    Places from `shared` on go to the columns `alone`.
+    """
+    # The first touch of fresh memory takes longer than all the rest: 15 ns for each number.
+    x = cells.codes.view(np.float64) if len(cells.codes) else np.empty(len(cells.indices))
+    rows = Rows(cells.starts[:-1][order], cells.starts[1:][order], cells.indices, x, np.empty(len(order)))
+
+    def fill(lo: int, hi: int) -> None:
+        run(headrows.compact, cells.codes, cells.table, lo, hi, factor, norm, place_of, shared, rows)
+
+    each_slice(fill, cut((rows.ends - rows.starts) * _CELL_BYTES))
+    # A place of columns that are alone is the number of their row; now those that there are get the next numbers.
+    lasts = rows.ends[rows.ends > rows.starts] - 1
+    lasts = lasts[rows.places[lasts] >= shared]
+    place = np.zeros(len(order), np.int64)
+    place[rows.places[lasts] - shared] = shared + np.arange(len(lasts))
+    rows.places[lasts] = shared + np.arange(len(lasts))
+    place_of[alone] = place[place_of[alone] - shared]
+    return rows, shared + len(lasts)
 
 
 # Heads
@@ -422,7 +462,8 @@ def _laid_out(options: SvmOptions, out: LinearHead, cells: Cells, order: Integer
     own = columns[~alone]
     out.place_of[own] = np.arange(len(own))
     out.place_of[columns[alone]] = ALONE
-    rows, n_places = _compact(cells, order, out.factor, int(options.norm == "l2"), out.place_of, len(own))
+    norm = int(options.norm == "l2")
+    rows, n_places = _compact(cells, order, out.factor, norm, out.place_of, columns[alone], len(own))
 
     n_margins = int(targets.column.max()) + 1
     weights, variance = np.zeros((2, n_places * n_margins))
@@ -568,7 +609,7 @@ class Arow(LinearHead):
         self.place_of[own] = old_places + np.arange(len(own))
         self.place_of[columns[alone]] = ALONE
         self._make_room(first_shared + (len(order) if alone.any() else 0))
-        args = (self.factor, int(self.norm == "l2"), self.place_of, first_shared)
+        args = (self.factor, int(self.norm == "l2"), self.place_of, columns[alone], first_shared)
         rows, self.n_places = _compact(cells, order, *args)
         np.add.at(self.uses, self.place_of[columns[new]], 1)
         return rows, old_places
@@ -706,18 +747,18 @@ class HeadForm:
 
 
 def train_nbsvm(alpha: Any, X: Sparse, y: npt.NDArray[Any], keys: Keys) -> HeadForm:
-    """`nbsvm` of all documents."""
+    """`nbsvm` of all documents; X is overwritten."""
     options = SvmOptions(alpha=alpha)
-    return HeadForm(*train_svm(options, read_batch(X, y, None, options), keys=keys))
+    return HeadForm(*train_svm(options, read_batch(X, y, None, options, copy=False), keys=keys))
 
 
 def train_arow(
     alpha: Any, tables: Iterable[tuple[Sparse, npt.NDArray[Any], Keys]], before: LinearHead | None
 ) -> LinearHead | None:
-    """The head of `arow` after some more batches of documents; `before` goes on in place."""
+    """The head of `arow` after some more batches of documents, which are overwritten; `before` goes on in place."""
     head = before
     for X, labels, keys in tables:
         head = head or Arow(ArowOptions(alpha=alpha), 0)
         assert isinstance(head, Arow)
-        head.learn_in_order(read_batch(X, labels, None, head.options), keys=keys)
+        head.learn_in_order(read_batch(X, labels, None, head.options, copy=False), keys=keys)
     return head
