@@ -15,8 +15,8 @@ import bunrui
 from bunrui import AODE, NBAROW, NBSVM, TWCNB, AnalyzerSpec, TextClassifier, TextVectorizer
 from bunrui.data import read
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError, UnlearnError
-from bunrui.memory import document_digests
 from bunrui.kernel import slices
+from bunrui.memory import document_digests
 from bunrui.models import TRAINED
 from bunrui.models.heads import Arow
 
