@@ -220,6 +220,7 @@ class _Problem:
         self._there = np.isfinite(lead)
         self._lead = np.where(self._there, lead, 0.0)  # of the best score before this one
         self._own = own & self._there
+        self._is_single = bool((self._own.sum(axis=1) == 1).all())  # then half of the work is none
         self._best = np.where(self._own, lead, np.inf).min(axis=1)
         self._behind = np.where(self._own, lead - self._best[:, None], 0.0)  # the best of its own
         seconds = np.where(self._there, lead, np.inf)
@@ -237,9 +238,12 @@ class _Problem:
         weights = np.where(self._there, np.exp(-cold[:, None] * lead), 0.0)
         total = weights.sum(axis=1)
         mean_lead = (weights * lead).sum(axis=1) / total
-        own_weights = np.where(self._own, np.exp(-cold[:, None] * self._behind), 0.0)
-        own_total = own_weights.sum(axis=1)
-        own_lead = (own_weights * lead).sum(axis=1) / own_total
+        if self._is_single:
+            own_total, own_lead = np.ones(n), self._best
+        else:
+            own_weights = np.where(self._own, np.exp(-cold[:, None] * self._behind), 0.0)
+            own_total = own_weights.sum(axis=1)
+            own_lead = (own_weights * lead).sum(axis=1) / own_total
         log_total = np.log(total)
         losses = log_total + cold * self._best - np.log(own_total)
         any_lead = lead.sum(axis=1) / self._there.sum(axis=1)
