@@ -52,7 +52,7 @@ from bunrui.store.schema import FORMAT
 from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Entry, History, Transaction
-from bunrui.store.weights import Heading, Rows, is_due, pack_weights, read_rows
+from bunrui.store.weights import Heading, Rows, pack_weights, read_rows
 
 if TYPE_CHECKING:
     from bunrui.models.trained import Fitted
@@ -382,7 +382,7 @@ class StoredClassifier(AnyClassifier):
         if self._is_twin or self.keep != "text" or not is_kept(self.model):
             return
         try:
-            if self.counts.n_docs and is_due(self._file.heading(), self.get_params(), self.counts.n_docs):
+            if self.counts.n_docs and self._file.is_training_due(self.get_params()):
                 self.train()
         except BunruiError as error:
             # The change is there, and weights are only to save time: the next question trains, or says what is wrong.

@@ -26,7 +26,16 @@ from bunrui.store.log import Seen
 from bunrui.store.options import options_of
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
-from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights, unpacker_of, write_weights
+from bunrui.store.weights import (
+    Heading,
+    Rows,
+    is_due,
+    read_heading,
+    read_weights,
+    stamp_weights,
+    unpacker_of,
+    write_weights,
+)
 
 _log = logging.getLogger("bunrui")
 T = TypeVar("T")
@@ -271,11 +280,13 @@ class File:
             if not self._is_as_read:
                 self._load()
 
-    def heading(self) -> Heading | None:
-        """What the weights in the file were trained from; None where it has none, or they are damaged."""
-        with self.use(), suppress(DamagedError):
-            return read_heading(self.store)
-        return None
+    def is_training_due(self, options: Mapping[str, Any]) -> bool:
+        """Whether the last change is to train a model with these options."""
+        with self.use():
+            heading = None
+            with suppress(DamagedError):
+                heading = read_heading(self.store)
+            return is_due(heading, options, self.memory.counts.n_docs, self.store.snapshot())
 
     def is_trained(self, options: Mapping[str, Any]) -> bool:
         """Whether the file has the weights of a model with these options, of all its documents."""
