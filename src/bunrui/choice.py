@@ -9,8 +9,8 @@ its class is not scored.
     lead   Σ w[i] d[i],  d the difference of u from that of the plain default, w the weights, which add up to 1
     SE     sqrt( Σ w[i]² (d[i] - lead)² )
 
-The best candidate is chosen if it leads by more than SE; else the plain default stays.  A quarter of the sample comes
-first: candidates that trail the best by more than 2 SE there are not asked about the rest.
+The best candidate is chosen if it leads by more than SE; else the plain default stays.  Of long texts, a quarter of the
+sample comes first: candidates that trail the best by more than 2 SE there are not asked about the rest.
 
 The choice is a function of the counts, the sample, the options and this version, and of nothing else: all sums run in
 the order of digests.  docs/decisions/032 has the candidates, the size of the sample and the rule, with their numbers.
@@ -47,10 +47,15 @@ FEWEST = 50
 
 # Scores that a candidate makes: with many classes the sample is smaller, yet not below so many documents as long as
 # memory allows it.
-USUAL_SCORES, LEAST_DOCS, MOST_SCORES = 1 << 17, 400, 1 << 22
+USUAL_SCORES, LEAST_DOCS, MOST_SCORES = 1 << 16, 400, 1 << 22
 
 _FIRST = 4  # one of so many documents comes first
+_WORTH_STAGES = 1 << 18  # characters: with fewer, it is quicker to ask all candidates about all documents
 _FAR = 2.0  # standard errors behind the best
+
+# Characters on the average: in shorter texts few words occur twice, and wcnb, which counts occurrences and takes as
+# long as two others, was the best on none of ten corpora.
+_SHORT = 150
 
 # Options that say themselves how counts are read.
 _FIXED = {"smoothing": "eap", "alpha": None, "max_features": None, "class_norm": False, "against_rest": False}
@@ -259,14 +264,16 @@ def choose(
         if counts.n_docs >= FEWEST:
             reason = f"only {len(corpus.classes)} of {counts.n_docs:,} documents can be predicted by others"
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
-    candidates = _candidates(len(counts.live_labels), options)
+    candidates = _candidates(len(counts.live_labels), corpus.mean_length, options)
     first = [corpus.merit(candidate, metric, first=True) for candidate in candidates]
-    best = max(first, key=lambda merit: merit.value)
-    far = [merit for merit in first[1:] if best.lead_over(merit) > _FAR * best.error_to(merit)]
-    merits = [merit if merit in far else corpus.merit(merit.candidate, metric) for merit in first]
+    merits, far = first, set()
+    if corpus.has_more:
+        best = max(first, key=lambda merit: merit.value)
+        far = {each.candidate for each in first[1:] if best.lead_over(each) > _FAR * best.error_to(each)}
+        merits = [each if each.candidate in far else corpus.merit(each.candidate, metric) for each in first]
     evidence = tuple(
-        Evidence(merit.candidate, len(merit.parts), merit.value, merit.lead_over(plain), merit.error_to(plain))
-        for merit, plain in ((merit, first[0] if merit in far else merits[0]) for merit in merits)
+        Evidence(each.candidate, len(each.parts), each.value, each.lead_over(plain), each.error_to(plain))
+        for each, plain in ((each, (first if each.candidate in far else merits)[0]) for each in merits)
     )
     top = max((each for each in evidence if each.n_docs == len(corpus.classes)), key=lambda each: each.value)
     reason = ""
@@ -278,13 +285,15 @@ def choose(
     return choice, corpus.left_out(top.candidate)
 
 
-def _candidates(n_classes: int, options: Mapping[str, Any]) -> list[Candidate]:
+def _candidates(n_classes: int, mean_length: float, options: Mapping[str, Any]) -> list[Candidate]:
     """Those that can be left out exactly, and differ."""
     return [
         candidate
         for candidate in CANDIDATES
         # Of two classes, each is the rest of the other.
-        if not (candidate.against_rest and n_classes == 2) and not (candidate.class_norm and options["min_df"] > 1)
+        if not (candidate.against_rest and n_classes == 2)
+        and not (candidate.class_norm and options["min_df"] > 1)
+        and not (candidate.model == "wcnb" and mean_length < _SHORT)
     ]
 
 
@@ -324,6 +333,10 @@ class _Corpus:
     ----------
     classes : (n_docs,) int64
         The class of each, by its place in the sorted list of labels.
+    mean_length : float
+        Of a text, in characters.
+    has_more : bool
+        Whether some documents come after the first ones.
     """
 
     def __init__(self, counts: Counts, analyzer: Analyzer, drawn: Drawn, options: Mapping[str, Any]) -> None:
@@ -335,14 +348,18 @@ class _Corpus:
         rows = np.flatnonzero(counts.doc_count[ids] > drawn.copies)[:most]
         self._ids, self._is_common = ids[rows], drawn.is_common[rows]
         self._texts = [drawn.texts[row] for row in rows.tolist()]
+        self.mean_length = sum(map(len, self._texts)) / max(len(rows), 1)
         rank = np.zeros(len(counts.labels), np.int64)
         rank[self._columns] = np.arange(n_classes)
         self.classes = rank[self._ids]
         self._scores: dict[Candidate, Floats] = {}
         # Of every class, one of so many comes first.
-        is_first = np.zeros(len(rows), bool)
-        is_first[np.argsort(self.classes, kind="stable")[::_FIRST]] = True
+        is_first = np.ones(len(rows), bool)
+        if self.mean_length * len(rows) > _WORTH_STAGES:
+            is_first[:] = False
+            is_first[np.argsort(self.classes, kind="stable")[::_FIRST]] = True
         self._stages = [np.flatnonzero(is_first), np.flatnonzero(~is_first)]
+        self.has_more = not is_first.all()
         every = np.arange(len(counts.labels) + 1)
         sets = LabelSets(counts.labels, self._ids, every, every[:-1])
         self._memory, texts, copies = Memory(counts), alike(analyzer, self._texts), drawn.copies[rows]
@@ -355,6 +372,7 @@ class _Corpus:
                 copies=copies[stage],
             )
             for stage in self._stages
+            if len(stage)
         ]
 
     def merit(self, candidate: Candidate, metric: str, *, first: bool = False) -> _Merit:

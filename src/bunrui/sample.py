@@ -35,7 +35,7 @@ Booleans = npt.NDArray[np.bool_]
 Keys = npt.NDArray[np.uint64]
 
 MOST_DOCS = 2000
-MOST_BYTES = 3 << 20
+MOST_BYTES = 3 << 19
 FEW = 8
 LONGEST = MOST_BYTES // 16
 
@@ -159,12 +159,11 @@ class LowestDigests(Sample):
             rows, keys, codes, sizes = rows[taken], keys[taken], codes[taken], sizes[taken]
             copies = iter(found.copies[found.is_taken].tolist())
         labels = [sets.labels[c] for c in codes.tolist()]
-        for row, key, size, label, n in zip(rows.tolist(), keys.tolist(), sizes.tolist(), labels, copies, strict=False):
+        chosen = [texts[row] for row in rows.tolist()] if isinstance(texts, list) else texts.take(rows).to_pylist()
+        for text, key, size, label, n in zip(chosen, keys.tolist(), sizes.tolist(), labels, copies, strict=False):
             item = self._items.get((key, label))
-            if item is None:
-                item = Item(_text_at(texts, row), size, 0)
-                self._bytes += size
-            self._items[key, label] = item._replace(copies=item.copies + n)
+            self._items[key, label] = Item(text, size, n if item is None else item.copies + n)
+            self._bytes += size if item is None else 0
         if len(self._items) > 4 * MOST_DOCS or self._bytes > 4 * MOST_BYTES:
             self._tighten(n_classes)
 
@@ -250,7 +249,3 @@ def _documents_of(texts: Any, sets: LabelSets) -> tuple[Integers, Keys, Integers
     keys = key_words(digests_of(data, offsets, is_given))
     rows = np.flatnonzero((n_labels == 1) & (sizes <= LONGEST))  # a long text is not worth keeping until it is left out
     return rows, keys[rows], codes[rows], sizes[rows]
-
-
-def _text_at(texts: Any, row: int) -> Any:
-    return texts[row] if isinstance(texts, list) else texts[row].as_py()

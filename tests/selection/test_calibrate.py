@@ -172,7 +172,7 @@ def test_many_steps_are_few_knots() -> None:
 
 
 def test_a_classifier_in_memory() -> None:
-    clf = TextClassifier().learn(TEXTS, LABELS)
+    clf = TextClassifier("binary-complement").learn(TEXTS, LABELS)
     scores = clf.scores(TEXTS)
     found = calibrate(clf, TEXTS, LABELS)
     assert clf.calibration is found and clf.is_calibrated

@@ -71,7 +71,7 @@ def fit_calibration(scores: Floats, lengths: Floats, own: Booleans) -> Calibrati
     fit = _fit(scores, lengths, own)
     top = scores.argmax(axis=1)
     right = own[np.arange(n_docs), top]
-    after = fit.apply(scores, lengths) if n_docs < _FEWEST_HALVED else _by_halves(scores, lengths, own)
+    after = fit.apply(scores, lengths) if n_docs < _FEWEST_HALVED else _by_halves(scores, lengths, own, fit)
     before = probabilities(scores)
     thresholds, errors = _risk(after.max(axis=1), right)
     return Calibration(
@@ -102,20 +102,20 @@ class _Fit(NamedTuple):
         return map_largest(shares, scores.argmax(axis=1), self.confidences, self.accuracies)
 
 
-def _fit(scores: Floats, lengths: Floats, own: Booleans) -> _Fit:
-    level, slope = _temperature(scores, lengths, own)
+def _fit(scores: Floats, lengths: Floats, own: Booleans, near: _Fit | None = None) -> _Fit:
+    level, slope = _temperature(scores, lengths, own, near)
     rows, top = np.arange(len(scores)), scores.argmax(axis=1)
     sure = temper(scores, lengths, level, slope)[rows, top]
     return _Fit(level, slope, *_map(sure, own[rows, top], 1 / scores.shape[1]))
 
 
-def _by_halves(scores: Floats, lengths: Floats, own: Booleans) -> Floats:
+def _by_halves(scores: Floats, lengths: Floats, own: Booleans, near: _Fit) -> Floats:
     """Probabilities by a calibration that was fitted on the other half of the documents."""
     out = np.empty_like(scores)
     order = np.random.default_rng(0).permutation(len(scores))
     halves = order[::2], order[1::2]
     for mine, other in (halves, halves[::-1]):
-        out[mine] = _fit(scores[other], lengths[other], own[other]).apply(scores[mine], lengths[mine])
+        out[mine] = _fit(scores[other], lengths[other], own[other], near).apply(scores[mine], lengths[mine])
     return out
 
 
@@ -150,8 +150,8 @@ def _risk(sure: Floats, right: Booleans) -> tuple[tuple[float, ...], tuple[float
     return (0.0, *ranked[places[1:]].tolist()), tuple(errors.tolist())
 
 
-def _temperature(scores: Floats, lengths: Floats, own: Booleans) -> tuple[float, float]:
-    """Level and slope."""
+def _temperature(scores: Floats, lengths: Floats, own: Booleans, near: _Fit | None) -> tuple[float, float]:
+    """Level and slope; they are quicker to find near those of similar documents."""
     possible = np.isfinite(np.where(own, scores, -np.inf).max(axis=1, initial=-np.inf))
     rows = np.flatnonzero(possible)
     most = min(_MOST_ROWS, max(_MOST_SCORES // scores.shape[1], 1000))
@@ -164,7 +164,8 @@ def _temperature(scores: Floats, lengths: Floats, own: Booleans) -> tuple[float,
     problem = _Problem(scores[rows], own[rows], x - middle)
     start = problem.usual_level
     bounds = np.array([(start - _FAR, start + _FAR), (-_STEEP, _STEEP)])
-    level, slope = minimise(problem.loss, np.array([start, _SLOPE]), bounds).tolist()
+    begin = (start, _SLOPE) if near is None else (near.level + near.slope * middle, near.slope)
+    level, slope = minimise(problem.loss, np.array(begin), bounds).tolist()
     return level - slope * middle, slope
 
 
@@ -220,6 +221,7 @@ class _Problem:
         self._there = np.isfinite(lead)
         self._lead = np.where(self._there, lead, 0.0)  # of the best score before this one
         self._own = own & self._there
+        self._is_single = bool((self._own.sum(axis=1) == 1).all())  # then half of the work is none
         self._best = np.where(self._own, lead, np.inf).min(axis=1)
         self._behind = np.where(self._own, lead - self._best[:, None], 0.0)  # the best of its own
         seconds = np.where(self._there, lead, np.inf)
@@ -237,9 +239,12 @@ class _Problem:
         weights = np.where(self._there, np.exp(-cold[:, None] * lead), 0.0)
         total = weights.sum(axis=1)
         mean_lead = (weights * lead).sum(axis=1) / total
-        own_weights = np.where(self._own, np.exp(-cold[:, None] * self._behind), 0.0)
-        own_total = own_weights.sum(axis=1)
-        own_lead = (own_weights * lead).sum(axis=1) / own_total
+        if self._is_single:
+            own_total, own_lead = np.ones(n), self._best
+        else:
+            own_weights = np.where(self._own, np.exp(-cold[:, None] * self._behind), 0.0)
+            own_total = own_weights.sum(axis=1)
+            own_lead = (own_weights * lead).sum(axis=1) / own_total
         log_total = np.log(total)
         losses = log_total + cold * self._best - np.log(own_total)
         any_lead = lead.sum(axis=1) / self._there.sum(axis=1)

@@ -96,7 +96,7 @@ class CountedCorpus:
         words that were never learned count too.
         """
         if prior_name not in self._priors:
-            self._priors = {prior_name: self._priors_without(log_prior, by_label=by_label)}
+            self._priors[prior_name] = self._priors_without(log_prior, by_label=by_label)
         ground, priors_of = self._ground(by_docs, min_df), self._priors[prior_name]
         scores = score_without(ground, formula, priors_of, smooth=smooth, keep=self._is_sample)
         return scores if self._is_sample else self._mark_lonely(scores)
@@ -109,13 +109,10 @@ class CountedCorpus:
         for row, (group, copies) in enumerate(ways.T.tolist()):
             own[row, sets.indices[sets.members[group] : sets.members[group + 1]]] = copies
 
-        def without(own: Any, copies: int) -> Floats:
-            return log_prior(Docs(counts.labels, counts.doc_count - own, counts.n_docs - copies))
+        def without(own: Any) -> Floats:
+            return log_prior(Docs(counts.labels, counts.doc_count - own, counts.n_docs - 1))
 
-        if by_label:
-            priors = np.choose(own, [without(0, 1), without(1, 1)])
-        else:
-            priors = np.stack([without(each, copies) for each, copies in zip(own, ways[1].tolist(), strict=True)])
+        priors = np.choose(own, [without(0), without(1)]) if by_label else without(own)
         return lambda docs: np.asarray(priors[places.reshape(-1)[docs]])
 
     def score_one_by_one(self, make: Callable[[Memory], Model]) -> Floats:

@@ -230,6 +230,11 @@ def log_prior(counts: Counts | Docs, prior: Any) -> Floats:
     mapping from label to P(c).
     """
     alive = counts.doc_count > 0
+    if alive.ndim == 2:
+        assert prior == "empirical"
+        logs = np.zeros(alive.shape)
+        logs[alive] = log((counts.doc_count / counts.doc_count.sum(axis=1, keepdims=True))[alive])
+        return logs
     # Names are for priors that are given; of 100,000 classes the list would take longer than all else here.
     names = isinstance(prior, Mapping)
     labels = [counts.labels[c] for c in np.flatnonzero(alive).tolist()] if names else ()
