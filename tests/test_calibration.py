@@ -146,6 +146,14 @@ def test_settings_that_mean_the_same_have_one_digest() -> None:
     assert digest_of({"a": None}) != digest_of({"a": "None"})
 
 
+@pytest.mark.parametrize("model", ["nbsvm", "arow"])
+def test_those_of_another_formula_do_not_apply(model: str) -> None:
+    """The digests are those that files had before the heads got another formula; other models keep theirs."""
+    digests = {"nbsvm": "933b2dbdc4e476cd0b31838bd39c8a1a", "arow": "9ef3438f3af54da06095a6ee63c2ae93"}
+    assert digest_of(TextClassifier(model).settings) != digests[model]
+    assert digest_of(TextClassifier("binary-complement").settings) == "dbeaa3b487ea63bd0987dc1209e3930c"
+
+
 def test_a_classifier_applies_it_to_its_own_model_alone() -> None:
     texts, labels = ["cheap pills now", "meeting at noon", "無料"], ["spam", "ham", "spam"]
     clf = TextClassifier().learn(texts, labels)

@@ -23,6 +23,8 @@ from bunrui.models.heads import arrange, cells_of
 from bunrui.sparse import Sparse
 from tests.support.kernels import MODES, kernels
 
+# The defaults of version 1 of the formula.
+FIRST: dict[str, Any] = {"variance": "ratio", "floor": 0.3, "r": 0.5, "start": 0.3, "bias": 0.1, "presence": True}
 FORMS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
 
 
@@ -33,7 +35,7 @@ def mode(request: Any) -> Iterator[str]:
 
 
 @parametrize_with_checks(
-    [NBAROW(), NBAROW(r=1.0, start=0.0), NBAROW(presence=False, idf_power=0.0, norm=None, bias=1.0)]
+    [NBAROW(), NBAROW(**FIRST), NBAROW(log=False, variance="one", idf_power=0.0, norm=None, bias=1.0)]
 )
 def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -61,10 +63,10 @@ class Twin:
         self.factor, self.total = np.zeros(columns), np.zeros(columns)
         self.mass: dict[str, float] = {}
         self.n_docs = 0.0
-        self.unit: float | None = None
+        self.unit: float | None = None if clf.start else 0.0
 
     def rows(self, X: Any) -> Any:
-        rows = (X > 0) * self.factor if self.clf.presence else X * self.factor
+        rows = ((X > 0) if self.clf.presence else np.log(1 + X) if self.clf.log else X) * self.factor
         length = np.sqrt((rows**2).sum(axis=1, keepdims=True))
         return rows / np.where(length > 0, length, 1) if self.clf.norm else rows
 
@@ -90,7 +92,7 @@ class Twin:
             ratio = np.log(ours / rest) + shift
             begins = seen if c in new_classes else new
             self.weights[c] = np.where(begins, ratio * (1.0 if self.unit is None else self.unit), self.weights[c])
-            self.variance[c] = np.where(begins, np.maximum(ratio**2, self.clf.floor), self.variance[c])
+            self.variance[c] = np.where(begins, self.prior(ratio, begins), self.variance[c])
         rows = self.rows(X)
         if self.unit is None:
             sizes = np.mean(
@@ -105,6 +107,15 @@ class Twin:
         for x, label, s in zip(rows, y, weights, strict=True):
             for c in self.weights:
                 self.step(c, x, 1.0 if label == c else -1.0, s)
+
+    def prior(self, ratio: Any, begins: Any) -> Any:
+        variance, share = ratio**2, self.clf.variance
+        if share != "ratio":
+            mass = self.total[begins]
+            mean = variance[begins] @ mass / mass.sum() if mass.any() else 0.0
+            share = 0.0 if share == "one" else share
+            variance = (1 - share) + share * (variance / mean if mean > 1e-20 else 1.0)
+        return np.maximum(variance, self.clf.floor)
 
     def step(self, c: str, x: Any, sign: float, s: float) -> None:
         gap = 1 - sign * (self.weights[c] @ x + self.clf.bias * self.bias[c][0])
@@ -125,8 +136,9 @@ class Twin:
 
 OPTIONS: list[dict[str, Any]] = [
     {},
-    {"r": 1.0, "alpha": 1.0, "bias": 1.0, "idf_power": 0.0, "floor": 0.0},
-    {"presence": False, "norm": None, "start": 0.0, "r": 2.0},
+    FIRST,
+    {"r": 1.0, "alpha": 1.0, "bias": 1.0, "idf_power": 0.0, "start": 0.3, "floor": 0.5, "variance": 1},
+    {"log": False, "norm": None, "variance": "ratio", "r": 2.0},
 ]
 
 
@@ -138,7 +150,7 @@ def test_the_slow_twin(options: Any, n_classes: int, mode: str) -> None:
         weights = np.random.default_rng(seed).integers(1, 3, len(y)).astype(float)
         clf = NBAROW(**options).fit(X, y, sample_weight=weights)
         _, codes = np.unique(y, return_inverse=True)
-        order, merged = arrange(cells_of(Sparse.of(X), clf.presence), codes.astype(np.int64), weights, 0)
+        order, merged = arrange(cells_of(Sparse.of(X), clf), codes.astype(np.int64), weights, 0)
         twin = Twin(clf, X.shape[1])
         twin.learn(X[order], y[order], merged)
         np.testing.assert_allclose(clf.decision_function(Q), twin.margins(Q), rtol=1e-9, atol=1e-11)
@@ -168,7 +180,7 @@ def test_after_fit_it_goes_on_learning() -> None:
     clf = NBAROW().fit(X[:50], y[:50])
     twin = Twin(clf, X.shape[1])
     _, codes = np.unique(y[:50], return_inverse=True)
-    cells = cells_of(Sparse.of(X[:50]), presence=True)
+    cells = cells_of(Sparse.of(X[:50]), clf)
     order, merged = arrange(cells, codes.astype(np.int64), np.ones(50), 0)
     twin.learn(X[order], y[order], merged)
     clf.partial_fit(X[50:], y[50:])
@@ -275,6 +287,7 @@ def test_options_that_cannot_change() -> None:
     [
         ({"r": 0}, "r should be a number, above 0, not 0"),
         ({"alpha": True}, "alpha should be a number, above 0, not True"),
+        ({"variance": True}, "variance should be a number from 0 to 1, 'ratio' or 'one', not True"),
         ({"idf_power": -1}, "idf_power should be a number, 0 or more, not -1"),
         ({"norm": "l1"}, "norm should be 'l2' or None, not 'l1'"),
     ],

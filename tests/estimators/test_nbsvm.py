@@ -28,7 +28,9 @@ from bunrui.models.heads import arrange, cells_of
 from bunrui.sparse import Sparse
 from tests.support.kernels import MODES, kernels
 
-PLAIN_ROWS: dict[str, Any] = {"presence": False, "idf_power": 0.0, "norm": None}
+PLAIN_ROWS: dict[str, Any] = {"log": False, "idf_power": 0.0, "norm": None}
+# The defaults of version 1 of the formula.
+FIRST: dict[str, Any] = {"variance": "ratio", "start": 0.3, "bias": 0.1, "presence": True, "max_iter": 2}
 TIGHT: dict[str, Any] = {"max_iter": 20_000, "tol": 1e-11}
 FORMS = [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
 
@@ -43,6 +45,7 @@ def mode(request: Any) -> Iterator[str]:
     [
         NBSVM(),
         NBSVM(loss="logistic"),
+        NBSVM(**FIRST),
         NBSVM(variance="one", start=0.0, **PLAIN_ROWS),
         NBSVM(loss="hinge", max_iter=3000, tol=1e-12, **PLAIN_ROWS),
         NBSVM.wang_manning(),
@@ -60,8 +63,8 @@ def test_why_presence_waives_the_accuracy_of_the_checks() -> None:
     assert len(kinds) == 4
     best = sum(np.bincount(y[rows == kind]).max() for kind in range(4)) / 300
     assert best == pytest.approx(0.8467, abs=1e-4)
-    assert NBSVM(max_iter=200).fit(X, y).score(X, y) == best
-    for given in (NBSVM(presence=False), NBAROW(presence=False)):
+    assert NBSVM(**FIRST | {"max_iter": 200}).fit(X, y).score(X, y) == best
+    for given in (NBSVM(), NBAROW(), NBSVM(log=False), NBAROW(log=False)):
         assert given.fit(X, y).score(X, y) > 0.83 and not given.__sklearn_tags__().classifier_tags.poor_score
 
 
@@ -79,10 +82,19 @@ def data(seed: int, n_classes: int, n: int = 60, columns: int = 40) -> tuple[Any
 # A slow twin: dense, one number at a time, every column for itself.
 
 
-def reference_rows(X: Any, factor: Any, presence: bool, norm: str | None) -> Any:
-    rows = (X > 0) * factor if presence else X * factor
+def reference_rows(clf: Any, X: Any, factor: Any) -> Any:
+    logs = np.sign(X) * np.log(1 + np.abs(X))
+    rows = ((X > 0) if clf.presence else logs if clf.log else X) * factor
     length = np.sqrt((rows**2).sum(axis=1, keepdims=True))
-    return rows / np.where(length > 0, length, 1) if norm else rows
+    return rows / np.where(length > 0, length, 1) if clf.norm else rows
+
+
+def reference_variance(clf: Any, ratio: Any, doc_freq: Any) -> Any:
+    if clf.variance == "ratio":
+        return ratio**2
+    share = 0.0 if clf.variance == "one" else clf.variance
+    mean = (doc_freq @ (ratio**2).T / doc_freq.sum())[..., None]
+    return (1 - share) + share * ratio**2 / mean
 
 
 def reference_ratio(X: Any, inside: Any, weights: Any, alpha: float) -> Any:
@@ -106,18 +118,18 @@ def reference_move(loss: str, margin: float, old: float, q: float, upper: float)
 def reference(clf: NBSVM, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
     """(coef_, intercept_) after clf.max_iter epochs."""
     classes, codes = np.unique(y, return_inverse=True)
-    cells = cells_of(Sparse.of(X), clf.presence)
+    cells = cells_of(Sparse.of(X), clf)
     order, weights = arrange(cells, codes.astype(np.int64), weights.astype(float), 0)
     X, codes = X[order].astype(float), codes[order]
     counted = (X > 0).astype(float)
     doc_freq = weights @ (X > 0)
     factor = (np.log((1 + weights.sum()) / (1 + doc_freq)) + 1) ** clf.idf_power
-    rows = reference_rows(X, np.where(doc_freq > 0, factor, 0), clf.presence, clf.norm)
+    rows = reference_rows(clf, X, np.where(doc_freq > 0, factor, 0))
     positive = range(1, 2) if len(classes) == 2 else range(len(classes))
     ratio = np.array([reference_ratio(counted, codes == c, weights, clf.alpha) for c in positive])
     mean = np.average(np.abs(rows @ ratio.T).mean(axis=1), weights=weights)
     coef, bias = ratio * (clf.start / mean), np.zeros(len(ratio))
-    variance = ratio**2 if clf.variance == "ratio" else np.ones_like(ratio)
+    variance = reference_variance(clf, ratio, doc_freq)
     dual = np.zeros((len(codes), len(ratio)))
     for epoch in range(clf.max_iter):
         places = np.random.default_rng([0, epoch]).permutation(len(codes)) if epoch else np.arange(len(codes))
@@ -139,10 +151,11 @@ def reference(clf: NBSVM, X: Any, y: Any, weights: Any) -> tuple[Any, Any]:
     "options",
     [
         {},
-        {"loss": "hinge", "max_iter": 5, "C": 0.5},
-        {"loss": "logistic", "max_iter": 3, "alpha": 1.0},
-        {"presence": False, "norm": None, "idf_power": 1.0, "bias": 1.0, "C": 0.1},
-        {"variance": "one", "start": 0.0, "bias": 0.0},
+        FIRST,
+        {"loss": "hinge", "max_iter": 5, "C": 0.5, "variance": 1, "presence": True},
+        {"loss": "logistic", "max_iter": 3, "alpha": 1.0, "start": 0.3, "variance": 0.2},
+        {"log": False, "norm": None, "idf_power": 1.0, "bias": 1.0, "C": 0.1, "variance": "ratio"},
+        {"variance": "one", "bias": 0.0},
     ],
 )
 def test_the_slow_twin(options: Any, n_classes: int, mode: str) -> None:
@@ -193,16 +206,16 @@ def test_without_ratio_it_is_logistic_regression() -> None:
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_the_gradient_is_zero_at_the_optimum(loss: str) -> None:
-    """(w - mean) / r² = -C Σ s · loss'(y · margin) · y · x: the prior of the formula, not only where it begins."""
+    """(w - mean) / v = -C Σ s · loss'(y · margin) · y · x: the prior of the formula, not only where it begins."""
     X, y, _ = data(7, 2)
     s = np.random.default_rng(7).random(len(y)) + 0.5
-    clf = NBSVM(loss=loss, C=2.0, **TIGHT).fit(X, y, sample_weight=s)
+    clf = NBSVM(loss=loss, C=2.0, start=0.3, **TIGHT).fit(X, y, sample_weight=s)
     assert clf.violation_ <= TIGHT["tol"]
     rows, sign = clf.rows(X).toarray(), np.where(y == "b", 1.0, -1.0)
     ratio = reference_ratio((X > 0).astype(float), y == "b", s, clf.alpha)
     margin = sign * clf.decision_function(X)
     slope = -2 * np.maximum(1 - margin, 0) if loss == "squared_hinge" else -1 / (1 + np.exp(margin))
-    pull = -clf.C * (s * slope * sign) @ rows * ratio**2
+    pull = -clf.C * (s * slope * sign) @ rows * reference_variance(clf, ratio, s @ (X > 0))
     mean = ratio * (clf.start / np.average(np.abs(rows @ ratio), weights=s))
     np.testing.assert_allclose(clf.coef_[0], mean + pull, rtol=1e-7, atol=1e-9)
 
@@ -225,7 +238,7 @@ def test_wang_and_manning() -> None:
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
 @pytest.mark.parametrize("presence", [True, False])
 def test_order_and_repetition_do_not_matter(presence: bool, loss: str) -> None:
-    """Two epochs only: far from the optimum, and still the same bits."""
+    """A few epochs only: far from the optimum, and still the same bits."""
     X, y, Q = data(9, 4)
     rng = np.random.default_rng(9)
     w = rng.integers(0, 4, len(y))
@@ -257,6 +270,30 @@ def test_cells_that_are_zero_or_come_twice() -> None:
     np.testing.assert_array_equal(odd.data, before.data)
 
 
+@pytest.mark.parametrize("options", [{}, {"presence": True}, {"log": False}])
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.float64])
+def test_the_matrix_stays_as_it_is(dtype: Any, options: Any) -> None:
+    """Heads write their rows over a copy."""
+    X, y, Q = data(14, 4)
+    given = sparse.csr_array(X.astype(dtype))
+    before = given.copy()
+    clf = NBSVM(**options).fit(given, y)
+    NBAROW(**options).fit(given, y).partial_fit(given, y)
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(given, name), getattr(before, name))
+    assert np.array_equal(NBSVM(**options).fit(before, y).decision_function(Q), clf.decision_function(Q))
+
+
+def test_values_that_are_not_looked_up() -> None:
+    """Only small whole numbers are."""
+    X, y, _ = data(15, 4)
+    for some in (X * 5000, X / 4, np.where(X == 2, 0.3, X)):
+        clf = NBSVM().fit(some, y)
+        coef, intercept = reference(clf, some, y, np.ones(len(y)))
+        np.testing.assert_allclose(clf.coef_, coef, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(clf.intercept_, intercept, rtol=1e-9, atol=1e-11)
+
+
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_it_is_linear(n_classes: int) -> None:
     X, y, Q = data(12, n_classes)
@@ -279,6 +316,7 @@ def test_columns_that_were_never_seen_say_nothing() -> None:
     clf = NBSVM().fit(X, y)
     louder = Q.copy()
     louder[:, unseen] = 9
+    assert (clf.decision_function(Q) != 0).all()
     np.testing.assert_array_equal(clf.decision_function(louder), clf.decision_function(Q))
     assert not clf.coef_[:, unseen].any()
 
@@ -293,6 +331,29 @@ def test_columns_of_one_row_share_their_weights() -> None:
     clf = NBSVM().fit(X, np.arange(200) % 2)
     assert clf._head.weights.shape == (200, 1)
     assert (clf.predict(X) == np.arange(200) % 2).all()
+    X[0, 0] = 2  # another value is another feature
+    assert NBSVM().fit(X, np.arange(200) % 2)._head.weights.shape == (201, 1)
+    assert NBSVM(presence=True).fit(X, np.arange(200) % 2)._head.weights.shape == (200, 1)
+
+
+def test_values_are_read_as_logarithms() -> None:
+    X = np.array([[1, 2, 0], [3, 300, 0], [0, 4, 5], [0, 1, 7]])
+    clf = NBSVM(idf_power=0.0, norm=None).fit(X, ["a", "a", "b", "b"])
+    np.testing.assert_allclose(clf.rows(X).toarray(), np.log(1 + X), rtol=1e-15)
+    np.testing.assert_allclose(clf.rows(-X / 2).toarray(), -np.log(1 + X / 2), rtol=1e-15)
+    many = np.tile(X % 256, (100, 1))  # small whole numbers are looked up
+    np.testing.assert_array_equal(clf.rows(many).toarray(), clf.rows(many.astype(float)).toarray())
+
+
+def test_the_share_of_the_ratio() -> None:
+    """A share of 0 is an ordinary SVM; with 1, a column that says nothing has no weight."""
+    X, y = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 0, 1]]), ["a", "a", "b", "b"]
+    alike = {"idf_power": 0.0, "bias": 0.0}
+    assert NBSVM(variance=1, **alike).fit(X, y).coef_[0, 0] == 0
+    skewed = X + np.array([[0, 0, 0]] * 2 + [[4, 0, 0]] * 2)
+    assert NBSVM(variance=0.7, **alike).fit(skewed, y).coef_[0, 0] != 0
+    plain = NBSVM(variance=0, **alike).fit(skewed, y).coef_
+    np.testing.assert_array_equal(plain, NBSVM(variance="one", **alike).fit(skewed, y).coef_)
 
 
 @pytest.mark.parametrize(
@@ -305,10 +366,12 @@ def test_columns_of_one_row_share_their_weights() -> None:
         ({"tol": float("nan")}, "tol should be a number, 0 or more, not nan"),
         ({"max_iter": 0}, "max_iter should be a number, above 0, not 0"),
         ({"loss": "log"}, "there is no loss 'log': choose one of squared_hinge, hinge, logistic"),
-        ({"variance": 1}, "there is no variance 1: choose one of ratio, one"),
+        ({"variance": "half"}, "variance should be a number from 0 to 1, 'ratio' or 'one', not 'half'"),
+        ({"variance": 1.5}, "variance should be a number from 0 to 1, 'ratio' or 'one', not 1.5"),
+        ({"variance": float("nan")}, "variance should be a number from 0 to 1, 'ratio' or 'one', not nan"),
         ({"norm": "l1"}, "norm should be 'l2' or None, not 'l1'"),
         ({"beta": 2}, "beta should be at most 1, not 2"),
-        ({"beta": 0.5, "variance": "one"}, "beta needs variance='ratio': give both, or none"),
+        ({"beta": 0.5}, "beta needs variance='ratio': give both, or none"),
     ],
 )
 def test_parameters_that_make_no_sense(options: Any, message: str) -> None:
@@ -321,7 +384,7 @@ def test_rows_that_make_no_sense() -> None:
         NBSVM().fit([[1], [2]], ["a", "a"])
     with pytest.raises(LabelError, match="Unknown label type: continuous"):
         NBSVM().fit([[1], [2]], [0.5, 1.5])
-    with pytest.raises(DataError, match="sample_weight is zero for all rows"):
+    with pytest.raises(DataError, match="sample_weight should be above 0 for some rows, not 0"):
         NBSVM().fit([[1], [2]], ["a", "b"], sample_weight=[0, 0])
 
 

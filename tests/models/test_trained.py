@@ -15,6 +15,7 @@ import bunrui
 from bunrui import AODE, NBAROW, NBSVM, TWCNB, AnalyzerSpec, TextClassifier, TextVectorizer
 from bunrui.data import read
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError, UnlearnError
+from bunrui.kernel import slices
 from bunrui.memory import document_digests
 from bunrui.models import TRAINED
 from bunrui.models.heads import Arow
@@ -196,6 +197,20 @@ def test_a_pass_that_fails_is_not_gone_on_with(news, monkeypatch):
     assert np.array_equal(clf.scores(texts), straight.scores(texts))
 
 
+@pytest.mark.parametrize("model", ["nbsvm", "arow"])
+def test_heads_have_the_same_bits_on_any_number_of_threads(model, news, monkeypatch):
+    texts, labels = news
+    answers = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("BUNRUI_THREADS", threads)
+        monkeypatch.setattr(slices, "_WORTH_A_THREAD", 64)  # so that few texts are cut, too
+        clf = TextClassifier(model).learn(texts[:80], labels[:80])
+        clf.predict(["a"])
+        clf.learn(texts[80:], labels[80:])
+        answers.append(clf.scores(texts))
+    assert np.array_equal(answers[0], answers[1]) and np.array_equal(answers[0], answers[2])
+
+
 def test_other_options_are_another_model(news):
     texts, labels = news
     clf = TextClassifier("nbsvm").learn(texts, labels)
@@ -290,7 +305,7 @@ def test_what_was_not_kept_cannot_be_trained():
         ("nbsvm", {"alpha": 0}, "above 0"),
         ("nbsvm", {"prior": "uniform"}, "no class prior"),
         ("multinomial", {"class_norm": "no"}, "should be True or False"),
-        ("nothing", {}, "there is no model 'nothing': choose one of multinomial, .*aode"),
+        ("nothing", {}, "there is no model 'nothing': choose one of auto, multinomial, .*aode"),
     ],
 )
 def test_options_that_make_no_sense(model, options, message):

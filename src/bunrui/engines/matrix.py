@@ -73,10 +73,16 @@ def count_features(texts: Any, analyzer: Analyzer, shortest: int = 1) -> Counted
     return Counted(v, ids, [cells for _, cells in parts])
 
 
-def look_up(texts: Any, analyzer: Analyzer, shortest: int, table: Vocabulary) -> Sparse:
-    """The matrix of the features of a table; all others are left out."""
+def look_up(texts: Any, analyzer: Analyzer, shortest: int, table: Vocabulary, *, sort: bool = True) -> Sparse:
+    """The matrix of the features of a table; all others are left out.
+
+    Without `sort`, the columns of a row stand in the order of its text.
+    """
     source = _Source(analyzer, shortest, kernel.KNOWN, table, int(table.size[FEATURES]))
-    return _identity(source, texts)
+    if sort:
+        return _identity(source, texts)
+    parts = [cells for _, cells in source.read(texts)]
+    return Sparse.stack([Sparse(*cells, (len(cells.starts) - 1, source.width)) for cells in parts])
 
 
 def hash_features(texts: Any, analyzer: Analyzer, shortest: int, width: int) -> Sparse:

@@ -13,6 +13,8 @@ SQUARED_HINGE = 0
 HINGE = 1
 LOGISTIC = 2
 
+NOTHING = 1e-20
+
 FAR = U64(12)
 LINE = U64(8)  # numbers in a line of the cache
 
@@ -77,8 +79,39 @@ def ratios(
             if n > 0.0:
                 r = log(n + alpha) - log(max(totals[p] - n, 0.0) + alpha)
             r += shift[c]
-            head.weights[at] = r * unit
+            head.weights[at] = r * unit + 0.0
             head.variance[at] = max(r * r, least)
+
+
+@kernel
+def blend(head: Head, mass: F64s, share: float, least: float, first: int, first_class: int, means: F64s) -> None:
+    """Turn squared ratios in `head.variance` into prior variances.
+
+        v[p, c] = (1 - share) + share · r²[p, c] / mean of r² of class c        or `least`
+
+    A place counts mass[p] times in the mean, and there are as many places as masses.  Only the places from `first` on
+    are changed and counted, and of the classes from `first_class` on all.  `means` begins with zeros.
+    """
+    n_classes = len(means)
+    variance = head.variance
+    old = 0.0
+    new = 0.0
+    for p in range(0 if first_class < n_classes else first, len(mass)):
+        if p < first:
+            old += mass[p]
+        else:
+            new += mass[p]
+        for c in range(first_class if p < first else 0, n_classes):
+            means[c] += mass[p] * variance[u64(p) * u64(n_classes) + u64(c)]
+    for c in range(n_classes):
+        counted = new if c < first_class else old + new
+        means[c] = means[c] / counted if counted > 0.0 else 0.0
+    for p in range(0 if first_class < n_classes else first, len(mass)):
+        for c in range(first_class if p < first else 0, n_classes):
+            at = u64(p) * u64(n_classes) + u64(c)
+            # Classes that do not differ yet have ratios of nothing but rounding.
+            v = variance[at] / means[c] if means[c] > NOTHING else 1.0
+            variance[at] = max(1.0 - share + share * v, least)
 
 
 @inline
@@ -96,7 +129,7 @@ def add_margins(rows: Rows, i: int, head: Head, sums: Sums, spread: int) -> None
         sums.spread[c] = constant * constant * head.bias_variance[c]
         c = c + ONE
     k = u64(rows.starts[i])
-    end = u64(rows.starts[i + 1])
+    end = u64(rows.ends[i])
     while k < end:
         ahead = u64(places[min(k + FAR, end - ONE)]) * n_classes
         line = u64(0)
@@ -217,7 +250,7 @@ def add_steps(rows: Rows, i: int, head: Head, sums: Sums) -> None:
     while c < n_classes:
         head.bias[c] += step[c] * head.constant * head.bias_variance[c]
         c = c + ONE
-    for k in range(u64(rows.starts[i]), u64(rows.starts[i + 1])):
+    for k in range(u64(rows.starts[i]), u64(rows.ends[i])):
         at = u64(rows.places[k]) * n_classes
         v = rows.x[k]
         c = u64(0)
@@ -254,7 +287,7 @@ def arow(rows: Rows, targets: Targets, r: float, head: Head, sums: Sums) -> None
             head.bias_variance[c] -= beta * own * own
         if not moves:
             continue
-        for k in range(u64(rows.starts[i]), u64(rows.starts[i + 1])):
+        for k in range(u64(rows.starts[i]), u64(rows.ends[i])):
             at = u64(rows.places[k]) * n_classes
             v = rows.x[k]
             c = u64(0)

@@ -140,7 +140,13 @@ class CountingModel:
         if not model.one_pass:
             return corpus.score_one_by_one(model._reading)
         by_docs, min_df = model._scorer_of_nothing().by_docs, self._options["min_df"]
-        how = {"by_docs": by_docs, "by_label": model._by_label, "min_df": min_df, "smooth": self._smooths_unseen}
+        how = {
+            "prior_name": f"{model._by_label} {model._options['against_rest']} {self._options['prior']!r}",
+            "by_docs": by_docs,
+            "by_label": model._by_label,
+            "min_df": min_df,
+            "smooth": self._smooths_unseen,
+        }
         return corpus.score(model._scorer, model._log_prior, **how)
 
     def _reading(self, memory: Memory) -> CountingModel:

@@ -1,23 +1,30 @@
-"""Linear heads that begin at the naive-Bayes ratios: how rows are read, `train_svm` and `Arow`.
+"""Linear heads with a naive-Bayes prior: how rows are read, `train_svm` and `Arow`.
 
-    x[f] = presence[f] · idf[f] ** p / length of the row          idf[f] = log((1 + D) / (1 + D[f])) + 1
+    x[f] = log(1 + n[f]) · idf[f] ** p / length of the row        idf[f] = log((1 + D) / (1 + D[f])) + 1
     margin[c] = intercept[c] + Σ_f x[f] · coef[c, f]
 
-    D   training rows (the sum of their weights), D[f] those that contain f
+    n[f]   how often the row has f (or 1, by `presence`);  D training rows (their weights), D[f] those that contain f
 
-**NBSVM**, a linear SVM whose features have the naive-Bayes ratios as prior:
+**The prior.**  Weights are small before anything is learned, but those of telling features may be larger:
 
-    minimise over w, b:   ½ Σ_f (w[f] - m · r[f])² / r[f]²  +  ½ b²  +  C Σ_i s[i] · loss(y[i] · (w · x[i] + B · b))
-
+    v[f] = (1 - β) + β · r[f]² / mean(r²)                                       `variance` β, .7
     r[f] = log( ((n[f, c] + α) / (N[c] + α V)) / ((n[f, ~c] + α) / (N[~c] + α V)) )
 
     n[f, c]   rows of class c in which feature f is above 0 (~c: of all other classes), N[c] their sum over features
-    V         features in the training rows;  B the value of the constant feature;  s[i] the weight of row i
-    m         such that the mean |margin| of the naive-Bayes weights m · r on the training rows is `start`
+    V         features in the training rows;  mean: over all features of all rows, so that the mean of v is 1
 
-A feature with a strong ratio is cheap to use, one without is dear.  This is the model of Wang and Manning (2012), who
-scale features by r: a weight u[f] of the scaled feature is w[f] = u[f] · r[f].  As a prior the ratio needs no scaled
-copy of the rows, one for each class; in dual coordinate descent only the update changes, to w[f] += d · x[f] · r[f]².
+β = 0 is an ordinary SVM.  With β = 1 a feature that says nothing by itself has no weight: this is the model of Wang and
+Manning (2012), who scale features by r: a weight u[f] of the scaled feature is w[f] = u[f] · r[f].  As a prior the
+ratio needs no scaled copy of the rows, one for each class.  Decision 034 has the numbers.
+
+**NBSVM**, a linear SVM with this prior:
+
+    minimise over w, b:   ½ Σ_f (w[f] - m · r[f])² / v[f]  +  ½ b²  +  C Σ_i s[i] · loss(y[i] · (w · x[i] + B · b))
+
+    B         the value of the constant feature;  s[i] the weight of row i
+    m         such that the mean |margin| of the naive-Bayes weights m · r on the training rows is `start`, 0 by default
+
+In dual coordinate descent only the update has the variance in it: w[f] += d · x[f] · v[f].
 
 **NB-AROW**, which learns in one pass, and can go on learning:
 
@@ -27,7 +34,7 @@ copy of the rows, one for each class; in dual coordinate descent only the update
         w[f] += β · (1 - y · (w · x)) · y · v[f] · x[f]
         v[f] -= β · (v[f] · x[f])²
 
-    begun at w[f] = m · ratio[f], v[f] = max(ratio[f]², floor), for the ratio and m of NBSVM
+    begun at the mean and the variance of the prior
 
 A weight has a variance, which shrinks with every row that moved it: what was learned often changes little.
 
@@ -55,7 +62,8 @@ from bunrui.kernel import headrows, heads
 from bunrui.kernel.headrows import ALONE, Rows, Targets, tally
 from bunrui.kernel.heads import Dual, Head, Sums
 from bunrui.kernel.library import run
-from bunrui.kernel.logs import log
+from bunrui.kernel.logs import log, log1p
+from bunrui.kernel.slices import cut, each_slice
 from bunrui.memory import Parameters
 from bunrui.models.model import Parts
 from bunrui.models.parameters import take, take_fact, take_labels
@@ -75,6 +83,10 @@ _FEW = 16
 # Rows from which the mean margin is taken.
 _SAMPLE = 1000
 _ROUNDING = 1e-9
+# What a cell is worth in bytes of text, where work is cut for threads.
+_CELL_BYTES = 4
+# Up to here, the values of counts are looked up.
+_SMALL_COUNT = 1 << 12
 
 
 class SvmOptions(NamedTuple):
@@ -83,26 +95,29 @@ class SvmOptions(NamedTuple):
     C: float = 1.0
     loss: str = "squared_hinge"
     alpha: float = 0.5
-    variance: str = "ratio"
-    start: float = 0.3
+    variance: str | float = 0.7
+    start: float = 0.0
     beta: float | None = None
-    bias: float = 0.1
-    presence: bool = True
+    bias: float = 0.5
+    presence: bool = False
+    log: bool = True
     idf_power: float = 0.5
     norm: str | None = "l2"
-    max_iter: int = 2
+    max_iter: int = 5
     tol: float = 1e-4
 
 
 class ArowOptions(NamedTuple):
     """The parameters of `NBAROW`, with its defaults."""
 
-    r: float = 0.5
-    floor: float = 0.3
+    r: float = 0.3
+    floor: float = 0.0
     alpha: float = 0.5
-    start: float = 0.3
-    bias: float = 0.1
-    presence: bool = True
+    variance: str | float = 0.7
+    start: float = 0.0
+    bias: float = 0.5
+    presence: bool = False
+    log: bool = True
     idf_power: float = 0.5
     norm: str | None = "l2"
 
@@ -114,22 +129,59 @@ HeadOptions = SvmOptions | ArowOptions
 
 
 class Cells(NamedTuple):
-    """A sparse matrix as the kernels read it; `values` is empty where only presence counts."""
+    """A sparse matrix as the kernels read it: the value of cell k is table[codes[k]].
+
+    The codes are counts, of which 1 is `once`; or there are none, where only presence counts.  A head writes its rows
+    over indices and codes.
+    """
 
     starts: Integers
     indices: npt.NDArray[np.int32]
-    values: Floats
+    codes: Integers
+    table: Floats
     n_columns: int
+    once: int = 1
+
+    @property
+    def values(self) -> Floats:
+        """The value of every cell; none where only presence counts."""
+        return np.asarray(self.table[self.codes])
 
 
-def cells_of(X: Sparse, presence: bool) -> Cells:
-    """The cells of sparse rows that are not zero, or those above 0; its rows are sorted, and no cell comes twice."""
-    stays = X.data > 0 if presence else X.data != 0
-    starts, indices, values = X.indptr, X.indices, X.data
+def cells_of(X: Sparse, options: HeadOptions, *, copy: bool = True) -> Cells:
+    """The cells of sparse rows that are not zero, or those above 0; no cell comes twice.
+
+    Without `copy`, they may have the memory of X, which is then overwritten.
+    """
+    stays = X.data > 0 if options.presence else X.data != 0
+    starts, indices, values = X.indptr, X.indices.copy() if copy else X.indices, X.data
     if not stays.all():
         starts = np.append(0, np.cumsum(stays))[starts]
         indices, values = indices[stays], values[stays]
-    return Cells(starts, indices, np.empty(0) if presence else values.astype(np.float64), X.shape[1])
+    if options.presence:
+        return Cells(starts, indices, np.empty(0, np.int64), np.ones(1), X.shape[1])
+    most = values.max(initial=1)
+    if most < _SMALL_COUNT and values.min(initial=1) > 0 and (values.dtype.kind in "iu" or _is_whole(values)):
+        table = read_values(np.arange(int(most) + 1), options.log)
+        return Cells(starts, indices, values.astype(np.int64, copy=copy), table, X.shape[1])
+    # No two cells have one code, but the first that is 1 speaks for all of them.
+    ones = np.flatnonzero(values == 1)
+    codes = np.arange(len(values))
+    codes[ones] = ones[:1]
+    return Cells(
+        starts, indices, codes, read_values(values, options.log), X.shape[1], int(ones[0]) if len(ones) else -1
+    )
+
+
+def _is_whole(values: npt.NDArray[Any]) -> bool:
+    return bool((values == values.astype(np.int64)).all())
+
+
+def read_values(values: npt.NDArray[Any], log: bool) -> Floats:
+    """Values as they are, or log(1 + value) of them, with their sign."""
+    if not log:
+        return values.astype(np.float64)
+    return np.asarray(np.copysign(log1p(np.abs(values)), values))
 
 
 class Batch(NamedTuple):
@@ -141,13 +193,13 @@ class Batch(NamedTuple):
     weights: Floats
 
 
-def read_batch(X: Sparse, labels: Labels, weights: Floats | None, presence: bool) -> Batch:
-    """Rows of counts with a label each."""
+def read_batch(X: Sparse, labels: Labels, weights: Floats | None, options: HeadOptions, *, copy: bool = True) -> Batch:
+    """Rows of counts with a label each; without `copy`, X is overwritten."""
     weights = np.ones(len(labels)) if weights is None else weights
     classes, codes = encode_labels(labels[weights > 0])
     everywhere = np.full(len(weights), -1, np.int64)
     everywhere[weights > 0] = codes
-    return Batch(cells_of(X, presence), classes, everywhere, weights)
+    return Batch(cells_of(X, options, copy=copy), classes, everywhere, weights)
 
 
 def arrange(
@@ -184,35 +236,50 @@ def _labelled(keys: Keys, codes: Integers) -> Keys:
 
 def _hashes(cells: Cells, codes: Integers, seed: int) -> npt.NDArray[np.uint64]:
     out = np.empty(len(codes), np.uint64)
-    bits = cells.values.view(np.uint64)
+    bits = cells.values.view(np.uint64) if len(cells.codes) else np.empty(0, np.uint64)
     run(headrows.hash_rows, cells.starts, cells.indices, bits, codes, seed, out)
     return out
 
 
-def _occurring(cells: Cells, order: Integers, weights: Floats) -> tuple[Integers, Floats, Integers]:
-    """The columns that some rows have, the sum of the weights of these rows, and their number."""
+def _occurring(cells: Cells, order: Integers, weights: Floats) -> tuple[Integers, Floats, npt.NDArray[np.bool_]]:
+    """The columns that some rows have, the sum of the weights of these rows, and which columns are alone.
+
+    A column is alone if one row has it, with a count of 1: it is like all such columns of this row.
+    """
     if len(cells.indices) * _FEW < cells.n_columns:
         known, places = np.unique(cells.indices, return_inverse=True)
         part = cells._replace(indices=places.astype(np.int32).reshape(-1), n_columns=len(known))
     else:
         known, part = np.arange(cells.n_columns, dtype=np.int32), cells
     doc_freq, n_rows = np.zeros(part.n_columns), np.zeros(part.n_columns, np.int64)
-    args = (part.starts, part.indices, order, weights, doc_freq, n_rows)
-    run(headrows.count_rows, *args)
+    run(headrows.count_rows, part.starts, part.indices, part.codes, part.once, order, weights, doc_freq, n_rows)
     taken = np.flatnonzero(n_rows)
-    return known[taken].astype(np.int64), doc_freq[taken], n_rows[taken]
+    return known[taken].astype(np.int64), doc_freq[taken], n_rows[taken] == 1
 
 
 def _compact(
-    cells: Cells, order: Integers, factor: Floats, norm: int, place_of: Integers, shared: int
+    cells: Cells, order: Integers, factor: Floats, norm: int, place_of: Integers, alone: Integers, shared: int
 ) -> tuple[Rows, int]:
-    """Rows as a head reads them, and the first free place; places from `shared` on go to columns that are alone."""
-    n, n_cells = len(order), len(cells.indices)
-    rows = Rows(np.empty(n + 1, np.int64), np.empty(n_cells, np.int64), np.empty(n_cells), np.empty(n))
-    args = (cells.starts, cells.indices, cells.values, order, factor, norm, place_of, shared, rows)
-    free = int(run(headrows.compact, *args))
-    filled = int(rows.starts[-1])
-    return rows._replace(places=rows.places[:filled], x=rows.x[:filled]), free
+    """Rows as a head reads them, in place of the cells, and the first free place.
+
+    Places from `shared` on go to the columns `alone`.
+    """
+    # The first touch of fresh memory takes longer than all the rest: 15 ns for each number.
+    x = cells.codes.view(np.float64) if len(cells.codes) else np.empty(len(cells.indices))
+    rows = Rows(cells.starts[:-1][order], cells.starts[1:][order], cells.indices, x, np.empty(len(order)))
+
+    def fill(lo: int, hi: int) -> None:
+        run(headrows.compact, cells.codes, cells.table, lo, hi, factor, norm, place_of, shared, rows)
+
+    each_slice(fill, cut((rows.ends - rows.starts) * _CELL_BYTES))
+    # A place of columns that are alone is the number of their row; now those that there are get the next numbers.
+    lasts = rows.ends[rows.ends > rows.starts] - 1
+    lasts = lasts[rows.places[lasts] >= shared]
+    place = np.zeros(len(order), np.int64)
+    place[rows.places[lasts] - shared] = shared + np.arange(len(lasts))
+    rows.places[lasts] = shared + np.arange(len(lasts))
+    place_of[alone] = place[place_of[alone] - shared]
+    return rows, shared + len(lasts)
 
 
 # Heads
@@ -236,7 +303,7 @@ class LinearHead:
     """
 
     def __init__(self, options: HeadOptions, classes: Labels, n_columns: int) -> None:
-        self.presence, self.norm = bool(options.presence), options.norm
+        self.presence, self.log, self.norm = bool(options.presence), bool(options.log), options.norm
         self.classes = classes
         self.place_of = np.full(n_columns, -1, np.int64)
         self.factor = np.zeros(n_columns)
@@ -246,12 +313,20 @@ class LinearHead:
         """Rows as the head reads them."""
         if self.presence:
             X = X.with_data((X.data > 0).astype(np.int64)).without_zeros()
-        values = X.data * self.factor[X.indices]
+        values = self._values(X.data) * self.factor[X.indices]
         if self.norm == "l2":
             rows = X.row_of_cells()
             length = np.sqrt(np.bincount(rows, values**2, X.shape[0]))
             values = values / np.where(length > 0, length, 1.0)[rows]
         return X.with_data(values)
+
+    def _values(self, counts: npt.NDArray[Any]) -> Floats:
+        return read_values(counts, self.log and not self.presence)
+
+    @property
+    def once(self) -> float:
+        """The value of a count of 1."""
+        return float(self._values(np.ones(1))[0])
 
     def margins(self, X: Sparse) -> Floats:
         """The margins of every row, (n_rows, n_classes); of two classes, only those of the second, (n_rows, 1)."""
@@ -285,14 +360,14 @@ class LinearHead:
 
     def arrays(self, to_learn: bool) -> Parameters:
         """The numbers of the head: all that answers need, and what learning more needs."""
-        facts = {"classes": self.classes.tolist(), "presence": self.presence, "norm": self.norm}
+        facts = {"classes": self.classes.tolist(), "presence": self.presence, "log": self.log, "norm": self.norm}
         arrays = {name: getattr(self, name) for name in ("place_of", "factor", "weights", "intercepts")}
         return Parameters(facts, arrays)
 
     def set_arrays(self, weights: Parameters, to_learn: bool) -> None:
         """Take them back; those that more is learned with are copies, which kernels may write to."""
         self.classes = np.array(take_labels(weights, "classes"))
-        self.presence = take_fact(weights, "presence", bool)
+        self.presence, self.log = (take_fact(weights, name, bool) for name in ("presence", "log"))
         self.norm = take_fact(weights, "norm", str, type(None))
         if self.norm not in ("l2", None):
             raise DataError(
@@ -367,44 +442,56 @@ def train_svm(options: SvmOptions, batch: Batch, seed: int = 0, keys: Keys | Non
 
 
 class _Task(NamedTuple):
-    """Rows and what they are to say, the head, totals of features, and what the sizes of classes add to ratios."""
+    """Rows and what they are to say, the head, totals of features, and what the sizes of classes add to ratios.
+
+    `uses` are the features at each place.
+    """
 
     rows: Rows
     targets: Targets
     head: Head
     totals: Floats
+    uses: Integers
     shift: Floats
 
 
 def _laid_out(options: SvmOptions, out: LinearHead, cells: Cells, order: Integers, targets: Targets) -> _Task:
     """Rows as the head reads them, a place for every column that occurs, and counts in `head.variance`."""
-    columns, doc_freq, n_rows = _occurring(cells, order, targets.weight)
+    columns, doc_freq, alone = _occurring(cells, order, targets.weight)
     out.factor[columns] = _idf(options, float(targets.weight.sum()), doc_freq)
-    # Where values count too, features of one row have different ones.
-    alone = (n_rows == 1) & bool(options.presence)
     own = columns[~alone]
     out.place_of[own] = np.arange(len(own))
     out.place_of[columns[alone]] = ALONE
-    rows, n_places = _compact(cells, order, out.factor, int(options.norm == "l2"), out.place_of, len(own))
+    norm = int(options.norm == "l2")
+    rows, n_places = _compact(cells, order, out.factor, norm, out.place_of, columns[alone], len(own))
 
     n_margins = int(targets.column.max()) + 1
     weights, variance = np.zeros((2, n_places * n_margins))
     head = Head(weights, variance, np.zeros(n_margins), np.ones(n_margins), float(options.bias))
     totals, mass = np.zeros(n_places), np.zeros(n_margins + 1)
     run(tally, rows, targets, n_margins, 0, 0, variance, totals, mass)
-    return _Task(rows, targets, head, totals, _class_shift(mass, float(options.alpha), len(columns)))
+    uses = np.bincount(out.place_of[columns], minlength=n_places)
+    return _Task(rows, targets, head, totals, uses, _class_shift(mass, float(options.alpha), len(columns)))
 
 
 def _begin_svm(options: SvmOptions, task: _Task) -> Floats:
     """Turn counts into the prior, and start at its mean; the ratios."""
     head, n_places = task.head, len(task.totals)
-    run(heads.ratios, head, task.totals, task.shift, float(options.alpha), 0, n_places, 0, 1.0, 0.0)
+    needs_ratio = options.start > 0 or options.beta is not None
+    run(heads.ratios, head, task.totals, task.shift, float(options.alpha), 0, n_places, 0, float(needs_ratio), 0.0)
     ratio = head.weights.copy() if options.beta is not None else np.empty(0)
-    unit = _unit(options, task.rows, task.targets, head) if options.start > 0 else 0.0
-    np.multiply(head.weights, unit, out=head.weights)
-    if options.variance == "one":
-        head.variance.fill(1.0)
+    if needs_ratio:
+        unit = _unit(options, task.rows, task.targets, head) if options.start > 0 else 0.0
+        np.multiply(head.weights, unit, out=head.weights)
+    _blend(options.variance, head, task.totals * task.uses, 0.0, 0, 0)
     return ratio
+
+
+def _blend(variance: str | float, head: Head, mass: Floats, floor: float, old_places: int, old_classes: int) -> None:
+    """Turn squared ratios into the variances of the prior, in new places, and of new classes in all places."""
+    if variance != "ratio":
+        share = 0.0 if variance == "one" else float(variance)
+        run(heads.blend, head, mass, share, floor, old_places, old_classes, np.zeros(len(head.bias)))
 
 
 def _descend(options: SvmOptions, task: _Task, seed: int) -> Descent:
@@ -461,7 +548,7 @@ class Arow(LinearHead):
         self.bias, self.bias_variance, self.totals = np.zeros((3, 0))
         self.mass = np.zeros(1)
         self.uses = np.zeros(0, np.int64)
-        self.unit: float | None = None
+        self.unit: float | None = None if options.start > 0 else 0.0
         self.n_docs = 0.0
         self.n_places = 0
         self.n_features = 0
@@ -510,20 +597,19 @@ class Arow(LinearHead):
 
     def _place(self, cells: Cells, order: Integers, weights: Floats) -> tuple[Rows, int]:
         """Rows as the head reads them, and the first place that is new."""
-        columns, doc_freq, n_rows = _occurring(cells, order, weights)
+        columns, doc_freq, alone = _occurring(cells, order, weights)
         new = self.place_of[columns] < 0
         self.n_docs += float(weights.sum())
         self.n_features += int(new.sum())
         self.factor[columns[new]] = _idf(self.options, self.n_docs, doc_freq[new])
         self._part(columns[~new])
-        # Where values count too, features of one row have different ones.
-        alone = new & (n_rows == 1) & self.presence
+        alone &= new
         own, old_places = columns[new & ~alone], self.n_places
         first_shared = old_places + len(own)
         self.place_of[own] = old_places + np.arange(len(own))
         self.place_of[columns[alone]] = ALONE
         self._make_room(first_shared + (len(order) if alone.any() else 0))
-        args = (self.factor, int(self.norm == "l2"), self.place_of, first_shared)
+        args = (self.factor, int(self.norm == "l2"), self.place_of, columns[alone], first_shared)
         rows, self.n_places = _compact(cells, order, *args)
         np.add.at(self.uses, self.place_of[columns[new]], 1)
         return rows, old_places
@@ -531,10 +617,13 @@ class Arow(LinearHead):
     def _begin(self, head: Head, old_places: int, old_classes: int, rows: Rows, targets: Targets) -> None:
         """Turn counts into ratios, in new places, and of new classes in all places."""
         alpha, floor = float(self.options.alpha), float(self.options.floor)
+        is_ratio = self.options.variance == "ratio"
         shift = _class_shift(self.mass, alpha, self.n_features)
         unit = 1.0 if self.unit is None else self.unit
         for block in ((0, old_places, old_classes), (old_places, self.n_places, 0)):
-            run(heads.ratios, head, self.totals, shift, alpha, *block, unit, floor)
+            run(heads.ratios, head, self.totals, shift, alpha, *block, unit, floor if is_ratio else 0.0)
+        mass = (self.totals * self.uses)[: self.n_places]
+        _blend(self.options.variance, head, mass, floor, old_places, old_classes)
         if self.unit is None:
             unit = _unit(self.options, rows, targets, head) if len(shift) > 1 else 0.0
             self.weights[old_places:] *= unit
@@ -636,7 +725,8 @@ class HeadForm:
 
     def weights(self, columns: Integers) -> Floats:
         """Before a row is divided by its length."""
-        return np.asarray(_both(self.head.weights_of(columns)) * self.head.factor_of(columns)[:, None])
+        values = self.head.factor_of(columns) * self.head.once
+        return np.asarray(_both(self.head.weights_of(columns)) * values[:, None])
 
     def arrays(self, to_learn: bool) -> Parameters:
         """The numbers of the head, and how its training went."""
@@ -657,18 +747,18 @@ class HeadForm:
 
 
 def train_nbsvm(alpha: Any, X: Sparse, y: npt.NDArray[Any], keys: Keys) -> HeadForm:
-    """`nbsvm` of all documents."""
+    """`nbsvm` of all documents; X is overwritten."""
     options = SvmOptions(alpha=alpha)
-    return HeadForm(*train_svm(options, read_batch(X, y, None, options.presence), keys=keys))
+    return HeadForm(*train_svm(options, read_batch(X, y, None, options, copy=False), keys=keys))
 
 
 def train_arow(
     alpha: Any, tables: Iterable[tuple[Sparse, npt.NDArray[Any], Keys]], before: LinearHead | None
 ) -> LinearHead | None:
-    """The head of `arow` after some more batches of documents; `before` goes on in place."""
+    """The head of `arow` after some more batches of documents, which are overwritten; `before` goes on in place."""
     head = before
     for X, labels, keys in tables:
         head = head or Arow(ArowOptions(alpha=alpha), 0)
         assert isinstance(head, Arow)
-        head.learn_in_order(read_batch(X, labels, None, head.presence), keys=keys)
+        head.learn_in_order(read_batch(X, labels, None, head.options, copy=False), keys=keys)
     return head

@@ -348,7 +348,8 @@ def normalised(view: CountView, scorer: Scorer) -> Scorer:
     All of them are logarithms of probabilities, so that the sum of sizes is minus the sum.
     """
     everywhere = sum_features(view, scorer.share, scorer.by_docs) if scorer.share is not None else np.zeros(1)
-    parts = (view.n_features * scorer.slope, everywhere, sum_cells(view, scorer.weights, scorer.by_docs))
+    cells = sum_cells(view, scorer.weights, scorer.by_docs, by_class=not scorer.by_count)
+    parts = (view.n_features * scorer.slope, everywhere, cells)
     size = -(parts[0] + parts[1] + parts[2])
     # With one feature every weight is 0, and so is their sum but for rounding.
     noise = 1e-12 * (np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2]))

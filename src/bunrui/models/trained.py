@@ -271,9 +271,11 @@ class Fitted:
         return np.where(self._ids[places] == ids, places, -1) if len(self._ids) else np.full(len(ids), -1)
 
 
-def rows_of(texts: Any, analyzer: Analyzer, counts: Counts, ids: Integers | None, width: int) -> Sparse:
-    """The counts of some features in texts, (n_docs, width)."""
-    X = look_up(texts, analyzer, 1, counts.vocabulary)
+def rows_of(
+    texts: Any, analyzer: Analyzer, counts: Counts, ids: Integers | None, width: int, *, sort: bool = True
+) -> Sparse:
+    """The counts of some features in texts, (n_docs, width); without `sort`, in the order of each text."""
+    X = look_up(texts, analyzer, 1, counts.vocabulary, sort=sort)
     if ids is not None:
         return X.columns(ids)
     # Features that came later, and room that has none yet.
@@ -323,7 +325,9 @@ def train(
     if not width or (len(classes) == 1 and name != "arow"):
         # No mark: there is no head to go on with.
         return Fitted(counts, analyzer, Nothing(len(classes)), classes, ids, None)
-    tables = (_label_rows(rows_of(batch.texts, analyzer, counts, ids, width), batch) for batch in batches)
+    # Heads take the features of a row in any order; to sort them takes a third as long as to read the texts.
+    how = {"sort": name not in ("nbsvm", "arow")}
+    tables = (_label_rows(rows_of(batch.texts, analyzer, counts, ids, width, **how), batch) for batch in batches)
     form: Form
     alpha = TRAINED[name].alpha_of(options)
     if name == "arow":

@@ -203,6 +203,8 @@ def _length_of(document: Any) -> int:
 
 # Options that are younger than calibrations: at their default, those in files from before still apply.
 _LATER = {"m": 1}
+# Models whose formula has changed since, and its version: those in files from before no longer apply.
+_FORMULAS = {"nbsvm": 2, "arow": 2}
 
 
 def digest_of(settings: Mapping[str, Any]) -> str:
@@ -214,6 +216,8 @@ def digest_of(settings: Mapping[str, Any]) -> str:
     True
     """
     told = {name: value for name, value in settings.items() if name not in _LATER or value != _LATER[name]}
+    if settings.get("model") in _FORMULAS:
+        told["formula"] = _FORMULAS[settings["model"]]
     text = json.dumps(_canonical(told), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
