@@ -26,6 +26,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -269,8 +270,8 @@ def check(path: str, states: Sequence[Sequence[Document]]) -> int:
     with bunrui.open(path) as clf:
         found = [k for k, left in enumerate(states) if clf.counts == _counts(tuple(left))]
         assert found, f"the counts of {clf} are those of no state: {[len(left) for left in states]} documents"
-        (integrity,) = clf._file.store.db.execute("PRAGMA integrity_check").fetchone()
-        assert integrity == "ok", integrity
+        with closing(store.Store.open(path, read_only=True)) as file:
+            assert file.integrity() == [], file.integrity()
         if clf.keep != "nothing":
             logged = _logged(clf)
             found = [k for k in found if logged == _expected(states[k], clf.keep)]
@@ -293,18 +294,14 @@ def _counts(documents: tuple[Document, ...]) -> Any:
 
 def _logged(clf: Any) -> Counter[Any]:
     """What the log has: text, or digest, and labels."""
-    names = clf._file.store.labels()
-    logged: Counter[Any] = Counter()
-    for _, block in clf._file.store.log.blocks():
-        contents = [digest.tobytes() for digest in block.digests] if block.sizes is None else block.documents()
-        sets = [tuple(sorted(names[label] for label in labels)) for labels in block.label_sets]
-        logged.update((content, sets[code]) for content, code in zip(contents, block.codes.tolist(), strict=True))
-    return logged
+    return Counter((one.digest if one.text is None else one.text, tuple(one.labels)) for one in clf.documents())
 
 
 def _expected(documents: Sequence[Document], keep: str) -> Counter[Any]:
     texts = [text for text, _ in documents]
-    contents = texts if keep == "text" else [digest.tobytes() for digest in document_digests(texts)] if texts else []
+    contents = (
+        texts if keep == "text" else [digest.tobytes().hex() for digest in document_digests(texts)] if texts else []
+    )
     return Counter(zip(contents, (labels for _, labels in documents), strict=True))
 
 

@@ -18,11 +18,15 @@ import random
 import shutil
 import tempfile
 import time
+from collections.abc import Iterable
+from contextlib import closing
 from multiprocessing.synchronize import Event
 from typing import Any
 
 import bunrui
+from bunrui.counts import Counts
 from bunrui.store import store
+from bunrui.store.lifecycle import Document, list_documents
 
 N_LABELS = 7
 NAME = "shared.bunrui"
@@ -33,9 +37,8 @@ def document(number: int) -> tuple[str, str]:
     return f"w{number} l{number % N_LABELS}", f"l{number % N_LABELS}"
 
 
-def check_row(clf: Any) -> tuple[int, int]:
-    """The first number, and the one after the last, that a classifier has learned; an AssertionError if it is torn."""
-    counts = clf.counts
+def check_row(counts: Counts) -> tuple[int, int]:
+    """The first number, and the one after the last, that were counted; an AssertionError if the row is torn."""
     found = sorted(
         int(word[1:]) for word, (_, n) in counts.totals().items() if word[0] == "w" and " " not in word and n
     )
@@ -53,11 +56,9 @@ def check_row(clf: Any) -> tuple[int, int]:
     return first, end
 
 
-def check_log(clf: Any, row: tuple[int, int] | None = None) -> tuple[int, int]:
+def check_log(documents: Iterable[Document], row: tuple[int, int] | None = None) -> tuple[int, int]:
     """The same from the log."""
-    numbers: list[int] = []
-    for _, block in clf._file.store.log.blocks():
-        numbers += [int(text.split()[0][1:]) for text in block.documents()]
+    numbers = [int(document.text.split()[0][1:]) for document in documents]
     assert sorted(numbers) == list(range(min(numbers), min(numbers) + len(numbers))), "the log has no row of numbers"
     found = min(numbers), max(numbers) + 1
     assert row is None or found == row, f"the log has {found}, the counts {row}"
@@ -71,7 +72,7 @@ def write(path: str, stop: Event, seed: int, wait: float, done: Any) -> dict[str
         ["learn", "unlearn", "undo", "compact", "compact was kept waiting", "reopen"], 0
     )
     clf = bunrui.open(path)
-    first, end = check_row(clf)
+    first, end = check_row(clf.counts)
     while not stop.is_set():
         kind = rng.choice(
             ["learn"] * 8 + ["unlearn"] * 6 + ["undo"] * 3 + ["reopen"] + ["compact"] * (rng.random() < 0.3)
@@ -103,7 +104,7 @@ def write(path: str, stop: Event, seed: int, wait: float, done: Any) -> dict[str
         longest = f"longest {kind}, seconds"
         figures[longest] = max(figures.get(longest, 0), round(time.monotonic() - start, 3))
         figures[kind] += 1
-        assert check_row(clf) == (first, end)
+        assert check_row(clf.counts) == (first, end)
         done.value += 1
         time.sleep(rng.uniform(0, wait))
     clf.close()
@@ -124,7 +125,7 @@ def read(path: str, stop: Event, seed: int, wait: float, done: Any) -> dict[str,
         else:
             figures["news"] += clf.refresh()
             figures["refresh"] += 1
-        row = check_row(clf)
+        row = check_row(clf.counts)
         assert row[0] >= first, f"went back from {first} to {row}"
         first = row[0]
         number = rng.randrange(*row)
@@ -132,9 +133,8 @@ def read(path: str, stop: Event, seed: int, wait: float, done: Any) -> dict[str,
         figures["predict"] += 1
         done.value += 1
         if rng.random() < 0.2:
-            with clf._file.store.reading():
-                clf.refresh()  # what the log says at the same moment
-                check_log(clf, check_row(clf))
+            with closing(store.Store.open(path, read_only=True)) as file, file.reading():  # both at the same moment
+                check_log(list_documents(file), check_row(file.load()[0]))
             figures["log"] += 1
         time.sleep(rng.uniform(0, wait))
     clf.close()
@@ -187,9 +187,9 @@ def run(
         process.join()
     with bunrui.open(path) as clf:
         figures["documents"] = clf.counts.n_docs
-        check_log(clf, check_row(clf))
+        check_log(clf.documents(), check_row(clf.counts))
         clf.compact()
-        check_log(clf, check_row(clf))
+        check_log(clf.documents(), check_row(clf.counts))
     figures["left"] = sorted(os.listdir(folder))
     return figures
 

@@ -25,7 +25,6 @@ EXTRAS = {
     "zh": {"rjieba"},
     "ko": {"kiwipiepy"},
     "serve": {"fastapi", "httptools", "pydantic", "uvicorn"},
-    "plots": {"matplotlib"},
     "ray": {"ray"},
     "jit": {"numba"},
 }

@@ -298,7 +298,7 @@ def is_whole(value: Any) -> bool:
 
 
 def check_whole(option: str, value: Any, least: int = 1, most: int | None = None, *, or_none: bool = False) -> None:
-    """Refuse a value that is no whole number in some range.
+    """Refuse a value that is no whole number in some range; with `or_none`, None says that none was given.
 
     >>> check_whole("k", 2.5)
     Traceback (most recent call last):
@@ -308,8 +308,7 @@ def check_whole(option: str, value: Any, least: int = 1, most: int | None = None
         return
     if not is_whole(value) or value < least or (most is not None and value > most):
         bounds = f"at least {least}" if most is None else f"from {least} to {most:,}"
-        expected = f"a whole number, {bounds}{', or None' if or_none else ''}"
-        raise OptionError(option=option, value=value, expected=expected)
+        raise OptionError(option=option, value=value, expected=f"a whole number, {bounds}")
 
 
 def check_choice(option: str, value: Any, choices: Iterable[str]) -> None:

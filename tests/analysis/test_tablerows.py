@@ -154,7 +154,7 @@ def test_spec() -> None:
         ({"pos": ("N",)}, "pos and base_forms are for the analyzers ja, zh, ko, not 'columns'"),
         (
             {"name": "words", "kinds": {"a": "text"}},
-            "kinds are for the analyzer 'columns', not 'words': leave them out",
+            "kinds is for the analyzer 'columns', not 'words': leave it out",
         ),
     ],
 )

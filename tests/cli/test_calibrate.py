@@ -98,12 +98,14 @@ def test_learn_and_calibrate(run, mail: Path) -> None:
 
 @pytest.mark.parametrize("keep", ["nothing", "digests"])
 def test_files_without_texts(run, mail: Path, keep: str) -> None:
-    needs = "--calibrate leaves each document out in turn: it needs a FILE that keeps texts."
+    needs = "--calibrate leaves each document out in turn, and needs --keep text."
     wrong = (2, "", f"error: {needs}\nTry 'bunrui learn --help'.\n")
     assert run("learn", "a.bunrui", "mail.csv", "--keep", keep, "--calibrate") == wrong
     assert not Path("a.bunrui").exists()
     assert run("learn", "a.bunrui", "mail.csv", "--keep", keep).code == 0
-    assert run("learn", "a.bunrui", "mail.csv", "--calibrate") == wrong
+    code, out, err = run("learn", "a.bunrui", "mail.csv", "--calibrate")
+    assert (code, out) == (1, "") and err.startswith(f"error: a.bunrui keeps {keep}")
+    assert err.endswith(": leave --calibrate out, or learn into another file\n")
     code, out, err = run("calibrate", "a.bunrui")
     assert (code, out) == (1, "") and err.endswith(
         ": calibrate the file that the documents were learned into, with their texts\n"

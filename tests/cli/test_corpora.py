@@ -286,7 +286,7 @@ def test_compressed(run, suffix: str) -> None:
     cut = Path(f"a.jsonl.{suffix}").read_bytes()[:-9]
     Path(f"cut.jsonl.{suffix}").write_bytes(cut)
     code, _, err = run("learn", "b.bunrui", f"cut.jsonl.{suffix}")
-    assert code == 1 and err.startswith(f"error: cut.jsonl.{suffix} is damaged or cut short")
+    assert code == 1 and err.startswith(f"error: cut.jsonl.{suffix}: this is damaged or cut short")
     assert not Path("b.bunrui").exists()
 
 

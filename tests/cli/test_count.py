@@ -159,7 +159,11 @@ def test_no_good_documents(run, shards: list[str]) -> None:
     code, out, err = run("count", "bad.csv", "-o", "x.bunrui", "--skip-bad")
     assert (code, out) == (1, "") and err.endswith("error: there are no documents to be read: nothing was counted\n")
     Path("empty.csv").write_bytes(b"")
-    assert run("count", "empty.csv", "-o", "x.bunrui") == (1, "", "error: empty.csv is empty\n")
+    assert run("count", "empty.csv", "-o", "x.bunrui") == (
+        1,
+        "",
+        "error: empty.csv: the file is empty: give one with documents\n",
+    )
     assert not Path("x.bunrui").exists()
 
 

@@ -189,7 +189,8 @@ def test_every_word_by_itself(run, files: Path) -> None:
     assert ask(run, "--top", "2", "--hash-bits", "0") == (0, lines(7, 33), "selected 2 of 40 documents in T\n")
     code, out, err = ask(run, "--top", "2", "--hash-bits", "10")
     assert (code, out) == (0, lines(7, 33)) and "\n1,024 buckets: " in err
-    err = "error: a hash of 7 bits: give 8 to 26, or 0 to count every feature by itself\nTry 'bunrui filter --help'.\n"
+    said = "--hash-bits should be 8 to 26, or 0 to count every feature by itself, not 7"
+    err = f"error: {said}\nTry 'bunrui filter --help'.\n"
     assert ask(run, "--top", "2", "--hash-bits", "7") == (2, "", err)
 
 
@@ -245,7 +246,7 @@ def test_input_that_cannot_be_read(run, files: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes with names")
 def test_a_pipe_is_read_once(run, files: Path) -> None:
     os.mkfifo("pipe.jsonl")
-    err = "error: pipe.jsonl is a stream, and raw is read twice: write it to a file first\n"
+    err = "error: pipe.jsonl: this is a stream, and raw is read twice: write it to a file first\n"
     assert ask(run, "--top", "1", raw="pipe.jsonl") == (1, "", err)
 
 

@@ -43,8 +43,8 @@ def test_learning_within_memory(run, keep: str) -> None:
 def test_what_does_not_fit(run) -> None:
     run("learn", "a.bunrui", "mail.csv")
     for options, code, message in (
-        (["--memory", "2"], 2, "memory should be a size with its unit, such as 2GB or 800MB, not '2'."),
-        (["--memory", "lots"], 2, "memory should be a size with its unit, such as 2GB or 800MB, not 'lots'."),
+        (["--memory", "2"], 2, "memory should be a size with its unit, such as 2GB or 800MB, not '2'"),
+        (["--memory", "lots"], 2, "memory should be a size with its unit, such as 2GB or 800MB, not 'lots'"),
         (["--memory", "10MB"], 2, f"--memory should be at least {LEAST} for "),
         (["--memory", "2GB", "--columns"], 2, "--columns needs all documents in memory at once: leave --memory out."),
         (

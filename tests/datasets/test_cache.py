@@ -149,7 +149,9 @@ def test_a_file_that_was_damaged_later(publish, store: Path, sms: bytes, known: 
 def test_an_archive_that_is_cut_short_at_the_publisher(server, publish, store: Path, tar) -> None:
     whole = tar({f"20news-bydate-{split}/sci.space/1": os.urandom(9999) for split in ("train", "test")})
     publish("20news", whole[:-99], known=False)
-    with pytest.raises(DataError, match=r"20news-bydate.tar.gz is damaged or cut short.* is removed: fetch again"):
+    with pytest.raises(
+        DataError, match=r"20news-bydate.tar.gz: this is damaged or cut short.* is removed: fetch again"
+    ):
         datasets.fetch("20news")
     assert there(store) == []
     server.files["20news-bydate.tar.gz"] = whole

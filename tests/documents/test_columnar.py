@@ -181,7 +181,7 @@ def test_damaged_files(tmp_path: Path, name: str) -> None:
         path.write_bytes(damaged)
         with pytest.raises(DataError) as caught:
             list(read(path))
-        assert str(caught.value).startswith(f"{path} cannot be read as {kind}: ")
+        assert str(caught.value).startswith(f"{path}: this cannot be read as {kind} (")
 
 
 STRINGS = ["hello", "wörld", "", "a longer text, not kept in a view"]
@@ -225,7 +225,7 @@ def test_no_byte_of_a_file_ends_the_process(tmp_path: Path, name: str) -> None:
 def test_offsets_out_of_a_file(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, pa.table({"text": ["ab", "cd"], "label": ["x", "y"]}))
     path.write_bytes(path.read_bytes().replace(struct.pack("<3i", 0, 2, 4), struct.pack("<3i", 0, 2, 1 << 30)))
-    with pytest.raises(DataError, match=f"^{re.escape(str(path))} is damaged: .*: get or write it again$"):
+    with pytest.raises(DataError, match=f"^{re.escape(str(path))}: this is damaged .*: get or write it again$"):
         list(read(path))
 
 

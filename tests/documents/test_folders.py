@@ -146,7 +146,7 @@ def test_file_that_is_too_long(corpus: Path, monkeypatch: pytest.MonkeyPatch) ->
     (corpus / "news" / "4").write_bytes(b"x" * (2 << 20))
     with pytest.raises(DataError) as caught:
         rows(corpus)
-    assert str(caught.value) == f"{corpus}/news/4 is one document of more than 1 MB: give its format"
+    assert str(caught.value) == f"{corpus}/news/4: this is one document of more than 1 MB: give its format with format="
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs file names that are bytes")

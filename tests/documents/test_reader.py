@@ -399,7 +399,7 @@ def test_damaged_compression(tmp_path: Path, compression: str, damage: str) -> N
     path.write_bytes(COMPRESS[compression](data)[:100_000] if damage == "cut" else b"text,label\na,b\n" * 9)
     with pytest.raises(DataError) as caught:
         list(read(path))
-    assert str(caught.value).startswith((f"{path} is damaged or cut short", f"{path}: this cannot be read"))
+    assert str(caught.value).startswith((f"{path}: this is damaged or cut short", f"{path}: this cannot be read"))
 
 
 @pytest.mark.parametrize(

@@ -310,10 +310,10 @@ def test_commands(
 
     bunrui.create("texts.bunrui").close()
     capsys.readouterr()
-    assert main(["learn", "texts.bunrui", files, "--engine", "ray"]) == 2
+    assert main(["learn", "texts.bunrui", files, "--engine", "ray"]) == 1
     assert capsys.readouterr().err == (
-        "error: texts.bunrui keeps text of its documents, and on a cluster they stay where they are: learn into a new "
-        "file, or without --engine ray\nTry 'bunrui learn --help'.\n"
+        "error: texts.bunrui: this keeps text of its documents, and on a cluster they stay where they are: learn into "
+        "a new file, or without --engine ray\n"
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from bunrui.errors import DataError, OptionError, StoreError
 from bunrui.store.merge import Holding
 from tests.store.probing import reseal
 from tests.support.examples import examples
+from tests.support.files import sql
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]
 LABELS = ["spam", "ham", "迷惑"]
@@ -202,8 +202,7 @@ def test_who_forgot_its_shards_takes_no_more(parts: list[str], tmp_path: Path, c
 
 
 def test_a_hostile_note(parts: list[str], tmp_path: Path) -> None:
-    with bunrui.open(parts[0]) as file, closing(file._file.store.db.execute("SELECT 1")):
-        file._file.store.db.execute("""UPDATE transactions SET note = '{"shards": [7], "n_shards": 1}'""")
+    sql(parts[0], """UPDATE transactions SET note = '{"shards": [7], "n_shards": 1}'""")
     reseal(parts[0])
     with pytest.raises(StoreError, match="damaged"):
         merged(str(tmp_path / "all.bunrui"), parts[:1])

@@ -124,13 +124,13 @@ def test_the_same_seed_gives_the_same_folds() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "random"}, "there are no folds 'random': choose 'stratified', 'plain', 'grouped' or 'time'"),
-        ({"k": 1}, "there should be at least 2 folds, not 1"),
-        ({"k": 2.0}, "there should be at least 2 folds, not 2.0"),
-        ({"k": 0, "kind": "time", "times": [1, 2, 3]}, "there should be at least 1 fold, not 0"),
-        ({}, "need labels: give them, or choose kind='plain'"),
-        ({"kind": "grouped"}, "groups= are for kind='grouped', which needs them"),
-        ({"kind": "plain", "groups": [1, 2, 3]}, "groups= are for kind='grouped'"),
+        ({"kind": "random"}, "there is no kind 'random': choose one of stratified, plain, grouped, time"),
+        ({"k": 1}, "k should be a whole number, at least 2, not 1"),
+        ({"k": 2.0}, "k should be a whole number, at least 2, not 2.0"),
+        ({"k": 0, "kind": "time", "times": [1, 2, 3]}, "k should be a whole number, at least 1, not 0"),
+        ({}, "kind='stratified' needs labels: give them, or choose kind='plain'"),
+        ({"kind": "grouped"}, "groups= and kind='grouped' go together: give both"),
+        ({"kind": "plain", "groups": [1, 2, 3]}, "groups= and kind='grouped' go together: give both"),
         ({"kind": "plain", "times": [1, 2, 3]}, "times= for kind='time'"),
     ],
 )

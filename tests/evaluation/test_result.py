@@ -375,7 +375,7 @@ def test_without_a_positive_label() -> None:
     for ask in (lambda: found.one_minus_roca_percent, lambda: found.recall_at_fpr(0.01), found.roc_curve):
         with pytest.raises(OptionError) as raised:
             ask()
-        assert str(raised.value) == 'name the label that is looked for: Evaluation(..., positive="spam")'
+        assert str(raised.value) == "name the label that is looked for, as positive='spam'"
     with pytest.raises(LabelError, match=r"^there is no label 'eggs': the labels are ham, spam$"):
         found.precision_recall_curve("eggs")
 

@@ -348,5 +348,5 @@ def test_odds_tell_apart_what_probabilities_do_not() -> None:
 
 @pytest.mark.parametrize("fpr", [-1, 1.5, math.nan])
 def test_no_rate(fpr: float) -> None:
-    with pytest.raises(OptionError, match="a false-positive rate is a share from 0 to 1"):
+    with pytest.raises(OptionError, match="fpr should be from 0 to 1"):
         recall_at_fpr(np.array([True, False]), np.array([0.5, 0.1]), fpr)

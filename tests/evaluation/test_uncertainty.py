@@ -125,10 +125,10 @@ def test_one_document() -> None:
     [
         (
             {"metric": "auc"},
-            "there is no interval of 'auc': choose accuracy, micro_f1, macro_f1, or give a function",
+            "there is no metric 'auc': choose one of accuracy, micro_f1, macro_f1",
         ),
-        ({"level": 95}, "level should lie between 0 and 1, not 95: 0.95 is usual"),
-        ({"n_resamples": 0}, "n_resamples should be 1 or more, not 0: 1000 is usual"),
+        ({"level": 95}, "level should be between 0 and 1, not 95: 0.95 is usual"),
+        ({"n_resamples": 0}, "n_resamples should be a whole number, at least 1, not 0"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
@@ -228,7 +228,7 @@ def test_folds_that_do_not_vary() -> None:
         ([0.5], [0.5], 1, "give the scores of both classifiers for the same folds, two folds or more"),
         ([0.5, 0.6], [0.5], 1, "give the scores of both classifiers for the same folds, two folds or more"),
         ([0.5, math.nan], [0.5, 1], 1, "give the scores of both classifiers for the same folds, two folds or more"),
-        ([0.5, 0.6], [0.5, 1], 0, "test_over_train should be more than 0, not 0: 1/9 for ten folds"),
+        ([0.5, 0.6], [0.5, 1], 0, "test_over_train should be above 0, not 0: it is 1/9 for ten folds"),
     ],
 )
 def test_wrong_folds(first: list[float], second: list[float], ratio: float, message: str) -> None:

@@ -126,12 +126,22 @@ def test_no_multiply_is_joined_with_an_addition() -> None:
     assert [line for line in code.splitlines() if "vfmadd" in line or "vfnmadd" in line or "vfmsub" in line] == []
 
 
-@needs_library
-def test_changed_sources_want_a_new_library(sources: Path) -> None:
+def change(sources: Path) -> None:
     with (sources / "bunrui" / "kernel" / "sums.py").open("a") as file:
         file.write("# changed\n")
+
+
+@needs_library
+def test_changed_sources_want_a_new_library(sources: Path) -> None:
+    change(sources)
     done = python(sources, "from bunrui import TextClassifier; TextClassifier().learn(['a'], ['x'])")
     assert done.stderr.splitlines()[-1].endswith("the kernels have changed since they were compiled: run make")
+
+
+@pytest.mark.slow  # 95 s of processor time; `make` compiles them too, before any test
+@needs_library
+def test_changed_sources_are_compiled_anew(sources: Path) -> None:
+    change(sources)
     again = subprocess.run(
         [sys.executable, "-m", "bunrui.kernel.build"],
         capture_output=True,

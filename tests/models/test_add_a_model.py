@@ -31,8 +31,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = files_of_the_walk()
     table = (folder / TABLE).read_text()
     head, start, rest = table.partition("MODELS = {\n")
-    assert start and files[TABLE] not in table
-    (folder / TABLE).write_text(head + start + files.pop(TABLE) + rest)
+    lines, end, rest = rest.partition("}\n")
+    assert start and end and files[TABLE] not in table
+    (folder / TABLE).write_text(head + start + lines + files.pop(TABLE) + end + rest)
     assert sorted(files) == ["src/bunrui/models/background.py", "tests/golden/test_background.py"]
     for name, code in files.items():
         assert not (folder / name).exists()

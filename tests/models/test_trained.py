@@ -15,8 +15,8 @@ import bunrui
 from bunrui import AODE, NBAROW, NBSVM, TWCNB, AnalyzerSpec, TextClassifier, TextVectorizer
 from bunrui.data import read
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, OptionError, UnlearnError
-from bunrui.memory import document_digests
 from bunrui.kernel import slices
+from bunrui.memory import document_digests
 from bunrui.models import TRAINED
 from bunrui.models.heads import Arow
 
@@ -429,7 +429,7 @@ def test_a_file_that_keeps_no_texts(tmp_path):
             clf.configure(model="nbsvm")
         with pytest.raises(OptionError, match="keeps digests"):
             clf.with_model("arow").predict(["a"])
-    with bunrui.create(tmp_path / "c.bunrui", "nbsvm") as clf:
+    with bunrui.create(tmp_path / "c.bunrui", "aode") as clf:
         clf.learn(["a", "b"], ["x", "y"])
         with pytest.raises(OptionError, match="choose a model that reads counts"):
             clf.slim(tmp_path / "d.bunrui")

@@ -332,15 +332,17 @@ def test_columns_of_one_name(good: Path, tmp_path: Path, name: str) -> None:
     raw = tmp_path / name
     raw.write_text("n,text,n\n1,a film,2\n".replace(",", "\t" if name == "raw.tsv" else ","))
     with pytest.raises(
-        DataError, match=rf"{name} has 2 columns 'n', of which a JSON object holds one: give each a name"
+        DataError, match=rf"{name}: there are 2 columns 'n', and a JSON object holds one: give each a name"
     ):
         list(select(good, raw, top=1))
 
 
 def test_streams_are_read_once(good: Path) -> None:
-    with pytest.raises(DataError, match=r"^<stdin> is a stream, and raw is read twice: write it to a file first$"):
+    with pytest.raises(
+        DataError, match=r"^<stdin>: this is a stream, and raw is read twice: write it to a file first$"
+    ):
         select(good, "-", top=1)
-    with pytest.raises(DataError, match=r"^stream is a stream, and raw is read twice"):
+    with pytest.raises(DataError, match=r"^stream: this is a stream, and raw is read twice"):
         select(good, io.BytesIO(b"a\n"), top=1)
 
 
@@ -362,13 +364,13 @@ def test_other_encodings(good: Path, tmp_path: Path) -> None:
         ({}, "^give one of threshold, top and sample"),
         ({"top": 1, "sample": 1}, "^give one of threshold, top and sample"),
         ({"threshold": math.nan}, "^threshold should be a number, not nan$"),
-        ({"top": 0}, "^top should be a whole number above 0, not 0$"),
-        ({"top": True}, "^top should be a whole number above 0, not True$"),
+        ({"top": 0}, "^top should be a whole number, at least 1, not 0$"),
+        ({"top": True}, "^top should be a whole number, at least 1, not True$"),
         ({"top": 1.5}, "^top should be a whole number, or a share above 0 and at most 1.0, not 1.5$"),
         ({"top": 0.5, "fit_on": 9}, "^a share of raw is known when all of it is counted"),
-        ({"sample": -1}, "^sample should be a whole number above 0, not -1$"),
-        ({"top": 1, "fit_on": 0}, "^fit_on should be a whole number above 0, not 0$"),
-        ({"top": 1, "hash_bits": 3}, "^a hash of 3 bits"),
+        ({"sample": -1}, "^sample should be a whole number, at least 1, not -1$"),
+        ({"top": 1, "fit_on": 0}, "^fit_on should be a whole number, at least 1, not 0$"),
+        ({"top": 1, "hash_bits": 3}, "^hash_bits should be 8 to 26"),
         ({"top": 1, "analyzer": "no"}, "^there is no analyzer 'no'"),
     ],
 )

@@ -160,7 +160,9 @@ MAILS = [
 # --- the views
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize(
+    "kind", ["csv", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("jsonl", "parquet"))]
+)
 def test_train_from_a_file(tab: Tab, kind: str) -> None:
     before = n_documents(tab.server)
     page = tab.open("train")

@@ -40,6 +40,7 @@ def test_a_language_is_not_a_copy() -> None:
 def test_keys_that_are_used_are_there_and_the_other_way_round() -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in [*SCRIPTS, WEB / "index.html", *VIEWS.glob("*.py")])
     used = set(re.findall(r"""["'`]([a-z]+\.[a-z0-9.-]+)["'`]""", source)) - {"bunrui.token"}
+    used |= {f"{name}.{part}" for name in re.findall(r"\bview\(\s*\"(\w+)\"", source) for part in ("title", "about")}
     known = {re.sub(r"\.(one|other)$", "", key) for key in ENGLISH}
     spelled = {key for key in used if key.partition(".")[0] in {name.partition(".")[0] for name in known}}
     assert spelled <= known

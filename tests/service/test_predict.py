@@ -131,17 +131,17 @@ def test_unusual_texts(server: Server, text: str) -> None:
 @pytest.mark.parametrize(
     ("body", "part"),
     [
-        ({}, "texts"),
-        ({"texts": []}, "texts"),
-        ({"texts": "one"}, "texts"),
-        ({"texts": [1]}, "texts"),
-        ({"texts": [None]}, "texts"),
-        ({"texts": ["a"], "top": 0}, "top"),
-        ({"texts": ["a"], "top": "3"}, "top"),
-        ({"texts": ["a"], "tops": 3}, "tops"),
-        ({"texts": ["a"], "model": 3}, "model"),
+        ({}, "/texts: this is missing"),
+        ({"texts": []}, "/texts: this is empty: give at least 1"),
+        ({"texts": "one"}, "/texts: this should be a list"),
+        ({"texts": [1]}, "/texts/0: this should be a string"),
+        ({"texts": [None]}, "/texts/0: this should be a string"),
+        ({"texts": ["a"], "top": 0}, "/top: this should be at least 1"),
+        ({"texts": ["a"], "top": "3"}, "/top: this should be a whole number"),
+        ({"texts": ["a"], "tops": 3}, "/tops: there is no such field: /openapi.json lists them"),
+        ({"texts": ["a"], "model": 3}, "/model: this should be a string"),
         ({"texts": ["a"], "model": "bert"}, "bert"),
-        ([], ""),
+        ([], "this should be a JSON object"),
     ],
 )
 def test_predict_refuses(server: Server, body: object, part: str) -> None:

@@ -82,6 +82,10 @@ def test_compare(own: Server) -> None:
     assert found["rows"][0]["verdict"] == "first" and found["documents"] == len(TEXTS)
     accuracies = [row["accuracy"] for row in found["rows"]]
     assert accuracies == sorted(accuracies, reverse=True)
+
+
+@pytest.mark.slow
+def test_compare_with_models_that_are_trained(own: Server) -> None:
     more = result(own, "/v1/compare", json={"trained": True})
     assert "nbsvm" in {row["model"] for row in more["rows"]}
 

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from typing import IO, Any, NamedTuple
 
 MOST_BYTES = 1536 << 20
-MOST_SECONDS = 60.0  # for each step; the longest takes a tenth of a second
+MOST_SECONDS = 60.0  # for each step; so long that a busy machine is not taken for a hang
 
 
 class Outcome(NamedTuple):

@@ -34,6 +34,7 @@ from bunrui.errors import (
 from bunrui.models import MODELS
 from tests.store.probing import reseal
 from tests.support.examples import examples
+from tests.support.files import blocks, opened, sql
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?", "🙂 free pills"]
 LABELS = ["spam", "ham", "spam", "ham", "spam"]
@@ -160,26 +161,11 @@ def test_the_log(path: str) -> None:
         clf.learn([{"word": 2}], ["y"], sources=[None])
         clf.unlearn(["a"], ["x"])
     with bunrui.open(path) as clf:
-        store = clf._file.store
-        labels = store.labels()
-        rows = []
-        for _, block in store.log.blocks():
-            for place, document in enumerate(block.documents()):
-                names = {labels[k] for k in block.label_sets[block.codes[place]]}
-                source = block.source_codes[place]
-                rows.append(
-                    (
-                        document,
-                        names,
-                        block.ids[place] if block.ids else None,
-                        block.sources[source - 1] if source else None,
-                    )
-                )
-        assert rows == [
-            ("b", {"x", "y"}, None, "f.csv"),
-            (["tok", "en"], {"y"}, None, None),
-            (["x"], {"x"}, None, None),
-            ({"word": 2}, {"y"}, None, None),
+        assert [(document.text, document.labels, document.id, document.source) for document in clf.documents()] == [
+            ("b", ["x", "y"], None, "f.csv"),
+            (["tok", "en"], ["y"], None, None),
+            (["x"], ["x"], None, None),
+            ({"word": 2}, ["y"], None, None),
         ]
         assert [(entry.kind, entry.n_docs) for entry in clf.history()] == [
             ("learn", 2),
@@ -190,8 +176,8 @@ def test_the_log(path: str) -> None:
 
 
 def test_digests_keep_no_text(path: str) -> None:
-    with learned(path, keep="digests") as clf:
-        assert all(block.sizes is None and not block.text for _, block in clf._file.store.log.blocks())
+    learned(path, keep="digests").close()
+    assert all(block.sizes is None and not block.text for block in blocks(path))
 
 
 def test_info(path: str) -> None:
@@ -486,7 +472,7 @@ def test_merge(path: str, tmp_path: Path) -> None:
 def test_merge_keeps_what_the_file_keeps(path: str, tmp_path: Path) -> None:
     with learned(path, keep="digests") as clf, learned(str(tmp_path / "b"), keep="text") as rich:
         clf.merge(rich)
-        assert all(block.sizes is None for _, block in clf._file.store.log.blocks())
+        assert all(block.sizes is None for block in blocks(path))
         clf.unlearn(TEXTS * 2, LABELS * 2)
         with pytest.raises(OptionError, match=r"keeps text of every document, but .* keeps digests"):
             rich.merge(clf)
@@ -522,7 +508,7 @@ def test_slim(path: str, tmp_path: Path) -> None:
             for change in (lambda: small.learn(["a"], ["b"]), lambda: small.unlearn(TEXTS, LABELS), small.undo):
                 with pytest.raises(StoreError, match="lacks the words of fewer than 2 documents"):
                     change()
-        with pytest.raises(OptionError, match="min_df should be a whole number above 0, not 0"):
+        with pytest.raises(OptionError, match="min_df should be a whole number, at least 1, not 0"):
             clf.slim(str(tmp_path / "never"), min_df=0)
         assert not (tmp_path / "never").exists()
         whole = str(tmp_path / "whole.bunrui")
@@ -567,8 +553,7 @@ def test_deltas_are_folded(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
             if k % 4 == 1:
                 reader.refresh()
                 same(reader, clf)
-        (n,) = clf._file.store.db.execute("SELECT count(*) FROM deltas").fetchone()
-        assert n <= 4
+        assert sql(path, "SELECT count(*) FROM deltas")[0][0] <= 4
         assert clf.undo() == ("learn", 1)
         same(clf, in_memory((TEXTS * 2)[:-1], (LABELS * 2)[:-1]))
     with bunrui.open(path) as clf:
@@ -587,17 +572,16 @@ def test_compact(path: str) -> None:
         expected = in_memory(TEXTS[1:], LABELS[1:])
         expected.learn([["given", "tokens"]], ["ham"])
         same(clf, expected)
-        assert [block.n_docs for _, block in clf._file.store.log.blocks()] == [4, 1]
-        assert sorted(clf._file.store.labels()) == ["ham", "spam"]
+        assert [block.n_docs for block in blocks(path)] == [4, 1]
+        assert sql(path, "SELECT name FROM labels ORDER BY name") == [("ham",), ("spam",)]
         clf.unlearn(TEXTS[1:2], LABELS[1:2])
         clf.compact()
         clf.compact()
         clf.unlearn([["given", "tokens"]], ["ham"])
     with bunrui.open(path) as clf:
         same(clf, in_memory(TEXTS[2:], LABELS[2:]))
-        block = next(iter(clf._file.store.log.blocks()))[1]
-        assert block.ids == [text[:3] for text in TEXTS[2:]]
-        assert [block.sources[code - 1] for code in block.source_codes] == LABELS[2:]
+        assert [document.id for document in clf.documents()] == [text[:3] for text in TEXTS[2:]]
+        assert [document.source for document in clf.documents()] == LABELS[2:]
 
 
 # --- what is refused
@@ -668,8 +652,8 @@ def test_read_only(path: str) -> None:
         ):
             with pytest.raises(StoreError, match="was opened for reading only"):
                 change()
-        with pytest.raises(sqlite3.OperationalError):
-            clf._file.store.db.execute("DELETE FROM meta")
+        with opened(path) as store, pytest.raises(sqlite3.OperationalError):
+            store.db.execute("DELETE FROM meta")
         assert clf.predict(["pills"])[0] == "spam"
     assert Path(path).read_bytes() == before
 
@@ -700,7 +684,7 @@ def test_damage_is_found(path: str, tmp_path: Path) -> None:
         try:
             with bunrui.open(copy) as clf:
                 clf.predict(QUERIES)
-                list(clf._file.store.log.blocks())
+                list(clf.documents())
         except BunruiError as error:
             assert str(error)
 
@@ -815,8 +799,7 @@ class Histories(RuleBasedStateMachine):
             same(self.clf, expected)
         assert self.clf.counts == expected.counts
         if self.clf.keep != "nothing":
-            n = sum(block.n_docs for _, block in self.clf._file.store.log.blocks())
-            assert n == len(self.left)
+            assert sum(1 for _ in self.clf.documents()) == len(self.left)
 
     def teardown(self) -> None:
         if hasattr(self, "clf"):

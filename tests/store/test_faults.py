@@ -23,6 +23,7 @@ import pytest
 import bunrui
 from bunrui import TextClassifier
 from bunrui.errors import StoreError
+from tests.support.files import opened, sql
 
 resource = pytest.importorskip("resource", reason="needs the limits and signals of Unix")
 
@@ -59,14 +60,15 @@ def script() -> ModuleType:
     return module
 
 
-def test_a_hundred_kills(tmp_path: Path) -> None:
-    command = [sys.executable, str(SCRIPT), "--kills", "100", "--seed", "1", "--folder", str(tmp_path)]
+@pytest.mark.parametrize("n_kills", [30, pytest.param(100, marks=pytest.mark.slow)])
+def test_kills(tmp_path: Path, n_kills: int) -> None:
+    command = [sys.executable, str(SCRIPT), "--kills", str(n_kills), "--seed", "1", "--folder", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(done.stdout)
-    assert figures["kills"] >= 100
+    assert figures["kills"] >= n_kills
     assert figures["failures"] == []
-    assert figures["lost"] > 0  # else it would have killed nothing but sleepers
+    assert n_kills < 100 or figures["lost"] > 0  # else it would have killed nothing but sleepers
     assert figures["most_kills"] > 1
     assert not os.listdir(tmp_path)
 
@@ -88,7 +90,7 @@ def test_the_check_finds_what_is_lost(tmp_path: Path) -> None:
     (tmp_path / "else").unlink()
     with bunrui.open(path) as clf:
         clf.unlearn(["two"], ["b"])
-        clf._file.store.db.execute("DELETE FROM removals")
+    sql(path, "DELETE FROM removals")
     with pytest.raises(AssertionError, match="the log has other documents than the counts"):
         faults.check(path, [documents[:2]])
 
@@ -99,8 +101,8 @@ def test_a_journal_that_was_cut_short(tmp_path: Path) -> None:
     n = 6
     sizes = []
     # Who reads keeps the changes in the journal.
-    with bunrui.create(path) as clf, bunrui.open(path) as reader, reader._file.store.reading():
-        reader.history()
+    with bunrui.create(path) as clf, opened(path) as reader, reader.reading():
+        reader.labels()
         for k in range(n):
             clf.learn([text(k)], [LABELS[k % 2]])
             sizes.append(os.path.getsize(f"{path}-wal") - 24 - 4096)  # without the new mark
@@ -117,7 +119,7 @@ def test_a_journal_that_was_cut_short(tmp_path: Path) -> None:
             with bunrui.open(copy) as clf:
                 whole = sum(left[:size] == journal[:size] for size in sizes)
                 assert clf.counts == expected[whole]
-                assert sum(block.n_docs for _, block in clf._file.store.log.blocks()) == whole
+                assert sum(1 for _ in clf.documents()) == whole
             assert os.listdir(copy.parent) == ["mail.bunrui"]
 
 
@@ -187,7 +189,7 @@ def learn_without_room(folder: str, scarce: Scarce) -> str:
     clf.close()
     with bunrui.open(path) as again:
         assert again.counts == in_memory(n).counts
-        assert sum(block.n_docs for _, block in again._file.store.log.blocks()) == n
+        assert sum(1 for _ in again.documents()) == n
     assert os.listdir(folder) == ["mail.bunrui"]
     return str(caught.value)
 
@@ -348,4 +350,4 @@ def test_no_right_to_write(kind: str) -> None:
             os.chmod(folder, 0o755)
         assert os.listdir(folder) == ["mail.bunrui"]
     assert all(folder in message for message in messages), messages
-    assert all("cannot be" in message for message in messages), messages
+    assert all("cannot be" in message or "you may not" in message for message in messages), messages

@@ -21,8 +21,9 @@ from bunrui import StoredClassifier, TextClassifier
 from bunrui.errors import LabelError, LabelSetError, OptionError, StoreError, UnlearnError
 from bunrui.evaluation import leave_one_out
 from bunrui.store.codec import Unpacker
-from bunrui.store.schema import seal
+from tests.store.probing import reseal
 from tests.support.examples import examples
+from tests.support.files import sql
 
 TEXTS = ["cheap pills now", "meeting at noon", "料金が無料", "lunch at noon?"]
 LABELS = ["spam", "ham", ["spam", "ad"], "ham"]
@@ -250,9 +251,9 @@ def test_names_that_no_label_should_get(path: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["\u3000 ", "x" * 1001])
 def test_files_from_before_may_have_such_names(path: str, name: str) -> None:
-    with learned(path, ["old", "ham", "old", "ham"]) as clf:
-        clf._file.store.db.execute("UPDATE labels SET name = ? WHERE name = 'old'", [name])
-        seal(clf._file.store.db, "labels")
+    learned(path, ["old", "ham", "old", "ham"]).close()
+    sql(path, "UPDATE labels SET name = ? WHERE name = 'old'", name)
+    reseal(path)
     with bunrui.open(path) as clf:
         clf.learn(["one more"], [name])
         clf.unlearn([TEXTS[0]], [name])
@@ -304,7 +305,7 @@ def test_what_is_unlearned_leaves_no_trace_after_compact(path: str, how: str) ->
         assert "料金が無料".encode() in left  # the search finds what is there
         for secret in secrets:
             assert secret.encode() not in left
-        assert clf._file.store.db.execute("PRAGMA freelist_count").fetchone() == (0,)
+        assert sql(path, "PRAGMA freelist_count") == [(0,)]
         expect(clf, ALL)
 
 
@@ -343,7 +344,7 @@ def test_check_finds_what_is_wrong(path: str, damage: str, what: str) -> None:
     with learned(path, ["spam", "ham", "spam", "ham"]) as clf:
         clf.learn(["one more of the four"] * 4, ["ham", "spam", "ham", "spam"])
         clf.unlearn(["one more of the four"], ["ham"])
-        clf._file.store.db.execute(damage)
+        sql(path, damage)
         report = clf.check()
         assert not report.is_right
         assert any(part in problem for problem in report.wrong for part in what.split("|"))

@@ -13,6 +13,9 @@ import pytest
 import bunrui
 from bunrui import StoredClassifier, TextClassifier
 from bunrui.errors import StoreError, UnlearnError
+from bunrui.store import schema
+from bunrui.store.schema import Connection
+from tests.support.files import opened, sql
 
 FOLD = 40  # changes after which they are joined; 500 outside of tests
 
@@ -44,33 +47,51 @@ def learn(clf: StoredClassifier, *numbers: int) -> None:
 
 
 def n_blocks(clf: StoredClassifier) -> int:
-    (n,) = clf._file.store.db.execute("SELECT count(*) FROM documents").fetchone()
-    return int(n)
+    return int(sql(clf.path, "SELECT count(*) FROM documents")[0][0])
 
 
-def rows_read(clf: StoredClassifier, work: Callable[[], Any]) -> int:
-    """Steps that SQLite takes, in hundreds: about one for each row, as far as they depend on their number."""
+def n_docs_written(path: str) -> int:
+    """Documents of the first block, with those that were unlearned."""
+    with opened(path) as store:
+        return store.log.block(1).n_docs
+
+
+class Counting(Connection):
+    """Counts the steps of SQLite, in hundreds: about one for each row, as far as they depend on their number."""
+
     steps = 0
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.set_progress_handler(Counting.count, 100)
+
+    @staticmethod
     def count() -> int:
-        nonlocal steps
-        steps += 1
+        Counting.steps += 1
         return 0
 
-    clf._file.store.db.set_progress_handler(count, 100)
+
+def rows_read(work: Callable[[], Any]) -> int:
+    before = Counting.steps
     work()
-    clf._file.store.db.set_progress_handler(None, 100)
-    return steps
+    return Counting.steps - before
 
 
-def test_changes_and_questions_read_no_more_after_more_changes(path: str) -> None:
+def since_fold(path: str) -> int:
+    """The number of changes since the last ones were joined."""
+    with opened(path) as store:
+        return store.state().tx - store.snapshot()
+
+
+def test_changes_and_questions_read_no_more_after_more_changes(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "Connection", Counting)
     with bunrui.open(path) as clf:
         known: list[dict[str, int]] = []
         numbers = iter(range(10_000))
         for n in (50, 450):
             # Between two folds, where it has the most to read.
             learn(clf, *(next(numbers) for _ in range(n)))
-            while clf._file.store.state().tx - clf._file.store.snapshot() != FOLD - 10:
+            while since_fold(path) != FOLD - 10:
                 learn(clf, next(numbers))
             first = next(numbers)
             learn(clf, first)
@@ -81,7 +102,7 @@ def test_changes_and_questions_read_no_more_after_more_changes(path: str) -> Non
                 "info": clf.info,
                 "log": lambda: clf.history(limit=5),
             }
-            known.append({name: rows_read(clf, work) for name, work in works.items()})
+            known.append({name: rows_read(work) for name, work in works.items()})
             clf.undo()
             clf.undo()
             clf.undo()
@@ -94,7 +115,8 @@ def test_blocks_are_joined_on_the_way(path: str) -> None:
     with bunrui.open(path) as clf:
         learn(clf, *range(300))
         assert n_blocks(clf) <= FOLD + 2
-        first = clf._file.store.log.block(1)
+        with opened(path) as store:
+            first = store.log.block(1)
         assert first.n_docs > FOLD and len(first.label_sets) == 3 and first.sources == ["a.csv", "b.csv"]
         sources = [document.source for document in clf.documents()]
         assert sources == [None if k % 4 > 1 else "ab"[k % 4] + ".csv" for k in range(300)]
@@ -111,8 +133,7 @@ def test_what_was_unlearned_goes_when_blocks_are_joined(path: str) -> None:
         for k in range(0, 100, 2):
             clf.unlearn([text(k)], [label(k)])
         learn(clf, *range(100, 190))
-        (n,) = clf._file.store.db.execute("SELECT count(*) FROM removals").fetchone()
-        assert n <= FOLD
+        assert sql(path, "SELECT count(*) FROM removals")[0][0] <= FOLD
         left = [*range(1, 100, 2), *range(100, 190)]
         assert [document.id for document in clf.documents()] == [str(k) for k in left]
         assert clf.check().is_right
@@ -128,14 +149,14 @@ def test_large_blocks_stay_and_their_removals_are_one_row(path: str, monkeypatch
         clf.learn([text(k) for k in range(100)], [label(k) for k in range(100)], ids=[str(k) for k in range(100)])
         for k in range(20):
             clf.unlearn([text(k)], [label(k)])
-        before = clf._file.store.log.block(1).n_docs
+        before = n_docs_written(path)
         learn(clf, *range(100, 130))
-        rows = clf._file.store.db.execute("SELECT block, n_docs FROM removals").fetchall()
-        assert before == clf._file.store.log.block(1).n_docs == 100 and rows == [(1, 20)]
+        rows = sql(path, "SELECT block, n_docs FROM removals")
+        assert before == n_docs_written(path) == 100 and rows == [(1, 20)]
         for k in range(20, 70):
             clf.unlearn([text(k)], [label(k)])
         learn(clf, *range(130, 170))
-        assert clf._file.store.log.block(1).n_docs < 100  # most of it was unlearned
+        assert n_docs_written(path) < 100  # most of it was unlearned
         assert [document.id for document in clf.documents()] == [str(k) for k in range(70, 170)]
         assert clf.check().is_right
 

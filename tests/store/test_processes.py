@@ -44,8 +44,9 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "mail.bunrui")
 
 
-def test_one_writer_and_eight_readers(script: ModuleType, tmp_path: Path) -> None:
-    figures = script.run(str(tmp_path), seconds=2, least=10)
+@pytest.mark.parametrize("n_readers", [3, pytest.param(8, marks=pytest.mark.slow)])
+def test_one_writer_and_several_readers(script: ModuleType, tmp_path: Path, n_readers: int) -> None:
+    figures = script.run(str(tmp_path), seconds=1, readers=n_readers, least=20)
     assert figures["failures"] == []
     assert figures["left"] == [script.NAME]
     assert sum(n for name, n in figures["writer"].items() if "," not in name) > 3
@@ -57,19 +58,19 @@ def test_one_writer_and_eight_readers(script: ModuleType, tmp_path: Path) -> Non
 def test_a_torn_read_would_be_found(script: ModuleType, path: str) -> None:
     with bunrui.create(path) as clf:
         clf.learn(*zip(*map(script.document, range(3, 20)), strict=True))
-        assert script.check_row(clf) == script.check_log(clf) == (3, 20)
+        assert script.check_row(clf.counts) == script.check_log(clf.documents()) == (3, 20)
         clf.unlearn(*([part] for part in script.document(7)))
         with pytest.raises(AssertionError, match="numbers are missing between 3 and 20"):
-            script.check_row(clf)
+            script.check_row(clf.counts)
         with pytest.raises(AssertionError, match="the log has no row of numbers"):
-            script.check_log(clf)
+            script.check_log(clf.documents())
         clf.learn(["w7 l0"], ["l1"])
         with pytest.raises(AssertionError, match="labels"):
-            script.check_row(clf)
+            script.check_row(clf.counts)
         clf.unlearn(["w7 l0"], ["l1"])
         clf.learn(["w7 l0 l0"], ["l0"])
         with pytest.raises(AssertionError, match="occurrences"):
-            script.check_row(clf)
+            script.check_row(clf.counts)
 
 
 # --- several writers
@@ -110,7 +111,7 @@ def test_two_writers_lose_nothing(path: str, wait: float) -> None:
     with bunrui.open(path) as clf:
         assert clf.counts == expected.counts
         assert [entry.kind for entry in clf.history()] == ["learn"] * (2 * n)
-        found = sorted(text for _, block in clf._file.store.log.blocks() for text in block.documents())
+        found = sorted(document.text for document in clf.documents())
         assert found == sorted(f"{name}{k} common" for name in "ab" for k in range(n))
     assert os.listdir(os.path.dirname(path)) == ["mail.bunrui"]
 
@@ -170,7 +171,7 @@ def test_readers_predict_while_a_thread_learns(script: ModuleType, path: str) ->
                 assert np.isfinite(scores).all()
                 assert other.predict(["w3 l3", "w4 l4"]).tolist() == ["l3", "l4"]
                 with other.memory.lock.read():
-                    first, end = script.check_row(other)
+                    first, end = script.check_row(other.counts)
                 assert first <= 3 and end >= 5
                 assert other.info()["documents"] >= 2
                 n_predicted += 1
@@ -194,7 +195,7 @@ def test_readers_predict_while_a_thread_learns(script: ModuleType, path: str) ->
         reader.join(PATIENCE)
         assert not reader.is_alive()
     assert failures == []
-    assert script.check_row(clf) == script.check_log(clf) == (0, end)
+    assert script.check_row(clf.counts) == script.check_log(clf.documents()) == (0, end)
     clf.close()
 
 

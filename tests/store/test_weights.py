@@ -185,6 +185,13 @@ def test_setting_a_model_trains_it(path: Path) -> None:
         expected = clf.scores(QUERIES)
         clf.configure(model="multinomial")
         clf.configure(model="arow")  # nothing was lost meanwhile
+        clf.configure(model="multinomial")
+        clf.learn(["one more"], ["ham"])
+        clf.undo()
+        assert not clf.with_model("arow").is_trained
+        clf.configure(model="nbsvm")
+        assert clf.is_trained
+        clf.configure(model="arow")
     without_log(path)
     assert np.array_equal(scores_of(path), expected)
 
@@ -316,6 +323,9 @@ def test_a_slim_copy_predicts(path: Path, tmp_path: Path, model: str, min_df: in
     with bunrui.open(copy) as clf:
         assert (clf.keep, clf.model, clf.is_trained) == ("nothing", model, True)
         assert np.array_equal(clf.scores(QUERIES), expected)
+        if model != "nbsvm":
+            with pytest.raises(OptionError, match="is trained from documents, and"):
+                clf.to_sklearn()
         assert clf.words("spam", top=1) and clf.explain(QUERIES[0]).contributions
         report = clf.check()
         assert report.is_right and "weights: checksums, bounds" in report.right

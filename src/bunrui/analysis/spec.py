@@ -116,7 +116,8 @@ class AnalyzerSpec:
             if not (whole and isinstance(low, int) and isinstance(high, int) and 1 <= low <= high <= MAX_ORDER):
                 raise OptionError(f"n-grams have 1 to {MAX_ORDER} parts, the shortest first, not {low!r} to {high!r}")
         if (self.pos is not None or self.base_forms) and self.name not in DICTIONARIES:
-            raise OptionError(f"pos and base_forms are for the analyzers {', '.join(DICTIONARIES)}, not {self.name!r}")
+            only = f" are for the analyzers {', '.join(DICTIONARIES)}, not {self.name!r}"
+            raise OptionError((Option("pos"), " and ", Option("base_forms"), only))
         bits = self.hash_bits
         if isinstance(bits, bool) or not isinstance(bits, int) or (bits and not FEWEST_BITS <= bits <= MOST_BITS):
             expected = f"{FEWEST_BITS} to {MOST_BITS}, or 0 to hash nothing"
@@ -138,9 +139,7 @@ class AnalyzerSpec:
         object.__setattr__(self, "kinds", tuple(sorted(kinds.items())))
         if self.name != "columns":
             if kinds:
-                raise OptionError(
-                    f"kinds are for the analyzer 'columns', not {self.name!r}: leave them out", option="kinds"
-                )
+                raise OptionError((Option("kinds"), f" is for the analyzer 'columns', not {self.name!r}: leave it out"))
             return
         others = (self.stop_words, self.html, self.urls, self.mentions, self.numbers, self.hash_bits)
         if self.words != 1 or any(others):

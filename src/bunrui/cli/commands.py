@@ -32,7 +32,7 @@ COMMANDS = {
     "label": _Home(
         "lifecycle", "Learn", "Rename a label, drop it with its documents, or move its documents to another."
     ),
-    "count": _Home("count", "Learn", "Count a piece of a corpus, to merge it with others later."),
+    "count": _Home("files", "Learn", "Count a piece of a corpus, to merge it with others later."),
     "merge": _Home("files", "Learn", "Add other classifiers to a classifier."),
     "tune": _Home("tune", "Learn", "Find good settings for your documents, and make a classifier with them."),
     "predict": _Home("predict", "Ask", "Predict the labels of documents."),

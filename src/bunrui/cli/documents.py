@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import bunrui
 from bunrui.cli.console import say
-from bunrui.errors import OptionError, StoreError, TableError, UnlearnError
+from bunrui.errors import BunruiError, OptionError, StoreError, TableError, UnlearnError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from bunrui.cli.options import Chosen
-    from bunrui.errors import BunruiError
 
 
 _FEW_BYTES = 1 << 16

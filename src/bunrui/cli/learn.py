@@ -33,7 +33,7 @@ from bunrui.cli.options import (
     written,
 )
 from bunrui.engines.stream import ahead, texts_of
-from bunrui.errors import DataError, DuplicateError, OptionError, UnlearnError
+from bunrui.errors import DataError, DuplicateError, OptionError, StoreError, UnlearnError
 from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
@@ -120,8 +120,10 @@ def learn(
             classifier = stack.enter_context(open_classifier(file, model, analyzer, keep))
         is_table = tables.columns if classifier is None else reads_tables(classifier)
         reader = documents.read(data, labelled=True, columns=is_table)
-        if calibrate and (keep or "text" if classifier is None else classifier.keep) != "text":
-            raise OptionError("--calibrate leaves each document out in turn: it needs a FILE that keeps texts.")
+        if calibrate and classifier is not None:
+            require(classifier, "text", "leave --calibrate out, or learn into another file")
+        elif calibrate and keep not in (None, "text"):
+            raise OptionError("--calibrate leaves each document out in turn, and needs --keep text.")
         if classifier is None:
             classifier = stack.enter_context(create_classifier(file, model, analyzer, keep))
         elif is_table:
@@ -364,9 +366,10 @@ def _learn_on_ray(
     from bunrui.engines.tasks import blank
 
     if classifier.keep != "nothing":
-        raise OptionError(
-            f"{file} keeps {classifier.keep} of its documents, and on a cluster they stay where they are: learn into a "
-            "new file, or without --engine ray"
+        raise StoreError(
+            f"this keeps {classifier.keep} of its documents, and on a cluster they stay where they are",
+            file=file,
+            hint="learn into a new file, or without --engine ray",
         )
     new: bunrui.TextClassifier = blank(classifier)
     with watch_blocks(reader) as watch:

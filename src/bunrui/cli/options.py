@@ -17,7 +17,7 @@ import typer
 import bunrui
 from bunrui.cli.console import say
 from bunrui.cli.documents import Stdin
-from bunrui.errors import EncodingError, OptionError
+from bunrui.errors import EncodingError, OptionError, StoreError
 from bunrui.models import CLASS_NORM_ALPHA, DEFAULT_MODEL, MODELS, TRAINED
 from bunrui.phrases import counted, one_line, some
 
@@ -429,7 +429,7 @@ class LabelSets:
         if self.threshold != "best":
             return float(self.threshold or 0)
         if getattr(classifier, "keep", "text") != "text":
-            raise OptionError("--threshold best needs a FILE that keeps texts: give a number.")
+            raise StoreError("--threshold best needs a FILE that keeps texts", hint="give a number")
         from bunrui.evaluation.loo import best_thresholds
 
         return best_thresholds(classifier)

@@ -33,7 +33,7 @@ def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
         batches = file.iter_batches(_n_rows(file, reading), columns=reading.columns, use_threads=False)
         yield from read_batches(batches, reading, n_rows)
     except ERRORS as error:
-        raise DataError(f"{reading.source.name} cannot be read as Parquet: {error}") from error
+        raise DataError(f"this cannot be read as Parquet ({error})", **reading.place()) from error
 
 
 def _n_rows(file: Any, reading: Reading) -> int:
@@ -62,7 +62,7 @@ def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
         take_columns(reading, file.schema.names)
         yield from read_batches((batch.select(reading.columns) for batch in batches), reading, None)
     except ERRORS as error:
-        raise DataError(f"{reading.source.name} cannot be read as Arrow IPC: {error}") from error
+        raise DataError(f"this cannot be read as Arrow IPC ({error})", **reading.place()) from error
 
 
 class _Readable:
@@ -109,9 +109,10 @@ def _check_places(batch: pa.RecordBatch, at: int, reading: Reading) -> None:
         column.view(_as_bytes(column.type)).validate(full=True)
     except KeyError as error:
         field = batch.schema.field(at)
-        raise DataError(f"{reading.source.name}: the column {field.name!r} holds {field.type}: leave it out") from error
+        holds = f"the column {field.name!r} holds {field.type}"
+        raise DataError(holds, **reading.place(), hint="leave it out") from error
     except ValueError as error:
-        raise DataError(f"{reading.source.name} is damaged: {error}: get or write it again") from error
+        raise DataError(f"this is damaged ({error})", **reading.place(), hint="get or write it again") from error
 
 
 def _as_bytes(kind: pa.DataType) -> pa.DataType:
@@ -203,7 +204,7 @@ def _normalise(array: pa.Array, name: str, reading: Reading, *, is_text: bool) -
     except pa.ArrowNotImplementedError:
         pass
     wanted = "strings, lists of tokens, or maps from word to count" if is_text else "strings, numbers, or lists of them"
-    raise DataError(f"{reading.source.name}: the column {name!r} holds {kind}: {wanted} were expected")
+    raise DataError(f"the column {name!r} holds {kind}: {wanted} were expected", **reading.place())
 
 
 def _narrow(array: pa.Array) -> pa.Array:

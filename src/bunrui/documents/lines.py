@@ -267,7 +267,8 @@ def _refuse_ids(reading: Reading) -> None:
 def read_jsonl(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
     """Batches of a stream of JSON lines."""
     if stream.peek().removeprefix(_BOM).lstrip()[:1] == b"[":
-        raise DataError(f"{reading.source.name} is a JSON array: write one object a line, as jq -c '.[]' does")
+        hint = "write one object a line, as jq -c '.[]' does"
+        raise DataError("this is a JSON array", file=reading.source.name, hint=hint)
     yield from _batches(cut_blocks(stream, reading), reading, _quick_json, _slow_json)
 
 

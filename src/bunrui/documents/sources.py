@@ -23,7 +23,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bunrui.errors import DataError
+from bunrui.errors import DataError, Option
 
 MAX_RECORD = 1 << 30
 """Bytes of the longest document: more is taken for a mistake, such as a quote that is never closed."""
@@ -202,7 +202,8 @@ class Stream:
         """All bytes of a file that is one document."""
         data = self.read(MAX_RECORD + 1)
         if len(data) > MAX_RECORD:
-            raise DataError(f"{self.source.name} is one document of more than {MAX_RECORD >> 20} MB: give its format")
+            large = f"this is one document of more than {MAX_RECORD >> 20} MB"
+            raise DataError(large, file=self.source.name, hint=("give its format with ", Option("format", ...)))
         return data
 
     def _fill(self, n_bytes: int) -> bytes:
@@ -227,7 +228,7 @@ class Stream:
             raise DataError.of_system(error, self.source.name) from error
 
     def _damage_error(self, error: Exception) -> DataError:
-        return DataError(f"{self.source.name} is damaged or cut short and cannot be decompressed: {error}")
+        return DataError(f"this is damaged or cut short ({error})", file=self.source.name, hint="get it again")
 
     def seekable(self) -> Any:
         """The same bytes as an Arrow file, to be read in any order; those of a pipe go through a temporary file."""

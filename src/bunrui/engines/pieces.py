@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bunrui.documents import Reader
-from bunrui.documents.folders import folder_files
 from bunrui.documents.mail import maildir_files
+from bunrui.documents.reader import folder_files
 from bunrui.documents.sources import Progress, Source, Stream
 from bunrui.documents.validation import Options
 from bunrui.errors import DataError, OptionError

@@ -27,7 +27,8 @@ def _counts_go_on(estimator: Any) -> bool:
         return True
     if hasattr(estimator, "_learned") and not estimator._is_cut():
         return True
-    raise OptionError("columns of numbers are cut by fit: set discretise=False to learn categories step by step")
+    off = Option("discretise", False)
+    raise OptionError(("columns of numbers are cut by fit: set ", off, " to learn categories step by step"))
 
 
 class AODE(CountingClassifier):
@@ -104,16 +105,7 @@ class AODE(CountingClassifier):
     # Learning
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything, then learn; cuts too.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or sparse array, (n_rows, n_features)
-        y : (n_rows,)
-            Labels: strings or numbers.
-        sample_weight : (n_rows,), optional
-            A row of weight 2 counts as two.
-        """
+        """Forget everything, then learn; cuts too.  X, y and sample_weight are those of `MultinomialNB.fit`."""
         self._frame_floats = _float_columns(X)
         return super().fit(X, y, sample_weight)
 
@@ -121,14 +113,7 @@ class AODE(CountingClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows, all or none of them; with `discretise=False`, or where nothing was cut.
 
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix or sparse array, (n_rows, n_features)
-        y : (n_rows,)
-        classes : (n_classes,), optional
-            If given, now or before, other labels are errors; a later call may give more.  If never given, classes grow
-            with the labels.
-        sample_weight : (n_rows,), optional
+        X, y, classes and sample_weight are those of `MultinomialNB.partial_fit`.
         """
         return super().partial_fit(X, y, classes, sample_weight)
 

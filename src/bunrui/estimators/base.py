@@ -325,8 +325,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> npt.NDArray[Any]:
         hint = "to take rows back, use unlearn"
         raise DataError(option="sample_weight", value=weights.min().item(), expected="0 or more", hint=hint)
     if not weights.any():
-        hint = "leave it out to learn all rows alike"
-        raise DataError(option="sample_weight", value=0, expected="above 0 for some rows", hint=hint)
+        raise DataError((Option("sample_weight"), " is zero for all rows: leave it out to learn them alike"))
     return np.asarray(as_whole(weights))
 
 

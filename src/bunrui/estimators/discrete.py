@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from bunrui.classcounts import ClassCounts, Labels, SparseCounts, as_whole, count_cells
-from bunrui.errors import DataError, OptionError
+from bunrui.errors import DataError, Option, OptionError
 from bunrui.estimators.base import Codes, CountingClassifier, canonical, keep_parameters, presence_of
 from bunrui.models.bernoulli import bernoulli, log_present
 from bunrui.models.complement import complement
@@ -318,7 +318,8 @@ class BernoulliNB(DiscreteNB):
             return presence_of(X, float(self.binarize))
         values = X.data if sparse.issparse(X) else X
         if values.min(initial=0) < 0 or values.max(initial=1) > 1:
-            raise DataError("with binarize=None values lie between 0 and 1: give a threshold, as binarize=0")
+            none, zero = Option("binarize", None), Option("binarize", 0)
+            raise DataError(("with ", none, " values lie between 0 and 1: give a threshold, as ", zero))
         return as_whole(X)
 
     def rows_to_predict(self, X: Any) -> Any:

@@ -240,7 +240,8 @@ class MultilabelNB(CountingClassifier):
         model = self._model
         if model.against_rest:
             # The two sides of a label would be held against each other twice.
-            raise OptionError("MultilabelNB holds each label against the rest by itself: leave against_rest out")
+            alone = "MultilabelNB holds each label against the rest by itself: leave "
+            raise OptionError((alone, Option("against_rest"), " out"))
         # The formula itself says what it does not take.
         model.n_features_in_ = self.n_features_in_
         model.check_parameters(learned.pair(0))
@@ -273,7 +274,8 @@ class MultilabelNB(CountingClassifier):
 
     def _refuse_folds(self, what: str, form: str) -> None:
         if self._by_folds and form != SINGLE:
-            raise OptionError(f"threshold='folds' needs all rows at once: call fit, or give numbers for {what}")
+            needs = f" needs all rows at once: call fit, or give numbers for {what}"
+            raise OptionError((Option("threshold", "folds"), needs))
 
     def _choose(self, X: Any, y: Any, sample_weight: Any) -> Floats:
         X, (_, _, Y) = self._with_labels(X, y, reset=False)
@@ -306,7 +308,7 @@ class MultilabelNB(CountingClassifier):
         if not self._by_folds:
             return _thresholds(self.threshold, learned.classes)
         if not hasattr(self, "_chosen"):
-            raise OptionError("threshold='folds' is chosen by fit: call it again")
+            raise OptionError((Option("threshold", "folds"), " is chosen by fit: call it again"))
         return self._chosen
 
     # Predicting

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from bunrui.classifier import AnyClassifier
 from bunrui.counts import Label
-from bunrui.errors import BunruiError, DataError, LabelError, OptionError
+from bunrui.errors import BunruiError, DataError, LabelError, Option, OptionError
 from bunrui.evaluation import scores as formulas
 from bunrui.evaluation.metrics import Metrics, check_lengths, encoded, measure, membership, single
 from bunrui.evaluation.uncertainty import Interval, OfConfusion, bootstrap
 from bunrui.phrases import some
-from bunrui.views.explanation import Explanation
+
+if TYPE_CHECKING:  # measuring labels needs neither
+    from bunrui.classifier import AnyClassifier
+    from bunrui.views.explanation import Explanation
 
 Booleans = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -277,7 +279,7 @@ class Evaluation:
     def _against_rest(self, label: Label | None) -> tuple[Booleans, Floats]:
         label = self.positive if label is None else label
         if label is None:
-            raise OptionError('name the label that is looked for: Evaluation(..., positive="spam")')
+            raise OptionError(("name the label that is looked for, as ", Option("positive", "spam")))
         column = self._column(label)
         return self._own[:, column], self._ranked_by(column)
 
@@ -379,23 +381,27 @@ def explain_mistake(
     """
     if isinstance(document, str) and len(document) > _LONGEST_EXPLAINED:
         return None
-    if not is_learned:
-        return _explain(clf, document, mistake)
-    if clf.needs_documents:
+    if is_learned and clf.needs_documents:
         return None  # it would be trained for each of them
-    clf.unlearn([document], [list(mistake.true)])
     try:
-        return _explain(clf, document, mistake)
-    finally:
-        clf.learn([document], [list(mistake.true)])
-
-
-def _explain(clf: AnyClassifier, document: Any, mistake: Mistake) -> Explanation | None:
-    known = set(clf.counts.live_labels)
-    if mistake.predicted not in known:
-        return None
-    against = next((name for name in mistake.true if name in known and name != mistake.predicted), None)
-    try:
-        return clf.explain(document, label=mistake.predicted, against=against)
+        return explain_against(clf, document, mistake.predicted, mistake.true, is_learned=is_learned)
     except BunruiError:
         return None  # a document that this model cannot read, such as a row of a table without its columns
+
+
+def explain_against(
+    clf: AnyClassifier, document: Any, label: Label, given: Sequence[Label], *, is_learned: bool
+) -> Explanation:
+    """Why a label, and not one of those that the document has.
+
+    A document that was learned is unlearned before it is explained, and learned again.
+    """
+    if is_learned:
+        clf.unlearn([document], [list(given)])
+    try:
+        known = set(clf.counts.live_labels)
+        against = next((name for name in given if name in known and name != label), None)
+        return clf.explain(document, label=label, against=against)
+    finally:
+        if is_learned:
+            clf.learn([document], [list(given)])

@@ -86,7 +86,7 @@ _ROUNDING = 1e-9
 # What a cell is worth in bytes of text, where work is cut for threads.
 _CELL_BYTES = 4
 # Up to here, the values of counts are looked up.
-_SMALL_COUNT = 1 << 12
+_SMALL_COUNT = 1 << 16
 
 
 class SvmOptions(NamedTuple):

@@ -90,7 +90,10 @@ class TrainedModel:
 
         def make(weights: Parameters, mark: Any, is_current: bool) -> Fitted | None:
             to_learn = name == "arow" and (is_whole or not is_current)
-            if (name == "twcnb" and is_whole) or (not is_current and (before is not None or not to_learn)):
+            lacks = name == "twcnb" or (
+                to_learn and "unit" not in weights.facts
+            )  # a slim copy has no more than answers
+            if (lacks and is_whole) or (not is_current and (before is not None or not to_learn)):
                 return None
             args = (self._options, self._analyzer, memory.counts, weights, mark)
             return restore(*args, is_current=is_current, to_learn=to_learn)

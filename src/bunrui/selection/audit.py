@@ -24,6 +24,7 @@ from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.evaluation.duplicates import find_duplicates
+from bunrui.evaluation.result import explain_against
 from bunrui.selection.calibrate import fit_calibration
 from bunrui.views.explanation import Contribution, Explanation
 
@@ -114,14 +115,8 @@ class Audit:
         A trained model is trained once, without all suspects, unless a label would be lost.
         """
         text, clf = self.text(suspect.row), self._learned
-        if clf.needs_documents:
-            return _explain(clf, text, suspect)
-        labels = [list(suspect.given)]
-        clf.unlearn([text], labels)
-        try:
-            return _explain(clf, text, suspect)
-        finally:
-            clf.learn([text], labels)
+        is_learned = not clf.needs_documents
+        return explain_against(clf, text, suspect.suggested, suspect.given, is_learned=is_learned)
 
     def words(self, suspect: Suspect, top: int = 5) -> list[Contribution]:
         """The words that speak most against the given label."""
@@ -137,13 +132,6 @@ class Audit:
             if {name for row in rows for name in self.labels[row]} == {name for names in self.labels for name in names}:
                 return clf.learn([self.text(row) for row in rows], [list(self.labels[row]) for row in rows])
         return clf.learn(self.texts, [list(names) for names in self.labels])
-
-
-def _explain(clf: AnyClassifier, text: Any, suspect: Suspect) -> Explanation:
-    known = clf.counts.live_labels
-    return clf.explain(
-        text, label=suspect.suggested, against=next((name for name in suspect.given if name in known), None)
-    )
 
 
 def audit(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Audit:

@@ -125,7 +125,8 @@ def select(
     )
     for source in raws.sources:
         if source.path is None or not (source.size is not None or os.path.isdir(source.path)):
-            raise DataError(f"{source.name} is a stream, and raw is read twice: write it to a file first")
+            twice = "this is a stream, and raw is read twice"
+            raise DataError(twice, file=source.name, hint="write it to a file first")
     choice, new_ratio = _Choice(threshold, top, sample, seed), partial(Ratio, analyzer, hash_bits=hash_bits)
     return Selection(targets, raws, new_ratio, choice, fit_on, folder, bar or _no_bar)
 

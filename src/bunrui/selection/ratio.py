@@ -173,9 +173,8 @@ class _Buckets:
 
     def __init__(self, analyzer: Analyzer, bits: int) -> None:
         if not _FEWEST_BITS <= bits <= _MARKED_BITS:
-            raise OptionError(
-                f"a hash of {bits} bits: give {_FEWEST_BITS} to {_MARKED_BITS}, or 0 to count every feature by itself"
-            )
+            expected = f"{_FEWEST_BITS} to {_MARKED_BITS}, or 0 to count every feature by itself"
+            raise OptionError(option="hash_bits", value=bits, expected=expected)
         self._analyzer = analyzer
         self._bits = bits
         self._shift = buckets.HASH_BITS - bits

@@ -127,7 +127,7 @@ def _check_encoding(source: Source, format: str, encoding: str) -> None:
         with Stream(source, Progress()) as stream:
             encoding = detect(stream.peek(FIRST))
     if transcoder(encoding, "strict") is not None:
-        raise OptionError(f"{source.name}: its rows are copied as they are: convert it to utf-8 first")
+        raise OptionError("its rows are copied as they are", file=source.name, hint="convert it to utf-8 first")
 
 
 def _guessed(source: Source, reading: Reading) -> str:
@@ -170,7 +170,7 @@ def _open(stream: Stream, reading: Reading) -> _Columns:
         opened = pa.ipc.open_stream(stream.seekable())
         return _Columns(opened.schema, iter(opened), None)
     except ERRORS as error:
-        raise DataError(f"{reading.source.name} cannot be read: {error}") from error
+        raise DataError(f"this cannot be read ({error})", file=reading.source.name) from error
 
 
 def _columnar(stream: Stream, reading: Reading) -> Iterator[Batch]:
@@ -193,7 +193,7 @@ def _columnar(stream: Stream, reading: Reading) -> Iterator[Batch]:
             places = documents["line"].to_numpy() - 1 - before
             yield Batch(documents, partial(_taken, current, places))
     except ERRORS as error:
-        raise DataError(f"{reading.source.name} cannot be read: {error}") from error
+        raise DataError(f"this cannot be read ({error})", file=reading.source.name) from error
 
 
 def _taken(batch: pa.RecordBatch, places: Integers, mask: Mask) -> pa.Array:
@@ -246,10 +246,8 @@ def _lines(stream: _Remembering, found: Iterator[pa.RecordBatch], style: tuple[b
 def _refuse_repeated(names: list[str], source: Source) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise DataError(
-                f"{source.name} has {names.count(name)} columns {name!r}, of which a JSON object holds one: give each "
-                "a name of its own"
-            )
+            several = f"there are {names.count(name)} columns {name!r}, and a JSON object holds one"
+            raise DataError(several, file=source.name, hint="give each a name of its own")
 
 
 def _cut(data: bytes, bounds: Integers, read: Callable[[bytes], str], mask: Mask) -> pa.Array:

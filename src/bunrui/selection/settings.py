@@ -235,8 +235,8 @@ def analyzer_named(name: str | AnalyzerSpec) -> AnalyzerSpec:
         return name
     kind, _, words = name.partition(":")
     if words and not words.isdecimal():
-        raise OptionError(f"an analyzer is a name, and perhaps a number as in words:2, not {name!r}")
+        raise OptionError(option="analyzers", value=name, expected="names, perhaps with a number as in words:2")
     spec = AnalyzerSpec(name=kind, words=int(words) if words else None)
     if spec.name == "columns":
-        raise OptionError("the analyzer 'columns' reads tables: choose one that reads text")
+        raise OptionError("the analyzer 'columns' reads tables", option="analyzers", hint="choose one that reads text")
     return spec

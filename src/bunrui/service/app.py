@@ -29,11 +29,10 @@ from bunrui.service import Settings
 from bunrui.service.admission import ARROW, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
 from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
-from bunrui.service.info import add_info
 from bunrui.service.jobs import add_jobs
 from bunrui.service.learn import add_learn
 from bunrui.service.monitor import ALWAYS, add_monitor, event, log_request, open_log
-from bunrui.service.predict import Endpoint, add_predict
+from bunrui.service.predict import Endpoint, add_info, add_predict
 from bunrui.service.requests import describe
 from bunrui.service.schemas import describe_all
 from bunrui.service.service import GONE, Service

@@ -85,17 +85,19 @@ class _Chosen(Body):
         return self
 
 
+def _check_both(body: Any) -> Any:
+    """Refuse texts without labels, and labels without texts."""
+    if (body.labels is None) != (body.texts is None):
+        raise ValueError("labels go with texts, and texts with labels")
+    return body
+
+
 class Unlearn(_Chosen):
     """Documents that were learned: texts with their labels, or ids, or digests."""
 
     in_arrow = True
     labels: OfTexts | None = None
-
-    @model_validator(mode="after")
-    def _labels_with_texts(self) -> Unlearn:
-        if (self.labels is None) != (self.texts is None):
-            raise ValueError("labels go with texts, and texts with labels")
-        return self
+    _both = model_validator(mode="after")(_check_both)
 
 
 class Relabel(_Chosen):
@@ -126,12 +128,7 @@ class Evaluate(Body):
     labels: OfTexts | None = None
     model: Model = None
     html: Annotated[bool, Field(description="Without texts: also draw the result, for a page.")] = False
-
-    @model_validator(mode="after")
-    def _both(self) -> Evaluate:
-        if (self.labels is None) != (self.texts is None):
-            raise ValueError("labels go with texts, and texts with labels")
-        return self
+    _both = model_validator(mode="after")(_check_both)
 
 
 class Audit(Body):

@@ -22,6 +22,7 @@ from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
+from bunrui.store.options import options_of
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
 from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights, unpacker_of, write_weights
@@ -267,7 +268,7 @@ class File:
             return None
         try:
             heading = read_heading(self.store)
-            options = heading.options if heading and self.store.keep != "text" else self.store.settings()
+            options = heading.options if heading and self.store.keep != "text" else options_of(self.store)
             stored = find_weights(self.store, options, counts)
         except DamagedError:
             return None

@@ -8,7 +8,7 @@ heading, says what they were trained from, and the others hold the arrays:
     n_ids, vocabulary        how many features there were, and a digest of them in the order of their ids
     facts, arrays            what JSON can say of the model; the type and the shape of every array
 
-When weights are dropped, the heading stays with the number of documents alone: it tells when they are due again.
+When weights are dropped, the heading stays without features and arrays: it tells when they are due again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Rows = list[tuple[str, int, bytes]]
 
 @dataclass(frozen=True)
 class Heading:
-    """What weights were trained from; `options` is empty where they were dropped."""
+    """What weights were trained from; `vocabulary` is empty where they were dropped."""
 
     n_docs: int
     options: dict[str, Any] = field(default_factory=dict)
@@ -65,15 +65,14 @@ class Heading:
 
 def key_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a model, but for the analyzer, as the file has them."""
-    known: dict[str, Any] = json.loads(
-        json.dumps({name: options[name] for name in ("model", *SETTINGS)}, default=float)
-    )
+    named = {name: options[name] for name in ("model", *SETTINGS)}
+    known: dict[str, Any] = json.loads(json.dumps(named, default=float))
     return known
 
 
 def is_due(heading: Heading | None, options: Mapping[str, Any], n_docs: int) -> bool:
     """Whether a change is to train the model: the first one, and where documents have doubled or halved since."""
-    if heading is None or (heading.options and (heading.options != key_of(options) or heading.version != _version())):
+    if heading is None or heading.options != key_of(options) or heading.version != _version():
         return True
     return n_docs >= 2 * heading.n_docs or 2 * n_docs <= heading.n_docs
 
@@ -104,12 +103,12 @@ def write_weights(store: Store, heading: Heading | None, rows: Rows) -> None:
 
 
 def drop_weights(store: Store) -> None:
-    """Take weights away, all but the number of documents that they were trained from; call while writing."""
+    """Take weights away; the heading tells when they are due again.  Call while writing."""
     try:
         heading = read_heading(store)
     except DamagedError:
         heading = None
-    write_weights(store, heading and Heading(heading.n_docs), [])
+    write_weights(store, heading and Heading(heading.n_docs, heading.options, heading.version), [])
 
 
 def stamp_weights(store: Store, heading: Heading | None) -> None:
@@ -183,10 +182,11 @@ class _StoredArrays(Mapping[str, npt.NDArray[Any]]):
         unpacker = self._unpacker
         dtype, stored, shape = _shape(self._said[name], unpacker)
         with explain_errors(self._store.path):
-            found = self._store.db.execute("SELECT content FROM weights WHERE name = ? ORDER BY part", (name,))
-            parts = [unpacker.unpack(content, _PART_BYTES) for (content,) in found]
-        content = parts[0] if len(parts) == 1 else b"".join(parts)
-        if len(content) != stored.itemsize * int(np.prod(shape, dtype=object)):
+            found = self._store.db.execute("SELECT part, content FROM weights WHERE name = ? ORDER BY part", (name,))
+            parts = [(part, unpacker.unpack(content, _PART_BYTES)) for part, content in found]
+        content = parts[0][1] if len(parts) == 1 else b"".join(content for _, content in parts)
+        in_order = [part for part, _ in parts] == list(range(len(parts)))
+        if not in_order or len(content) != stored.itemsize * int(np.prod(shape, dtype=object)):
             raise unpacker.damaged(f"its weights have another length of {name!r} than they say")
         array = np.frombuffer(content, stored).reshape(shape)
         unpacker.charge(array.size * dtype.itemsize)
@@ -198,12 +198,10 @@ def _shape(said: Any, unpacker: Unpacker) -> tuple[np.dtype[Any], np.dtype[Any],
     if not (isinstance(said, list) and len(said) == 3 and isinstance(said[2], list) and len(said[2]) <= 2):
         raise unpacker.damaged("its weights do not say of which shape they are")
     unpacker.check_whole(*said[2])
-    names = said[:2]
-    if not all(isinstance(name, str) and name in _TYPES for name in names) or (names[0] == "<f8") != (
-        names[1] == "<f8"
-    ):
+    dtype, stored = (_TYPES.get(name) if isinstance(name, str) else None for name in said[:2])
+    if dtype is None or stored is None or dtype.kind != stored.kind:
         raise unpacker.damaged("its weights are of a type that no weights have")
-    return _TYPES[names[0]], _TYPES[names[1]], tuple(said[2])
+    return dtype, stored, tuple(said[2])
 
 
 def _narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -36,6 +36,16 @@ const there = (children) =>
 /** Words of the user, such as a label: isolated, with nothing in them that is obeyed. */
 export const data = (text, properties = {}) => h("bdi", properties, visible(String(text)));
 
+/** A view of the page: its title and what it is about, then the rest. */
+export const view = (name, ...children) =>
+  h(
+    "section",
+    { class: "view", "aria-labelledby": `${name}-title` },
+    h("h2", { id: `${name}-title`, tabindex: -1, t: `${name}.title` }),
+    h("p", { class: "muted", t: `${name}.about` }),
+    ...children,
+  );
+
 export function replace(element, ...children) {
   element.replaceChildren(...there(children));
   return element;

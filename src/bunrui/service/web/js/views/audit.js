@@ -2,7 +2,7 @@
 
 import { work } from "../api.js";
 import { relabel, undo } from "../changes.js";
-import { data, drawing, h, replace } from "../dom.js";
+import { data, drawing, h, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { level, shown, visible } from "../show.js";
 import { canWrite, events, labels } from "../state.js";
@@ -189,11 +189,8 @@ export function create() {
     begin.disabled = !canWrite();
   };
   events.addEventListener("info", lock);
-  const element = h(
-    "section",
-    { class: "view", "aria-labelledby": "audit-title" },
-    h("h2", { id: "audit-title", tabindex: -1, t: "audit.title" }),
-    h("p", { class: "muted", t: "audit.about" }),
+  const element = view(
+    "audit",
     locked,
     h("div", { class: "row" }, begin),
     running,

@@ -1,7 +1,7 @@
 // Compare: all models on the documents of the file, the best first.
 
 import { work } from "../api.js";
-import { data, drawing, h, replace } from "../dom.js";
+import { data, drawing, h, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { state } from "../state.js";
 import { announce, guarded, withProgress } from "../tell.js";
@@ -42,11 +42,8 @@ export function create() {
       h("pre", { class: "text" }, `bunrui set ${state.info.service.file} --model ${model}`),
     ];
 
-  const element = h(
-    "section",
-    { class: "view", "aria-labelledby": "compare-title" },
-    h("h2", { id: "compare-title", tabindex: -1, t: "compare.title" }),
-    h("p", { class: "muted", t: "compare.about" }),
+  const element = view(
+    "compare",
     h("p", {}, trained, " ", h("label", { for: "trained", t: "compare.trained" })),
     h(
       "div",

@@ -1,7 +1,7 @@
 // Evaluate: each document left out and predicted, and accuracy as documents come in.
 
 import { work } from "../api.js";
-import { drawing, h, replace } from "../dom.js";
+import { drawing, h, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
 import { canWrite } from "../state.js";
@@ -40,11 +40,8 @@ export function create() {
     h("div", { class: "row" }, button("evaluate.grow", grow)),
     learning,
   );
-  const element = h(
-    "section",
-    { class: "view", "aria-labelledby": "evaluate-title" },
-    h("h2", { id: "evaluate-title", tabindex: -1, t: "evaluate.title" }),
-    h("p", { class: "muted", t: "evaluate.about" }),
+  const element = view(
+    "evaluate",
     h("div", { class: "row" }, button("evaluate.go", start, "primary")),
     running,
     found,

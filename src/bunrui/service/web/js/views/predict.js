@@ -3,7 +3,7 @@
 import { post } from "../api.js";
 import { bars } from "../bars.js";
 import { correct, relabel, undo } from "../changes.js";
-import { data, drawing, h, replace, show } from "../dom.js";
+import { data, drawing, h, replace, show, view } from "../dom.js";
 import { fileButton, takesDrops, textOf } from "../files.js";
 import { percent, t } from "../i18n.js";
 import { visible } from "../show.js";
@@ -42,11 +42,8 @@ export function create() {
   result.append(headline, h("div", { class: "split" }, why, h("div", { class: "side" }, shares, fixing, change)));
 
   const drop = h("div", { class: "drop" }, h("label", { for: "text", t: "predict.text" }), area);
-  const element = h(
-    "section",
-    { class: "view", "aria-labelledby": "predict-title" },
-    h("h2", { id: "predict-title", tabindex: -1, t: "predict.title" }),
-    h("p", { class: "muted", t: "predict.about" }),
+  const element = view(
+    "predict",
     drop,
     h(
       "div",

@@ -3,7 +3,7 @@
 import { Problem, address, ask, work } from "../api.js";
 import { bars } from "../bars.js";
 import { noted, undo } from "../changes.js";
-import { data, h, replace } from "../dom.js";
+import { data, h, replace, view } from "../dom.js";
 import { fileButton, takesDrops } from "../files.js";
 import { number, percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
@@ -41,11 +41,8 @@ export function create() {
       h("span", { class: "field" }, h("label", { for: "encoding", t: "train.encoding" }), encoding),
     ),
   );
-  const element = h(
-    "section",
-    { class: "view", "aria-labelledby": "train-title" },
-    h("h2", { id: "train-title", tabindex: -1, t: "train.title" }),
-    h("p", { class: "muted", t: "train.about" }),
+  const element = view(
+    "train",
     locked,
     drop,
     about,

@@ -1,7 +1,7 @@
 // Words: what a word says about each label, and the words that say most.
 
 import { address, get } from "../api.js";
-import { data, h, replace, svg } from "../dom.js";
+import { data, h, replace, svg, view } from "../dom.js";
 import { number, t } from "../i18n.js";
 import { level, shown, signed, visible } from "../show.js";
 import { labels, state } from "../state.js";
@@ -121,11 +121,8 @@ export function create() {
     );
   }
 
-  const element = h(
-    "section",
-    { class: "view", "aria-labelledby": "words-title" },
-    h("h2", { id: "words-title", tabindex: -1, t: "words.title" }),
-    h("p", { class: "muted", t: "words.about" }),
+  const element = view(
+    "words",
     form,
     answer,
     h("h3", { t: "words.top" }),
