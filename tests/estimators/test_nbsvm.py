@@ -384,7 +384,7 @@ def test_rows_that_make_no_sense() -> None:
         NBSVM().fit([[1], [2]], ["a", "a"])
     with pytest.raises(LabelError, match="Unknown label type: continuous"):
         NBSVM().fit([[1], [2]], [0.5, 1.5])
-    with pytest.raises(DataError, match="sample_weight should be above 0 for some rows, not 0"):
+    with pytest.raises(DataError, match="sample_weight is zero for all rows"):
         NBSVM().fit([[1], [2]], ["a", "b"], sample_weight=[0, 0])
 
 
