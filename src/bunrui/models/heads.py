@@ -491,7 +491,8 @@ def _blend(variance: str | float, head: Head, mass: Floats, floor: float, old_pl
     """Turn squared ratios into the variances of the prior, in new places, and of new classes in all places."""
     if variance != "ratio":
         share = 0.0 if variance == "one" else float(variance)
-        run(heads.blend, head, mass, share, floor, old_places, old_classes, np.zeros(len(head.bias)))
+        sums = np.zeros((2, len(head.bias) + 2), np.int64)
+        run(heads.blend, head, mass, share, floor, old_places, old_classes, *sums, np.empty(len(head.bias)))
 
 
 def _descend(options: SvmOptions, task: _Task, seed: int) -> Descent:
