@@ -17,6 +17,7 @@ import corpora
 import numpy as np
 
 from bunrui import AnalyzerSpec, TextClassifier
+from bunrui.models import MODELS
 
 CORPORA = ("20news", "imdb", "ag_news", "sms_spam", "twitter_samples", "enron_spam", "livedoor", "thucnews", "nsmc")
 
@@ -31,7 +32,6 @@ SPECS = {
     "kana, han 1-4; hangul 1-5": AnalyzerSpec(kana_han=(1, 4), hangul=(1, 5)),
     **{f"hash {bits}": AnalyzerSpec(hash_bits=bits) for bits in (22, 20, 18, 16)},
 }
-MODELS = ("multinomial", "binary", "mixed", "bernoulli", "complement", "binary-complement", "wcnb")
 ALPHAS = (0.03, 0.1, 0.3, 1.0)
 
 
@@ -80,7 +80,7 @@ def main() -> None:
     rows = []
     for spec in names:
         # All models for the default analyzer; for its rivals the best model alone.
-        models = MODELS if spec == "default" else ("binary-complement",)
+        models = tuple(MODELS) if spec == "default" else ("binary-complement",)
         alphas = ALPHAS if spec == "default" else (0.3,)
         for corpus in options.corpora.split(","):
             rows += [row | {"analyzer": spec} for row in measure(corpus, SPECS[spec], models, alphas)]

@@ -243,8 +243,7 @@ def test_train(run, mail: Path) -> None:
     assert run("train", "mail.bunrui") == (
         2,
         "",
-        "error: binary-complement has no weights that a file keeps: choose one of twcnb, nbsvm, arow\n"
-        "Try 'bunrui train --help'.\n",
+        "error: auto has no weights that a file keeps: choose one of twcnb, nbsvm, arow\nTry 'bunrui train --help'.\n",
     )
     told = "training nbsvm from 4 documents that the file keeps\n"
     question = ["predict", "mail.bunrui", "--line", "cheap team"]

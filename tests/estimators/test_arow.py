@@ -114,7 +114,7 @@ class Twin:
             mass = self.total[begins]
             mean = variance[begins] @ mass / mass.sum() if mass.any() else 0.0
             share = 0.0 if share == "one" else share
-            variance = (1 - share) + share * (variance / mean if mean > 1e-20 else 1.0)
+            variance = (1 - share) + share * (variance / mean if mean > 1e-12 else 1.0)
         return np.maximum(variance, self.clf.floor)
 
     def step(self, c: str, x: Any, sign: float, s: float) -> None:

@@ -211,6 +211,17 @@ def test_heads_have_the_same_bits_on_any_number_of_threads(model, news, monkeypa
     assert np.array_equal(answers[0], answers[1]) and np.array_equal(answers[0], answers[2])
 
 
+@pytest.mark.parametrize("model", ["nbsvm", "arow"])
+def test_heads_have_the_same_bits_whichever_word_was_learned_first(model, news):
+    texts, labels = news
+    straight = TextClassifier(model).learn(texts, labels)
+    turned = TextClassifier(model).learn(texts[::-1], labels[::-1])
+    assert straight.counts.texts_of(np.arange(50)) != turned.counts.texts_of(np.arange(50))
+    assert np.array_equal(straight.scores(texts), turned.scores(texts))
+    one_by_one = np.vstack([straight.scores([text]) for text in texts[:20]])
+    assert np.array_equal(one_by_one, turned.scores(texts)[:20])
+
+
 def test_other_options_are_another_model(news):
     texts, labels = news
     clf = TextClassifier("nbsvm").learn(texts, labels)

@@ -8,12 +8,13 @@ from typing import NamedTuple
 from bunrui.kernel.headrows import Rows, Targets
 from bunrui.kernel.primitives import ONE, U64, i64, inline, prefetch, u64
 from bunrui.kernel.signature import F64s, I64s, kernel, record
+from bunrui.kernel.sums import HIGH, LOW, add_term
 
 SQUARED_HINGE = 0
 HINGE = 1
 LOGISTIC = 2
 
-NOTHING = 1e-20
+NOTHING = 1e-12
 
 FAR = U64(12)
 LINE = U64(8)  # numbers in a line of the cache
@@ -84,34 +85,54 @@ def ratios(
 
 
 @kernel
-def blend(head: Head, mass: F64s, share: float, least: float, first: int, first_class: int, means: F64s) -> None:
+def blend(
+    head: Head,
+    mass: F64s,
+    share: float,
+    least: float,
+    first: int,
+    first_class: int,
+    high: I64s,
+    low: I64s,
+    means: F64s,
+) -> None:
     """Turn squared ratios in `head.variance` into prior variances.
 
         v[p, c] = (1 - share) + share · r²[p, c] / mean of r² of class c        or `least`
 
     A place counts mass[p] times in the mean, and there are as many places as masses.  Only the places from `first` on
-    are changed and counted, and of the classes from `first_class` on all.  `means` begins with zeros.
+    are changed and counted, and of the classes from `first_class` on all.  `high` and `low` begin with zeros,
+    (classes + 2): sums that do not depend on the order of the places, which is that of the first words; `means` is
+    room for a number of each class.
     """
     n_classes = len(means)
     variance = head.variance
-    old = 0.0
-    new = 0.0
-    for p in range(0 if first_class < n_classes else first, len(mass)):
-        if p < first:
-            old += mass[p]
-        else:
-            new += mass[p]
+    begin = 0 if first_class < n_classes else first
+    largest = 0.0
+    for p in range(begin, len(mass)):
+        largest = max(largest, mass[p])
+    for p in range(begin, len(mass)):
+        m = mass[p] / largest if largest > 0.0 else 0.0
+        add_term(high, low, n_classes if p < first else n_classes + 1, m)
         for c in range(first_class if p < first else 0, n_classes):
-            means[c] += mass[p] * variance[u64(p) * u64(n_classes) + u64(c)]
+            add_term(high, low, c, m * variance[u64(p) * u64(n_classes) + u64(c)])
+    old = sum_of(high, low, n_classes)
+    new = sum_of(high, low, n_classes + 1)
     for c in range(n_classes):
         counted = new if c < first_class else old + new
-        means[c] = means[c] / counted if counted > 0.0 else 0.0
-    for p in range(0 if first_class < n_classes else first, len(mass)):
+        means[c] = sum_of(high, low, c) / counted if counted > 0.0 else 0.0
+    for p in range(begin, len(mass)):
         for c in range(first_class if p < first else 0, n_classes):
             at = u64(p) * u64(n_classes) + u64(c)
             # Classes that do not differ yet have ratios of nothing but rounding.
             v = variance[at] / means[c] if means[c] > NOTHING else 1.0
             variance[at] = max(1.0 - share + share * v, least)
+
+
+@inline
+def sum_of(high: I64s, low: I64s, group: int) -> float:
+    """The sum of the terms of a group."""
+    return float(high[group]) / HIGH + float(low[group]) / (HIGH * LOW)
 
 
 @inline

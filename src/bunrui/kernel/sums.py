@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.kernel.library import run
-from bunrui.kernel.primitives import i64
+from bunrui.kernel.primitives import i64, inline
 from bunrui.kernel.signature import F64s, I32s, I64s, Read, kernel
 
 HIGH_BITS = 20
@@ -40,7 +40,13 @@ def exact_sums_of(parts: Iterable[tuple[Any, Any]], n_groups: int) -> npt.NDArra
 @kernel
 def add_parts(values: Read[F64s], groups: Read[I32s], high: I64s, low: I64s) -> None:
     for k in range(len(values)):
-        scaled = values[k] * HIGH
-        whole = math.floor(scaled)
-        high[groups[k]] += i64(whole)
-        low[groups[k]] += i64(math.floor((scaled - whole) * LOW))
+        add_term(high, low, i64(groups[k]), values[k])
+
+
+@inline
+def add_term(high: I64s, low: I64s, group: int, value: float) -> None:
+    """Add one term, below 2 ** 30 in size, to the sum of a group."""
+    scaled = value * HIGH
+    whole = math.floor(scaled)
+    high[group] += i64(whole)
+    low[group] += i64(math.floor((scaled - whole) * LOW))

@@ -86,7 +86,7 @@ _ROUNDING = 1e-9
 # What a cell is worth in bytes of text, where work is cut for threads.
 _CELL_BYTES = 4
 # Up to here, the values of counts are looked up.
-_SMALL_COUNT = 1 << 12
+_SMALL_COUNT = 1 << 16
 
 
 class SvmOptions(NamedTuple):
@@ -491,7 +491,8 @@ def _blend(variance: str | float, head: Head, mass: Floats, floor: float, old_pl
     """Turn squared ratios into the variances of the prior, in new places, and of new classes in all places."""
     if variance != "ratio":
         share = 0.0 if variance == "one" else float(variance)
-        run(heads.blend, head, mass, share, floor, old_places, old_classes, np.zeros(len(head.bias)))
+        sums = np.zeros((2, len(head.bias) + 2), np.int64)
+        run(heads.blend, head, mass, share, floor, old_places, old_classes, *sums, np.empty(len(head.bias)))
 
 
 def _descend(options: SvmOptions, task: _Task, seed: int) -> Descent:

@@ -384,9 +384,11 @@ class StoredClassifier(AnyClassifier):
         try:
             if self.counts.n_docs and self._file.is_training_due(self.get_params()):
                 self.train()
-        except BunruiError as error:
+        except (BunruiError, MemoryError) as error:
             # The change is there, and weights are only to save time: the next question trains, or says what is wrong.
-            _log.warning("the weights of %s in %s were not kept: %s", self.model, self.path, error)
+            _log.warning(
+                "the weights of %s in %s were not kept: %s", self.model, self.path, str(error) or "out of memory"
+            )
 
     # The rest of the file
 
