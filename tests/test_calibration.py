@@ -156,7 +156,7 @@ def test_those_of_another_formula_do_not_apply(model: str) -> None:
 
 def test_a_classifier_applies_it_to_its_own_model_alone() -> None:
     texts, labels = ["cheap pills now", "meeting at noon", "無料"], ["spam", "ham", "spam"]
-    clf = TextClassifier().learn(texts, labels)
+    clf = TextClassifier("binary-complement").learn(texts, labels)
     raw, scores = clf.predict_proba(texts), clf.scores(texts)
     clf.set_calibration(dataclasses.replace(PLAIN, accuracies=(0.5, 0.6), options=digest_of(clf.settings)))
     assert clf.is_calibrated and clf.predict_proba(texts).max() < 0.6 < raw.max()

@@ -157,7 +157,7 @@ def test_with_model_shares_the_counts(clf: TextClassifier) -> None:
     assert other.counts is clf.counts
     assert (other.model, other.alpha, other.prior, clf.model, clf.alpha) == (
         *("multinomial", 1.0, "uniform"),
-        *("binary-complement", None),
+        *("auto", None),
     )
     other.learn(["Sieg"], ["Sport"])
     assert clf.classes_.tolist() == ["Sport", "ham", "spam"]
@@ -239,7 +239,7 @@ def test_set_params_keeps_what_was_learned(clf: TextClassifier) -> None:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "model": (
         {"model": "svm"},
-        f"there is no model 'svm': choose one of {', '.join((*MODELS, *TRAINED))}",
+        f"there is no model 'svm': choose one of auto, {', '.join((*MODELS, *TRAINED))}",
     ),
     "analyzer": (
         {"analyzer": "fr"},
@@ -812,7 +812,7 @@ def test_a_few_documents_load_neither_numba_nor_sklearn() -> None:
         print(clf.predict(["pills", "noon", "無料"]).tolist(), clf.get_params()["model"])
         print(sorted({"numba", "sklearn", "llvmlite", "pandas", "polars"} & set(sys.modules)))
     """
-    assert run_python(program) == "['spam', 'ham', 'spam'] binary-complement\n[]\n"
+    assert run_python(program) == "['spam', 'ham', 'spam'] auto\n[]\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -14,18 +14,20 @@ import numpy.typing as npt
 from bunrui.analysis import Analyzer, AnalyzerSpec, analyzer_of
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import documents_of, n_docs_of
-from bunrui.calibration import Calibration, digest_of, lengths_of
+from bunrui.calibration import Calibration, digest_of, fit_calibration, lengths_of
+from bunrui.choice import PLAIN, Choice, LeftOut, choose, is_due, why_not
 from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step, check_whole
 from bunrui.kernel.mutex import Mutex
 from bunrui.memory import Memory
-from bunrui.models import DEFAULT_MODEL, kind_of
+from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
 from bunrui.models.linear import probabilities
 from bunrui.models.model import Model, WordQuestion, check_label
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
+from bunrui.sample import LowestDigests
 
 if TYPE_CHECKING:
     from bunrui.models.keywords import Word
@@ -58,6 +60,7 @@ class AnyClassifier(ABC):
     m: float
 
     calibration: Calibration | None
+    choice: Choice | None
 
     @property
     @abstractmethod
@@ -88,7 +91,7 @@ class AnyClassifier(ABC):
     @property
     def needs_documents(self) -> bool:
         """Whether the model is trained from documents; all others read counts."""
-        return kind_of(self.model).needs_documents
+        return kind_of(self.effective_options["model"]).needs_documents
 
     @property
     def is_trained(self) -> bool:
@@ -115,12 +118,64 @@ class AnyClassifier(ABC):
         return {name: getattr(self, name) for name in ("model", *SETTINGS)}
 
     @property
+    def effective_options(self) -> dict[str, Any]:
+        """The options by name, with the model that was chosen in place of `auto`."""
+        return resolve(self.get_params(), self.choice)
+
+    @property
+    def effective_settings(self) -> dict[str, Any]:
+        """The same without the analyzer."""
+        return resolve(self.settings, self.choice)
+
+    @property
     def effective_alpha(self) -> Any:
         """α as it is, or the number that the default comes to; None for a smoothing that has none."""
-        if self.alpha is not None or self.smoothing == "mle":
-            return self.alpha
-        usual = kind_of(self.model).default_alpha(class_norm=bool(self.class_norm))
-        return smoothing_of(self.smoothing, None, usual).value + (self.smoothing == "map")
+        has = self.effective_settings
+        if has["alpha"] is not None or has["smoothing"] == "mle":
+            return has["alpha"]
+        usual = kind_of(has["model"]).default_alpha(class_norm=bool(has["class_norm"]))
+        return smoothing_of(has["smoothing"], None, usual).value + (has["smoothing"] == "map")
+
+    @property
+    def model_(self) -> Choice | None:
+        """What `model="auto"` stands for now, and why; None where the model was named.
+
+        Examples
+        --------
+        >>> clf = TextClassifier().learn(["cheap pills", "meeting at noon"], ["spam", "ham"])
+        >>> clf.model_.candidate.model, clf.model_.reason
+        ('binary-complement', '2 documents are too few to tell')
+        >>> TextClassifier("multinomial").model_
+        """
+        if self.model != AUTO:
+            return None
+        if self.choice is not None:
+            return self.choice
+        with self.memory.lock.read():
+            if not self.counts.n_docs:
+                return Choice(reason="nothing has been learned yet")
+            return Choice(reason=why_not(self.counts, self.get_params()) or self._why_no_sample())
+
+    @abstractmethod
+    def _why_no_sample(self) -> str:
+        """Why there was nothing to choose by."""
+
+    @abstractmethod
+    def choose(self, metric: str = "accuracy") -> Choice:
+        """Choose the model that `model="auto"` stands for anew, by what has been learned.
+
+        Parameters
+        ----------
+        metric : {"accuracy", "macro_f1"}
+        """
+
+    def _check_auto(self) -> None:
+        if self.model != AUTO:
+            raise OptionError(
+                (f"the model is {self.model!r}, and there is nothing to choose"),
+                option="model",
+                hint=("set ", Option("model", AUTO), " first"),
+            )
 
     # Predicting
 
@@ -168,7 +223,7 @@ class AnyClassifier(ABC):
     @property
     def is_calibrated(self) -> bool:
         """Whether there is a calibration, and it was fitted for this model with these options."""
-        return self.calibration is not None and self.calibration.options == digest_of(self.settings)
+        return self.calibration is not None and self.calibration.options == digest_of(self.effective_settings)
 
     @abstractmethod
     def set_calibration(self, calibration: Calibration | None) -> None:
@@ -329,10 +384,12 @@ class TextClassifier(AnyClassifier):
     Parameters
     ----------
     model : str
-        A name in `bunrui.models.MODELS`, such as `multinomial`; `with_model` can change it at any time.  Those in
-        `bunrui.models.TRAINED`, such as `nbsvm`, are trained from documents: a classifier with one of them keeps its
-        documents, and trains at its next answer.  `columns` needs the analyzer `columns`.  With this analyzer, `aode`
-        reads columns, too.
+        `auto` chooses one that suits the documents, by leave-one-out on a sample of them: at the first `learn`, when
+        documents have doubled or halved since, and after `merge`.  For that it keeps the sample, some 2,000 texts;
+        `model_` says what it chose and why.  Or a name in `bunrui.models.MODELS`, such as `multinomial`; `with_model`
+        can change it at any time.  Those in `bunrui.models.TRAINED`, such as `nbsvm`, are trained from documents: a
+        classifier with one of them keeps its documents, and trains at its next answer.  `columns` needs the analyzer
+        `columns`.  With this analyzer, `aode` reads columns, too.
     analyzer : str, AnalyzerSpec or function
         How text becomes features: `universal` (any script, no dictionary), `words`, `ja`, `zh`, `ko`, a spec with
         options, or a function from text to tokens.  `columns` is for tables: each text is a row, a JSON object in a
@@ -371,7 +428,7 @@ class TextClassifier(AnyClassifier):
 
     def __init__(
         self,
-        model: str = DEFAULT_MODEL,
+        model: str = AUTO,
         *,
         analyzer: str | AnalyzerSpec | Callable[[str], Iterable[Any]] = "universal",
         smoothing: str = "eap",
@@ -398,19 +455,23 @@ class TextClassifier(AnyClassifier):
         self._model: Model | None = None
         self._forget()
 
-    def attach(self, memory: Memory, calibration: Calibration | None = None) -> Self:
+    def attach(self, memory: Memory, calibration: Calibration | None = None, choice: Choice | None = None) -> Self:
         """Share the memory of another classifier, for reading and learning."""
         if self.counts.fingerprint != memory.counts.fingerprint:
             raise MismatchError("the analyzer makes other features than the memory has: learn the texts again")
-        self._memory, self._model, self.calibration = memory, None, calibration
+        self._memory, self._model, self.calibration, self.choice = memory, None, calibration, choice
         return self
+
+    def take_on(self, choice: Choice | None, calibration: Calibration | None) -> None:
+        """Answer as a choice says, and calibrated for it."""
+        self.choice, self.calibration, self._model = choice, calibration, None
 
     def _forget(self) -> None:
         """Check the options, and begin with nothing learned."""
         self._analyzer = _check(self.get_params())
         self._memory = Memory(Counts(self._analyzer.fingerprint))
+        self.calibration = self.choice = None
         self._prepare()
-        self.calibration = None
 
     def _prepare(self) -> None:
         """Make ready for options that have been checked."""
@@ -418,6 +479,9 @@ class TextClassifier(AnyClassifier):
         self._is_checked = True
         if self.needs_documents:
             self._memory.keep_documents()
+        # A sample of later documents would say nothing of all.
+        if self.model == AUTO and not self.counts.n_docs and self._memory.sample is None:
+            self._memory.sample = LowestDigests()
 
     def __repr__(self) -> str:
         with self._memory.lock.read():
@@ -442,7 +506,8 @@ class TextClassifier(AnyClassifier):
             with _making:  # threads that ask at once get one model, which is trained once
                 model = self._model
                 if model is None:
-                    model = kind_of(self.model).model(self.get_params(), self._analyzer, self._memory)
+                    options = self.effective_options
+                    model = kind_of(options["model"]).model(options, self._analyzer, self._memory)
                     self._model = model
         return model
 
@@ -464,6 +529,7 @@ class TextClassifier(AnyClassifier):
         several labels, give a collection.
         """
         self._memory.learn(*self._counted(texts, labels))
+        self._choose_if_due()
         return self
 
     def unlearn(self, texts: Texts, labels: Labels) -> Self:
@@ -478,13 +544,48 @@ class TextClassifier(AnyClassifier):
             If something in them was never learned; then nothing is taken back.
         """
         self._memory.unlearn(*self._counted(texts, labels))
+        self._choose_if_due()
         return self
 
     def merge(self, other: AnyClassifier) -> Self:
         """Add what another classifier with the same analyzer has learned."""
         check_alike(self, other)
         self._memory.merge(other.memory, self.model)
+        self.choice = None
+        self._choose_if_due()
         return self
+
+    def _choose_if_due(self) -> None:
+        if self.model == AUTO and self._memory.sample is not None and is_due(self.choice, self.counts.n_docs):
+            self._choose("accuracy" if self.choice is None else self.choice.metric)
+
+    def _why_no_sample(self) -> str:
+        return "its documents are not kept"
+
+    def choose(self, metric: str = "accuracy") -> Choice:
+        """Choose the model that `model="auto"` stands for anew, from the sample that is kept."""
+        self._check_auto()
+        self.check_options()
+        if self._memory.sample is None:
+            raise NotLearnedError(
+                "there are no documents to choose by: this classifier has kept none", hint=(Step("learn"),)
+            )
+        return self._choose(metric)
+
+    def _choose(self, metric: str) -> Choice:
+        memory = self._memory
+        with memory.lock.read():
+            if not memory.counts.n_docs:
+                choice, left_out = None, None
+            else:
+                assert isinstance(memory.sample, LowestDigests)
+                drawn = memory.sample.draw(len(memory.counts.live.labels))
+                choice, left_out = choose(memory.counts, self._analyzer, drawn, self.get_params(), metric)
+        fitted = None if choice is None else calibration_by(choice, left_out, self.settings)
+        self.take_on(choice, fitted or self.calibration)
+        found = self.model_
+        assert found is not None
+        return found
 
     def _counted(self, texts: Texts, labels: Labels) -> tuple[Counts, Texts, LabelSets]:
         """The counts of documents, the documents in the form in which they are kept, and their labels."""
@@ -501,8 +602,9 @@ class TextClassifier(AnyClassifier):
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
+        has = self.get_params() if model else self.effective_options
         options = complete_options(options | ({"model": model} if model else {}))
-        return type(self)(**(self.get_params() | options)).attach(self._memory, self.calibration)
+        return type(self)(**(has | options)).attach(self._memory, self.calibration, self.choice)
 
     # As a scikit-learn estimator
 
@@ -518,8 +620,11 @@ class TextClassifier(AnyClassifier):
         after one of them.
         """
         check_names(options)
+        before = self.settings
         for name, value in options.items():
             setattr(self, name, value)
+        if self.settings != before:
+            self.choice = None
         try:
             analyzer = _check(self.get_params())
         except Exception:  # to be raised by `current_model`
@@ -529,18 +634,24 @@ class TextClassifier(AnyClassifier):
             self._memory, self.calibration = Memory(Counts(analyzer.fingerprint)), None
         self._analyzer = analyzer
         self._prepare()
+        self._choose_if_due()
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         # For copies and other processes: options and memory; the rest is made again.
-        known = {"memory": self._memory, "calibration": self.calibration, "is_checked": self._is_checked}
+        known = {
+            "memory": self._memory,
+            "calibration": self.calibration,
+            "choice": self.choice,
+            "is_checked": self._is_checked,
+        }
         return self.get_params() | known
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name in OPTIONS:
             setattr(self, name, state[name])
-        self._memory, self.calibration, self._is_checked = (
-            state[name] for name in ("memory", "calibration", "is_checked")
+        self._memory, self.calibration, self.choice, self._is_checked = (
+            state[name] for name in ("memory", "calibration", "choice", "is_checked")
         )
         self._model = None
         if not self._is_checked:
@@ -550,8 +661,29 @@ class TextClassifier(AnyClassifier):
             raise MismatchError("this copy was made where the analyzer gave other features: learn the texts again here")
 
 
+def resolve(options: dict[str, Any], choice: Choice | None) -> dict[str, Any]:
+    """Options with the model that was chosen in place of `auto`."""
+    if options["model"] != AUTO:
+        return options
+    if choice is None or choice.candidate == PLAIN:
+        return options | {"model": DEFAULT_MODEL}
+    return options | choice.options
+
+
+def calibration_by(
+    choice: Choice, left_out: LeftOut | None, settings: dict[str, Any], tx: int = 0
+) -> Calibration | None:
+    """The calibration of a chosen model, by what it said of documents that it had not seen."""
+    if left_out is None:
+        return None
+    fitted = fit_calibration(left_out.scores, lengths_of(left_out.texts), left_out.own)
+    has = resolve(settings, choice)
+    return replace(fitted, model=has["model"], options=digest_of(has), tx=tx)
+
+
 def _check(options: Mapping[str, Any]) -> Analyzer:
     """Refuse options that make no sense; the analyzer that they name."""
+    options = resolve(dict(options), None)
     for name in ("class_norm", "against_rest"):
         if not isinstance(options[name], (bool, np.bool_)):
             raise OptionError(option=name, value=options[name], expected="True or False")

@@ -77,7 +77,7 @@ STEPS = {
 }
 """What to do next, in Python's words."""
 
-_NO_ROOM = "there is no room left for this", "make room"
+_NO_ROOM = "the disk is full", "make room"
 _PERMISSIONS = "you may not read or write this", "check its permissions and those of its folder"
 _SYSTEM = {
     errno.ENOENT: ("there is no such file or folder", "check the path"),

@@ -173,6 +173,22 @@ class KeptDocuments(Documents):
         self.epoch += 1
 
 
+class Sample(Protocol):
+    """A few of the documents that were learned: `bunrui.sample`."""
+
+    def add(self, texts: Any, sets: LabelSets, n_classes: int) -> None:
+        """Documents were learned; now there are so many classes."""
+
+    def remove(self, texts: Any, sets: LabelSets) -> None:
+        """Documents were unlearned."""
+
+    def merge(self, other: Sample) -> None:
+        """Another memory has learned what its sample says."""
+
+    def copy(self) -> Sample:
+        """The same, to go its own way."""
+
+
 class Memory:
     """Counts, documents where they are kept, and the lock on both.
 
@@ -182,6 +198,8 @@ class Memory:
         Changed, or replaced, by whoever holds `lock` for writing.
     documents : Documents
     lock : ReadWriteLock
+    sample : Sample or None
+        A sample of all documents, where one is kept.
     trouble : str or None
         Why the counts differ from those of their file, and must not be read.
     """
@@ -190,6 +208,7 @@ class Memory:
         self.counts = counts
         self.documents = NoDocuments() if documents is None else documents
         self.lock = ReadWriteLock()
+        self.sample: Sample | None = None
         self.trouble: str | None = None
 
     @property
@@ -212,7 +231,7 @@ class Memory:
 
     def lasting(self, texts: Any) -> Any:
         """Texts in a form that does not change while they are kept: a list, or an Arrow array of strings."""
-        if self.kept is None:
+        if self.kept is None and self.sample is None:
             return texts
         if inputs.is_given(texts):
             inputs.given(texts)  # for its checks
@@ -231,6 +250,8 @@ class Memory:
                 self.counts.add(delta)
             if self.kept is not None:
                 self.kept.add(texts, sets)
+            if self.sample is not None:
+                self.sample.add(texts, sets, len(self.counts.live.labels))
         if not is_first:
             release(delta.vocabulary)
 
@@ -242,6 +263,8 @@ class Memory:
             self.counts.subtract(delta)
             if kept is not None:
                 kept.remove(places)
+            if self.sample is not None:
+                self.sample.remove(texts, sets)
         release(delta.vocabulary)
 
     def merge(self, other: Memory, model: str) -> None:
@@ -251,6 +274,7 @@ class Memory:
         with other.lock.read():
             theirs, kept = other.counts.copy(), other.kept
             batches = None if kept is None else list(kept.batches(None)[1])
+            sample = None if other.sample is None else other.sample.copy()
         with self.lock.write():
             mine = self.kept
             if mine is not None and batches is None:
@@ -261,6 +285,11 @@ class Memory:
             self.counts.add(theirs)
             if mine is not None and batches is not None:
                 mine.extend(batches)
+            # A sample of a part of the documents would say nothing of all.
+            if self.sample is not None and sample is not None:
+                self.sample.merge(sample)
+            elif theirs.n_docs:
+                self.sample = None
 
 
 # --- digests
@@ -298,12 +327,11 @@ def _canonical(document: Any) -> bytes:
 
 def digests_of(data: memoryview, offsets: Integers, given: bool) -> Digests:
     """16 bytes of SHA-256 for every document: processors compute it faster than BLAKE2."""
-    start = hashlib.sha256(b"\xff" if given else b"")  # no text begins with this byte
-    digests = []
-    for a, b in pairwise(offsets.tolist()):
-        one = start.copy()
-        one.update(data[a:b])
-        digests.append(one.digest()[:16])
+    bounds = pairwise(offsets.tolist())
+    if given:  # no text begins with this byte
+        digests = [hashlib.sha256(b"\xff" + data[a:b]).digest()[:16] for a, b in bounds]
+    else:
+        digests = [hashlib.sha256(data[a:b]).digest()[:16] for a, b in bounds]
     return np.frombuffer(b"".join(digests), DIGEST)
 
 

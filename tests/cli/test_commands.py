@@ -9,11 +9,11 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.cli import options
 from bunrui.cli.commands import COMMANDS
 from bunrui.documents import FORMATS
-from bunrui.models import MODELS, TRAINED
+from bunrui.models import AUTO, MODELS, TRAINED
 
 
 def test_choices_are_those_of_the_library() -> None:
-    assert set(get_args(options.ModelName)) == {*MODELS, *TRAINED}
+    assert set(get_args(options.ModelName)) == {AUTO, *MODELS, *TRAINED}
     assert get_args(options.Format) == FORMATS
     for name in get_args(options.AnalyzerName):
         assert AnalyzerSpec(name=name).name == name

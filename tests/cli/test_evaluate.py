@@ -499,7 +499,5 @@ def test_a_full_disk_leaves_the_page_that_was_there(shell, letters: Path) -> Non
     Path("a.html").write_text("the one before")
     small = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))}
     code, out, err = shell("evaluate", "letters.csv", "--loo", "--html", "a.html", **small)
-    assert (
-        code == 1 and out.startswith("accuracy") and err == "error: a.html: there is no room left for this: make room\n"
-    )
+    assert code == 1 and out.startswith("accuracy") and err == "error: a.html: the disk is full: make room\n"
     assert Path("a.html").read_text() == "the one before" and not list(Path().glob(".*unfinished"))

@@ -31,7 +31,7 @@ def test_info(run, mail: Path) -> None:
         "              2  spam\n"
         "features      23\n"
         "analyzer      universal, 1–2-grams, characters 1–3 (kana, han), 1–4 (hangul)\n"
-        "model         binary-complement\n"
+        "model         auto, binary-complement, λ 0.3: 4 documents are too few to tell\n"
         "smoothing     eap\n"
         "alpha         default (0.3)\n"
         "prior         empirical\n"
@@ -79,7 +79,7 @@ def test_undo_a_set(run, mail: Path) -> None:
     assert run("undo", "mail.bunrui") == (
         0,
         "",
-        "took back the set: mail.bunrui has model binary-complement, alpha default, min-df 1, max-features all again\n",
+        "took back the set: mail.bunrui has model auto, alpha default, min-df 1, max-features all again\n",
     )
     assert run(*question).out == before[1]
     settings = [slice(out.index("model"), out.index("keeps")) for out in (before[0], run("info", "mail.bunrui").out)]
@@ -87,7 +87,7 @@ def test_undo_a_set(run, mail: Path) -> None:
 
 
 def test_set_what_is_set(run, mail: Path) -> None:
-    assert run("set", "mail.bunrui", "--model", "binary-complement", "--alpha", "default") == (
+    assert run("set", "mail.bunrui", "--model", "auto", "--alpha", "default") == (
         0,
         "",
         "mail.bunrui has these settings already: nothing was changed\n",

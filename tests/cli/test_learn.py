@@ -15,7 +15,7 @@ def info(run, file: str) -> dict:
 def test_new_file(run, mail: Path) -> None:
     known = info(run, "mail.bunrui")
     assert (known["documents"], known["labels"]) == (4, {"ham": 2, "spam": 2})
-    assert (known["model"], known["keep"], known["transactions"]) == ("binary-complement", "text", 1)
+    assert (known["model"], known["keep"], known["transactions"]) == ("auto", "text", 1)
 
 
 def test_more_documents_words_and_labels(run, mail: Path) -> None:
@@ -193,7 +193,7 @@ def test_options_of_the_model_and_the_analyzer(run) -> None:
     [
         (
             ["--model", "complement"],
-            "error: mail.bunrui has another model (binary-complement): change it with "
+            "error: mail.bunrui has another model (auto): change it with "
             "'bunrui set mail.bunrui --model complement', or learn into another file\n",
         ),
         (

@@ -133,7 +133,7 @@ def test_changes_as_json(run, changed: str) -> None:
     assert (code, err, "\x1b" in out) == (0, "", False)
     with bunrui.store.open(changed) as clf:
         assert entries == [entry._asdict() for entry in clf.history()]
-    assert entries[8]["note"]["before"]["model"] == "binary-complement"
+    assert entries[8]["note"]["before"]["model"] == "auto"
     assert entries[3]["note"] == {"labels": ["x", "\x1b[2J"]} and entries[3]["undone"]
 
 

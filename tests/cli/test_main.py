@@ -206,7 +206,7 @@ def test_a_full_disk(start, mail: Path, monkeypatch: pytest.MonkeyPatch, unbuffe
     for arguments in (["info", "mail.bunrui"], ["predict", "mail.bunrui", "mail.csv"]):
         with open("/dev/full", "wb") as full:
             _, err = (process := start(*arguments, stdout=full)).communicate(timeout=100)
-        assert process.returncode == 1 and err.startswith(b"error: ") and b"No space left on device\n" in err
+        assert process.returncode == 1 and err.startswith(b"error: ") and b"the disk is full: make room\n" in err
         assert b"Traceback" not in err
 
 

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from bunrui import TextClassifier
 from bunrui.errors import NotLearnedError, OptionError
-from bunrui.models import DEFAULT_MODEL, MODELS, TRAINED, kind_of
+from bunrui.models import AUTO, DEFAULT_MODEL, MODELS, TRAINED, kind_of
 from bunrui.models.model import WordQuestion
 
 every = pytest.mark.parametrize("model", MODELS)
@@ -199,10 +199,10 @@ def test_scores_read_and_do_not_write(model: str) -> None:
 
 
 def test_the_default_is_one_of_them() -> None:
-    assert TextClassifier().model == DEFAULT_MODEL
-    assert DEFAULT_MODEL in MODELS
+    assert TextClassifier().model == AUTO
+    assert TextClassifier().effective_options["model"] == DEFAULT_MODEL in MODELS
     assert all(0 < model.alpha <= 1 for model in MODELS.values())
-    assert MODELS["complement"].takes_label_sets and not MODELS["wcnb"].takes_label_sets
+    assert all(model.takes_label_sets for model in MODELS.values())
 
 
 # --- the protocol, which trained models follow too

@@ -389,7 +389,7 @@ def test_a_full_disk_while_splits_are_written(publish, store: Path, tmp_path: Pa
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
-        with pytest.raises(DataError, match=r"sms: there is no room left for this: make room, or name another folder"):
+        with pytest.raises(DataError, match=r"sms: the disk is full: make room, or name another folder"):
             datasets.fetch("sms", tmp_path / "SMSSpamCollection")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

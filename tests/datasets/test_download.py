@@ -137,9 +137,7 @@ def test_a_full_disk(server, target: Path) -> None:
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, before[1]))
-        with pytest.raises(
-            DataError, match=r"there is no room left for this: make room, or name another folder with BUNRUI"
-        ):
+        with pytest.raises(DataError, match=r"the disk is full: make room, or name another folder with BUNRUI"):
             get(server, target)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

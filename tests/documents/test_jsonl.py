@@ -152,7 +152,7 @@ def test_bad_lines(line: bytes, what: str) -> None:
     assert message(line + b"\n") == (
         f"stream, line 1: {what}"
         if line[:1] != b"["
-        else "stream is a JSON array: write one object a line, as jq -c '.[]' does"
+        else "stream: this is a JSON array: write one object a line, as jq -c '.[]' does"
     )
     reader = read(io.BytesIO(GOOD + line + b"\n" + GOOD), format="jsonl", skip_bad=True)
     assert [row["line"] for batch in reader for row in batch.to_pylist()] == [1, 3]

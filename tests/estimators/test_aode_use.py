@@ -154,7 +154,7 @@ def test_parameters_that_change() -> None:
     clf = AODE(m=1).fit(X, y)
     found = clf.set_params(m=1000).predict_joint_log_proba(X)
     np.testing.assert_array_equal(found, AODE(m=1000).fit(X, y).predict_joint_log_proba(X))
-    with pytest.raises(OptionError, match="call fit again"):
+    with pytest.raises(OptionError, match="call fit after changing it"):
         clf.set_params(discretise=False).predict(X)
 
 

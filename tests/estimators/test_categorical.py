@@ -225,7 +225,7 @@ def test_labels() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": [1.0, 2.0]}, "one alpha for all values"),
+        ({"alpha": [1.0, 2.0]}, "alpha should be one number for all values"),
         ({"alpha": -1}, "alpha should be 0 or more"),
         ({"min_categories": -1}, "min_categories should be a whole number"),
         ({"min_categories": [3]}, "one for each of 2 columns"),

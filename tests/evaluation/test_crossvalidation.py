@@ -131,7 +131,7 @@ def test_the_same_seed_gives_the_same_folds() -> None:
         ({}, "kind='stratified' needs labels: give them, or choose kind='plain'"),
         ({"kind": "grouped"}, "groups= and kind='grouped' go together: give both"),
         ({"kind": "plain", "groups": [1, 2, 3]}, "groups= and kind='grouped' go together: give both"),
-        ({"kind": "plain", "times": [1, 2, 3]}, "times= for kind='time'"),
+        ({"kind": "plain", "times": [1, 2, 3]}, "times= goes with kind='time': give both"),
     ],
 )
 def test_options_that_make_no_sense(options: dict[str, Any], message: str) -> None:

@@ -136,10 +136,6 @@ def test_log_odds_equal_those_of_the_other_documents(model: str, data: st.DataOb
         "min_df": data.draw(st.sampled_from([1, 2])),
         **data.draw(smoothings(model)),
     }
-    if not MODELS[model].takes_label_sets:
-        with pytest.raises(OptionError, match=f"{model} tells labels from each other"):
-            loo_log_odds(TextClassifier(**options), texts, labels)
-        return
     found, odds = loo_log_odds(TextClassifier(**options), texts, labels)
     classes, expected = refitted(texts, labels, score=TextClassifier.label_odds, **options)
     assert found.tolist() == classes
@@ -150,8 +146,6 @@ def test_log_odds_equal_those_of_the_other_documents(model: str, data: st.DataOb
 @given(corpus=corpora())
 @settings(max_examples=4)
 def test_log_odds_where_features_are_chosen(model: str, corpus: tuple[list[Any], list[Any]]) -> None:
-    if not MODELS[model].takes_label_sets:
-        return
     odds = loo_log_odds(TextClassifier(model, max_features=3), *corpus)[1]
     expected = refitted(*corpus, score=TextClassifier.label_odds, model=model, max_features=3)[1]
     np.testing.assert_array_equal(odds, expected)

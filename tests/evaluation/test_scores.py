@@ -16,20 +16,17 @@ from hypothesis import strategies as st
 
 from bunrui.errors import OptionError
 from bunrui.evaluation.scores import (
-    Bin,
     Odds,
     average_precision,
     brier_score,
-    calibration_error,
-    log_loss,
     macro,
     precision_recall_curve,
     recall_at_fpr,
-    reliability,
     roc_auc,
     roc_curve,
     sharpen,
 )
+from bunrui.reliability import Bin, calibration_error, log_loss, reliability
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -316,7 +316,7 @@ def test_what_was_not_kept_cannot_be_trained():
         ("nbsvm", {"alpha": 0}, "above 0"),
         ("nbsvm", {"prior": "uniform"}, "no class prior"),
         ("multinomial", {"class_norm": "no"}, "should be True or False"),
-        ("nothing", {}, "there is no model 'nothing': choose one of multinomial, .*aode"),
+        ("nothing", {}, "there is no model 'nothing': choose one of auto, multinomial, .*aode"),
     ],
 )
 def test_options_that_make_no_sense(model, options, message):

@@ -16,10 +16,10 @@ from sklearn.isotonic import IsotonicRegression
 
 from bunrui import TextClassifier
 from bunrui.calibration import MOST_KNOTS, Calibration, digest_of
+from bunrui.calibration.fit import Blocks, _Problem, fit_rising
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation import Evaluation
 from bunrui.selection import calibrate, calibration_for, fit_calibration
-from bunrui.selection.calibrate import Blocks, _Problem, fit_rising
 
 TEXTS = ["cheap pills", "pills now", "meeting at noon", "lunch at noon", "", "無料 pills", "see you at noon"] * 6
 LABELS = ["spam", "spam", "ham", "ham", "ham", "spam", "ham"] * 6
@@ -172,7 +172,7 @@ def test_many_steps_are_few_knots() -> None:
 
 
 def test_a_classifier_in_memory() -> None:
-    clf = TextClassifier().learn(TEXTS, LABELS)
+    clf = TextClassifier("binary-complement").learn(TEXTS, LABELS)
     scores = clf.scores(TEXTS)
     found = calibrate(clf, TEXTS, LABELS)
     assert clf.calibration is found and clf.is_calibrated

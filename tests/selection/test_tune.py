@@ -295,7 +295,7 @@ def test_where_nothing_tells_settings_apart_the_defaults_stay() -> None:
         ({"metric": "recall"}, "there is no metric 'recall': choose one of accuracy, macro_f1, log_loss"),
         ({"budget": 0}, "budget should be seconds, more than 0, not 0"),
         ({"budget": float("nan")}, "budget should be seconds"),
-        ({"folds": 1}, "at least 2 folds"),
+        ({"folds": 1}, "folds should be a whole number, at least 2, not 1"),
     ],
 )
 def test_options_that_make_no_sense(options: dict[str, Any], message: str) -> None:

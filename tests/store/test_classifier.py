@@ -150,7 +150,7 @@ def test_with_model_leaves_the_file_alone_but_learns_into_it(path: str) -> None:
         other.learn(["more"], ["ham"])
         assert clf.counts is other.counts
     with bunrui.open(path) as clf:
-        assert clf.model == "binary-complement"
+        assert clf.model == "auto"
         same(clf, in_memory([*TEXTS, "more"], [*LABELS, "ham"]))
 
 
@@ -186,7 +186,7 @@ def test_info(path: str) -> None:
     assert info["documents"] == 5
     assert info["labels"] == {"ham": 2, "spam": 3}
     assert info["features"] == in_memory().counts.n_features
-    assert (info["model"], info["alpha"], info["keep"], info["format"]) == ("binary-complement", 0.3, "text", 3)
+    assert (info["model"], info["alpha"], info["keep"], info["format"]) == ("auto", 0.3, "text", 3)
     assert info["analyzer"]["name"] == "universal"
     assert info["size"] > 4096
     assert info["created"] < info["changed"]
@@ -594,7 +594,7 @@ def test_open_refuses(tmp_path: Path) -> None:
     for name, what in [
         ("missing", "there is no classifier .*missing: make one with bunrui.create"),
         (".", "this is a folder, not a classifier: give a file"),
-        ("empty", "empty is empty: give a file that bunrui has made"),
+        ("empty", "empty: the file is empty: give one that bunrui has made"),
         ("text.csv", r"text\.csv is not a bunrui classifier: give a file"),
         ("other.db", r"other\.db is not a bunrui classifier, but another SQLite database"),
     ]:
@@ -820,3 +820,107 @@ def test_to_find_nothing_new_waits_for_no_reader(tmp_path: Path) -> None:
             refreshing.start()
             refreshing.join(60)
             assert not refreshing.is_alive()
+
+
+# --- the model that a file chooses
+
+
+def _choosing(n: int = 400) -> tuple[list[str], list[str]]:
+    shares = np.random.default_rng(7).dirichlet(np.full(300, 0.3), 8)
+    rng = np.random.default_rng(0)
+    classes = rng.integers(8, size=n).tolist()
+    return [" ".join(f"u{w}" for w in rng.choice(300, 6, p=shares[c])) for c in classes], [f"c{c}" for c in classes]
+
+
+def test_a_file_chooses_as_a_classifier_in_memory_does(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        clf.learn(texts[:150], labels[:150])
+        first, calibration = clf.choice, clf.calibration
+        assert first is not None and first.n_docs == 150 and clf.is_calibrated
+        clf.learn(texts[150:], labels[150:])
+        assert clf.choice == TextClassifier().learn(texts, labels).choice
+        assert clf.choice is not None and clf.choice.evidence
+        new = ["u1 u2 u3"]
+        expected = TextClassifier().learn(texts, labels).predict_proba(new)
+        np.testing.assert_array_equal(clf.predict_proba(new), expected)
+        with bunrui.open(path, read_only=True) as other:
+            assert (other.choice, other.calibration) == (clf.choice, clf.calibration)
+            assert other.info()["choice"]["line"] == clf.choice.describe()
+        clf.undo()
+        assert (clf.choice, clf.calibration) == (first, calibration)
+
+
+def test_unlearning_back_to_a_state_gives_its_choice(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        clf.learn(texts[:200], labels[:200])
+        before = clf.choice, clf.info()["calibration"]["ece_after"]
+        clf.learn(texts[200:], labels[200:])
+        assert clf.choice != before[0]
+        clf.unlearn(texts[200:], labels[200:])  # which halves them
+        assert (clf.choice, clf.info()["calibration"]["ece_after"]) == before
+        clf.compact()
+        assert clf.choose() == before[0]
+
+
+def test_a_merge_chooses(path: str, tmp_path: Path) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf, bunrui.create(tmp_path / "other.bunrui") as other:
+        clf.learn(texts[:390], labels[:390])
+        other.learn(texts[390:], labels[390:])
+        clf.merge(other)
+        assert clf.choice == TextClassifier().learn(texts, labels).choice
+
+
+def test_a_named_model_switches_the_choice_off(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        clf.learn(texts, labels)
+        chosen = clf.choice
+        clf.configure(model="complement")
+        assert clf.model_ is None and not clf.is_calibrated
+        clf.configure(model="auto")
+        assert clf.choice == chosen and clf.is_calibrated
+        clf.undo()
+        assert clf.model == "complement"
+        with pytest.raises(OptionError, match="the model is 'complement', and there is nothing to choose"):
+            clf.choose()
+
+
+@pytest.mark.parametrize("keep", ["digests", "nothing"])
+def test_files_without_texts_stay_with_the_plain_default(path: str, keep: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path, keep=keep) as clf:
+        clf.learn(texts, labels)
+        assert clf.model_ is not None and clf.model_.reason == "the documents are not kept"
+        with pytest.raises(StoreError, match="has no documents to choose by"):
+            clf.choose()
+
+
+def test_a_slim_copy_has_the_chosen_model(path: str, tmp_path: Path) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        clf.learn(texts, labels)
+        clf.slim(tmp_path / "slim.bunrui")
+        with bunrui.open(tmp_path / "slim.bunrui") as slim:
+            assert slim.get_params() == clf.effective_options
+            np.testing.assert_array_equal(slim.predict_proba(texts[:9]), clf.predict_proba(texts[:9]))
+
+
+def test_files_from_before_keep_their_model(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path, "binary-complement") as clf:
+        clf.learn(texts, labels)
+        assert (clf.model, clf.model_, clf.calibration) == ("binary-complement", None, None)
+
+
+def test_a_choice_that_makes_no_sense(path: str) -> None:
+    texts, labels = _choosing(100)
+    with bunrui.create(path) as clf:
+        clf.learn(texts, labels)
+        settings = clf._file.store.settings()
+        with clf._file.store.writing():
+            clf._file.store.save_settings(settings | {"choice": settings["choice"] | {"n_docs": "many"}})
+    with pytest.raises(StoreError, match="its choice of a model makes no sense"):
+        bunrui.open(path)

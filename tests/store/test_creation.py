@@ -117,6 +117,6 @@ def test_a_full_disk_is_no_lack_of_links(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "link", link)
-    with pytest.raises(StoreError, match=r"a.bunrui: there is no room left for this: make room"):
+    with pytest.raises(StoreError, match=r"a.bunrui: the disk is full: make room"):
         bunrui.create(tmp_path / "a.bunrui")
     assert names(tmp_path) == []

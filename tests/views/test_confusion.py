@@ -62,3 +62,12 @@ def test_many_labels(n_labels: int, n_drawn: int) -> None:
     assert len(parsed.all("a", class_="cell")) == n_drawn**2 and {"007", "009"} <= set(parts["labels"])
     note = f"Shown are the 25 of {n_labels} labels with the most mistakes."
     assert parsed.all("p") == ([note] if n_drawn < n_labels else [])
+
+
+def test_the_colour_of_a_cell_is_its_share_of_the_whole_row() -> None:
+    drawn, others = [f"{k:03d}" for k in range(25)], [f"{k:03d}" for k in range(25, 50)]
+    true = [*drawn, *drawn, *["000"] * 25]  # 25 of the 27 documents of 000 are predicted as labels that are left out
+    found = Confusion(measure(true, [*drawn, *drawn[1:], "000", *others]))
+    assert found.labels == drawn
+    cell = re.search(r"<title>000, predicted as 000: .*?fill-opacity=\"(.*?)\"", found.to_svg())
+    assert cell is not None and float(cell[1]) == pytest.approx(0.55 * (1 / 27) ** 0.5, abs=0.005)

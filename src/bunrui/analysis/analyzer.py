@@ -299,6 +299,14 @@ def distinct(analyzer: Analyzer, texts: Any) -> list[list[str]]:
     return [_drop_repeats(analyzer, document) for document in words]
 
 
+def alike(analyzer: Analyzer, documents: list[Any]) -> list[Any]:
+    """Documents of which some were learned as texts and some as tokens or counts: all as tokens, where that is so."""
+    if len({isinstance(document, str) for document in documents}) < 2:
+        return documents
+    features = analyzer.features
+    return [[token.text for token in features(d)] if isinstance(d, str) else d for d in documents]
+
+
 def _drop_repeats(analyzer: Analyzer, words: list[str]) -> list[str]:
     firsts: dict[str, str] = {}
     for word in words:

@@ -116,8 +116,10 @@ def _flushed(code: int) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:  # a full disk, say
+        from bunrui.errors import BunruiError
+
         _let_go(sys.stdout)
-        print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
+        print(f"error: {BunruiError.of_system(error)}", file=sys.stderr)
         return code or 1
     return code
 

@@ -84,7 +84,7 @@ def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None
             raise StoreError(
                 f"{path} keeps {opened.keep} of its documents: they can predict each other only with texts"
             )
-        classifier = bunrui.TextClassifier(**(opened.get_params() | model.given()))
+        classifier = bunrui.TextClassifier(**opened.with_model(**model.given()).get_params())
         if check is not None:
             check(classifier)
         classifier.set_calibration(opened.calibration)

@@ -47,6 +47,7 @@ COMMANDS = {
     "serve": _Home("serve", "Ask", "Serve a classifier over HTTP, with a web page."),
     "info": _Home("info", "Look after", "Show the labels, counts and settings of a classifier, and what it keeps."),
     "set": _Home("info", "Look after", "Change the model of a classifier, or its options."),
+    "choose": _Home("info", "Look after", "Choose the model that suits the documents of a classifier."),
     "calibrate": _Home("calibrate", "Look after", "Calibrate the probabilities of a classifier."),
     "log": _Home("log", "Look after", "Show the changes of a classifier, or its documents."),
     "check": _Home("log", "Look after", "Check a file for damage."),

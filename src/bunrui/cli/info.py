@@ -1,17 +1,17 @@
-"""`bunrui info`, `bunrui set`."""
+"""`bunrui info`, `bunrui set`, `bunrui choose`."""
 
 from __future__ import annotations
 
 import re
 from contextlib import closing
-from typing import Any
+from typing import Any, Literal
 
 import bunrui
 from bunrui.cli.calibrate import describe_calibration
 from bunrui.cli.console import say, size, to_json, uninterrupted
-from bunrui.cli.options import Classifier, Model, flag, written
+from bunrui.cli.options import Classifier, Model, flag, option, written
 from bunrui.errors import BunruiError, OptionError
-from bunrui.phrases import one_line
+from bunrui.phrases import counted, one_line
 
 _MOST_LABELS = 50
 
@@ -31,7 +31,7 @@ def info(
 
     with closing(bunrui.open(file, read_only=True)) as classifier:
         known = classifier.info()
-        alpha = f"default ({known['alpha']})" if classifier.alpha is None else str(classifier.alpha)
+        alpha = f"default ({known['alpha']})" if classifier.effective_options["alpha"] is None else str(known["alpha"])
         if classifier.model == "columns" and known["documents"]:
             known |= {"columns": _columns(classifier)}
     if json:
@@ -68,7 +68,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         *([("", f"without those of fewer than {known['pruned']} documents")] if known["pruned"] > 1 else []),
         *([("", describe_hashing(known["hashing"]))] if known["hashing"] else []),
         ("analyzer", bunrui.AnalyzerSpec(**known["analyzer"]).describe()),
-        ("model", known["model"]),
+        *_model(known),
         *_training(known),
         ("smoothing", known["smoothing"]),
         ("alpha", known["alpha"]),
@@ -89,6 +89,21 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("created", _moment(known["created"])),
         ("changed", _moment(known["changed"])),
     ]
+    return rows
+
+
+def _model(known: dict[str, Any]) -> list[tuple[str, str]]:
+    """The model, and why it was chosen."""
+    from bunrui.choice import Choice
+
+    if known["choice"] is None:
+        return [("model", known["model"])]
+    choice = Choice.from_dict({name: value for name, value in known["choice"].items() if name != "line"})
+    rows = [("model", f"auto, {choice.describe()}")]
+    rows += [("", f"{each.value:.3f}  {each.candidate.describe()}") for each in choice.evidence]
+    if choice.evidence:
+        n_docs = max(each.n_docs for each in choice.evidence)
+        rows.append(("", f"by a sample of {n_docs:,}, when there were {counted(choice.n_docs, 'document')}"))
     return rows
 
 
@@ -133,10 +148,53 @@ def set_(file: Classifier, model: Model) -> None:
     with closing(bunrui.open(file)) as classifier, uninterrupted():
         before = classifier.get_params()
         has_changed = classifier.configure(**options).get_params() != before
+        chosen = classifier.model_
     if not has_changed:
         say(f"{file} has these settings already: nothing was changed")
         return
     say(f"set {', '.join(name.replace('_', '-') for name in options)} of {file}")
+    if chosen is not None:
+        say(f"chose {chosen.describe()}")
+
+
+def choose(
+    *,
+    file: Classifier,
+    metric: Literal["accuracy", "macro_f1"] = option(
+        "--metric", "NAME", "What counts: accuracy or macro_f1.", default="accuracy"
+    ),
+    json: bool = flag("--json", "The choice and its evidence, as JSON."),
+) -> None:
+    """Choose the model that suits the documents of a classifier.
+
+    learn does so when FILE is new, and when its documents have doubled;
+    unlearn when they have halved, and merge. In between the choice stays:
+    this command makes it anew.
+
+    A sample of the documents is predicted by some models that read counts,
+    each document by all the others. The best one is chosen, unless
+    binary-complement is as good, within a standard error. Its probabilities
+    are calibrated by the same sample. undo takes it back, and set --model
+    names another model for good.
+
+    FILE must keep texts (the default of learn --keep).
+
+    [bold]Examples[/]
+
+      bunrui choose mail.bunrui
+      bunrui choose mail.bunrui --metric macro_f1
+      bunrui choose mail.bunrui --json | jq .candidate
+    """
+    from bunrui import store
+
+    with closing(store.open(file)) as classifier, uninterrupted():
+        chosen = classifier.choose(metric)
+    if json:
+        print(to_json(chosen.to_dict()))
+        return
+    for each in chosen.evidence:
+        print(f"{each.value:.4f}  {each.candidate.describe()}")
+    say(f"chose {chosen.describe()}")
 
 
 def describe_hashing(hashing: dict[str, Any]) -> str:

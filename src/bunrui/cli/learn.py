@@ -39,6 +39,7 @@ from bunrui.phrases import counted, one_line, some
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from bunrui.choice import Choice
     from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
 
@@ -124,6 +125,7 @@ def learn(
             require(classifier, "text", "leave --calibrate out, or learn into another file")
         elif calibrate and keep not in (None, "text"):
             raise OptionError("--calibrate leaves each document out in turn, and needs --keep text.")
+        before = None if classifier is None else classifier.choice
         if classifier is None:
             classifier = stack.enter_context(create_classifier(file, model, analyzer, keep))
         elif is_table:
@@ -142,8 +144,16 @@ def learn(
     warn_of_columns(columns, reader)
     _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
     say_alike(classifier.counts.live_labels)
+    say_choice(classifier, before)
     if calibrate:
         _calibrate(file)
+
+
+def say_choice(classifier: AnyClassifier, before: Choice | None) -> None:
+    """Say which model a change has chosen, where the documents could tell."""
+    choice = classifier.choice
+    if choice is not None and choice.evidence and choice != before:
+        say(f"chose {choice.describe()}")
 
 
 def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any] | None) -> None:

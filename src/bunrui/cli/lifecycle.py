@@ -42,6 +42,10 @@ def undo(file: Classifier) -> None:
         if kind == "calibrate":
             say(f"took back the calibration: {file} has {'the one before' if classifier.calibration else 'none'} now")
             return
+        if kind == "choose":
+            assert classifier.model_ is not None
+            say(f"took back the choice: {file} has {classifier.model_.describe()} again")
+            return
         what = _LABEL_CHANGES.get(kind, f"{kind} of")
         say(f"took back the {what} {counted(n_docs, 'document')}: {_now(classifier)}")
         if not classifier.counts.n_docs:

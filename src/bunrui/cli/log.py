@@ -108,12 +108,25 @@ def _note(entry: Entry) -> str:
     if entry.kind == "calibrate":
         return _calibration_note(entry.note.get("calibration"))
     if entry.kind == "set":
-        changed = {name: value for name, value in entry.note.items() if name != "before"}
+        changed = {name: value for name, value in entry.note.items() if name not in ("before", "choice")}
         return "; ".join(f"{name.replace('_', '-')} {written(name, value)}" for name, value in changed.items())
     values = {
-        name: some(value, _MOST_NAMES) if isinstance(value, list) else value for name, value in entry.note.items()
+        name: some(value, _MOST_NAMES) if isinstance(value, list) else value
+        for name, value in entry.note.items()
+        if name not in ("choice", "settings_before")
     }
-    return "; ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+    chosen = _choice_note(entry.note.get("choice"))
+    return "; ".join([*(f"{name} {value}" for name, value in values.items() if value is not None), *chosen])
+
+
+def _choice_note(known: Any) -> list[str]:
+    from bunrui.choice import Choice
+
+    try:
+        found = Choice.from_dict(known)
+    except DataError:  # none, or a file that somebody has changed
+        return []
+    return [f"chose {found.describe()}"] if found.evidence else []
 
 
 def _calibration_note(known: Any) -> str:

@@ -18,7 +18,7 @@ import bunrui
 from bunrui.cli.console import say
 from bunrui.cli.documents import Stdin
 from bunrui.errors import EncodingError, OptionError, StoreError
-from bunrui.models import CLASS_NORM_ALPHA, DEFAULT_MODEL, MODELS, TRAINED
+from bunrui.models import AUTO, CLASS_NORM_ALPHA, MODELS, TRAINED
 from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     ModelName = str
 else:
-    ModelName = Literal[(*MODELS, *TRAINED)]
+    ModelName = Literal[(AUTO, *MODELS, *TRAINED)]
 
 
 AnalyzerName = Literal["universal", "words", "ja", "zh", "ko"]
@@ -265,7 +265,7 @@ class Model:
     model: ModelName | None = option(
         "--model",
         "NAME",
-        f"{DEFAULT_MODEL} (the default), {_listed(MODELS, 'or', lambda name: name != DEFAULT_MODEL)}; "
+        f"{AUTO} (the default): the one that suits the documents that FILE keeps; {_listed(MODELS, 'or', bool)}; "
         f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_text)} are trained from the texts that FILE keeps; "
         f"{_listed(TRAINED, 'and', lambda name: TRAINED[name].on_tables)} are for tables.",
     )

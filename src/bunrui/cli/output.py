@@ -393,9 +393,10 @@ def _places(sources: list[str | None], lines: list[int | None]) -> list[str]:
 def _described(clf: AnyClassifier) -> list[tuple[str, str]]:
     """The model with its options, and the analyzer."""
 
-    usual = bunrui.TextClassifier(clf.model, analyzer=clf.analyzer).settings
-    changed = [f"{name} {written(name, value)}" for name, value in clf.settings.items() if value != usual[name]]
-    return [("Model", ", ".join([clf.model, *changed])), ("Analyzer", _analyzer(clf.analyzer))]
+    has = clf.effective_settings
+    usual = bunrui.TextClassifier(has["model"], analyzer=clf.analyzer).settings
+    changed = [f"{name} {written(name, value)}" for name, value in has.items() if value != usual[name]]
+    return [("Model", ", ".join([has["model"], *changed])), ("Analyzer", _analyzer(clf.analyzer))]
 
 
 def _analyzer(given: Any) -> str:

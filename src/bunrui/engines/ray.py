@@ -289,7 +289,7 @@ def _make_blank(classifier: Any) -> Any:
 
 def _to_memory(classifier: Any) -> Any:
     """The classifier as it can be sent; one in a file cannot."""
-    new = _make_blank(classifier)
+    new = _make_blank(classifier.with_model())  # the model that was chosen, if one was
     if type(classifier) is type(new):
         return classifier
     new.merge(classifier)

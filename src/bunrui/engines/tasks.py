@@ -64,7 +64,7 @@ def _keep(sent: Any) -> Any:
 def _prepare(sent: tuple[Any, Callable[[Any], Answers]]) -> Answers:
     # A copy: what was sent cannot be written to, and the kernels are compiled for arrays that can.
     classifier, answers = sent
-    copy = blank(classifier).merge(classifier)
+    copy = blank(classifier.with_model()).merge(classifier)
     copy.set_calibration(classifier.calibration)
     return answers(copy)
 

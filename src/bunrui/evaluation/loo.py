@@ -24,14 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import analyzer_of
-from bunrui.classifier import AnyClassifier, TextClassifier, complete_options
+from bunrui.analysis.analyzer import alike
+from bunrui.choice import choose
+from bunrui.classifier import AnyClassifier, TextClassifier, complete_options, resolve
 from bunrui.counts import Counts
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.result import Evaluation
+from bunrui.models import AUTO
 from bunrui.models.loo import CountedCorpus
 from bunrui.models.model import Model
 from bunrui.models.multilabel import best_cut
+from bunrui.sample import LowestDigests
 
 if TYPE_CHECKING:
     from bunrui.store.lifecycle import Document
@@ -69,10 +73,19 @@ class Corpus:
     """
 
     def __init__(self, clf: AnyClassifier, texts: Any, labels: Any) -> None:
-        self._options = clf.get_params()
         self.documents = Labelled(texts, labels)
         self.documents.check_two()
         self._counted = CountedCorpus(analyzer_of(clf.analyzer), self.documents.texts, self.documents.sets)
+        self._options = self._options_of(clf)
+
+    def _options_of(self, clf: AnyClassifier) -> dict[str, Any]:
+        """The options of a classifier; where it is to choose a model, and has not, the one for these documents."""
+        if clf.model != AUTO or clf.choice is not None:
+            return clf.effective_options
+        sample, n_classes = LowestDigests(), len(self.counts.labels)
+        sample.add(self.documents.texts, self.documents.sets, n_classes)
+        choice, _ = choose(self.counts, clf.text_analyzer, sample.draw(n_classes), clf.get_params())
+        return resolve(clf.get_params(), choice)
 
     def __repr__(self) -> str:
         return f"Corpus{repr(self.counts).removeprefix('Counts')}"
@@ -165,12 +178,8 @@ def kept_documents(clf: AnyClassifier) -> list[Document]:
     if not isinstance(clf, StoredClassifier) or clf.keep != "text":
         raise OptionError("this classifier keeps no texts: give the texts and their labels")
     documents = list(clf.documents())
-    if len({isinstance(document.text, str) for document in documents}) < 2:
-        return documents
-    # Some were learned as texts, some as tokens: tokens are what they have in common.
-    features = analyzer_of(clf.analyzer).features
-    tokens = [[token.text for token in features(d.text)] if isinstance(d.text, str) else d.text for d in documents]
-    return [document._replace(text=text) for document, text in zip(documents, tokens, strict=True)]
+    texts = alike(clf.text_analyzer, [document.text for document in documents])
+    return [document._replace(text=text) for document, text in zip(documents, texts, strict=True)]
 
 
 def loo_scores(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> tuple[npt.NDArray[Any], Floats]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from bunrui import reliability as chances
 from bunrui.counts import Label
 from bunrui.errors import BunruiError, DataError, LabelError, Option, OptionError
 from bunrui.evaluation import scores as formulas
@@ -148,20 +149,20 @@ class Evaluation:
 
     @cached_property
     def log_loss(self) -> float:
-        return formulas.log_loss(self._own, self._filled)
+        return chances.log_loss(self._own, self._filled)
 
     @cached_property
     def brier(self) -> float:
         return formulas.brier_score(self._own, self._filled)
 
     @cached_property
-    def reliability(self) -> tuple[formulas.Bin, ...]:
+    def reliability(self) -> tuple[chances.Bin, ...]:
         """Accuracy by confidence, in 15 bins of equal width."""
-        return formulas.reliability(self.right, self.confidence)
+        return chances.reliability(self.right, self.confidence)
 
     @property
     def ece(self) -> float:
-        return formulas.calibration_error(self.reliability)
+        return chances.calibration_error(self.reliability)
 
     @cached_property
     def roc_auc(self) -> float:

@@ -1,4 +1,4 @@
-"""One logarithm for everything that becomes a weight.
+"""One logarithm, and its inverse, for everything that becomes a weight.
 
 NumPy's vectorised log differs from libm's in the last bit on some processors, and a weight must not depend on whether
 it was computed in bulk or for one document, compiled or not.
@@ -7,6 +7,7 @@ it was computed in bulk or for one document, compiled or not.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import expm1 as scalar_expm1
 from math import log as scalar_log
 from math import log1p as scalar_log1p
 
@@ -33,6 +34,11 @@ def log1p(x: npt.ArrayLike) -> Floats:
     return _apply(_log1p_loop, scalar_log1p, x)
 
 
+def expm1(x: npt.ArrayLike) -> Floats:
+    """exp(x) - 1 for every element."""
+    return _apply(_expm1_loop, scalar_expm1, x)
+
+
 def _apply(loop: Callable[..., None], scalar: Callable[[float], float], x: npt.ArrayLike) -> Floats:
     array = np.asarray(x, dtype=np.float64)
     if array.size <= _FEW:
@@ -53,3 +59,9 @@ def _log_loop(x: Read[F64s], out: F64s) -> None:
 def _log1p_loop(x: Read[F64s], out: F64s) -> None:
     for i in range(len(x)):
         out[i] = scalar_log1p(x[i])
+
+
+@kernel
+def _expm1_loop(x: Read[F64s], out: F64s) -> None:
+    for i in range(len(x)):
+        out[i] = scalar_expm1(x[i])

@@ -8,7 +8,9 @@
 No formula of a model is here.  A document changes few counts, and most changes are the same for many documents: a
 feature that a document has x times loses x occurrences.  So (feature, x) is an entry, and has the list of its weights
 in the classes that do not have the document.  Weights in the classes that have it are given by document.
-`evaluation/without.py` makes both by the formulas of `bunrui.models`.
+`models/without.py` makes both by the formulas of `bunrui.models`.
+
+A text that was learned several times with the same labels is one row that says how often: all copies go out together.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ class Rows(NamedTuple):
     """
 
     docs: I64s  # (rows): the document that it is
+    copies: I64s  # (rows): how often it was learned
     starts: I64s  # (rows + 1)
     features: U32s
     values: U32s
@@ -81,10 +84,7 @@ class Labels(NamedTuple):
 
 @record
 class Lists(NamedTuple):
-    """The cells of every entry.  A list as long as there are classes is in their order; `classes` is not read.
-
-    The entry of a feature that a document has once is the feature itself.
-    """
+    """The cells of every entry.  A list as long as there are classes is in their order; `classes` is not read."""
 
     entries: I64s  # (entries, FIELDS)
     classes: I32s  # (cells)
@@ -190,8 +190,10 @@ class Own(NamedTuple):
 
 
 @kernel
-def take_out(rows: Rows, lo: int, hi: int, labels: Labels, lists: Lists, by_docs: int, left: Left, own: Own) -> None:
-    """Take each of the rows lo … hi - 1 out of the counts."""
+def take_out(
+    rows: Rows, lo: int, hi: int, entries: U32s, labels: Labels, lists: Lists, by_docs: int, left: Left, own: Own
+) -> None:
+    """Take each of the rows lo … hi - 1, with all its copies, out of the counts."""
     info = lists.entries
     n_classes = len(left.class_sum) // max(hi - lo, 1)
     base = u64(rows.starts[lo])
@@ -200,15 +202,16 @@ def take_out(rows: Rows, lo: int, hi: int, labels: Labels, lists: Lists, by_docs
         group = i64(labels.groups[rows.docs[row]])
         first = i64(labels.starts[group])
         last = i64(labels.starts[group + 1])
+        copies = i64(rows.copies[row])
         at = (row - lo) * n_classes
         taken = i64(0)
         k = u64(rows.starts[row])
         end = u64(rows.starts[row + 1])
         while k < end:
-            prefetch(info, u64(rows.features[min(k + AHEAD, end - ONE)]) * FIELDS)
-            prefetch(lists.counts, u64(info[u64(rows.features[min(k + NEAR, end - ONE)]) * FIELDS + START]))
-            f = u64(rows.features[k]) * FIELDS
-            x = i64(1) if by_docs != 0 else i64(rows.values[k])
+            prefetch(info, u64(entries[min(k + AHEAD, end - ONE)]) * FIELDS)
+            prefetch(lists.counts, u64(info[u64(entries[min(k + NEAR, end - ONE)]) * FIELDS + START]))
+            f = u64(entries[k]) * FIELDS
+            x = copies if by_docs != 0 else copies * i64(rows.values[k])
             total = i64(info[f + TOTAL])
             if info[f + IS_LEFT] != 0:
                 taken += x

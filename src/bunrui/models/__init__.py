@@ -12,6 +12,6 @@ Formulas on matrices and on columns of tables (gaussian.py, categorical.py, tabl
 
 from __future__ import annotations
 
-from bunrui.models.kinds import CLASS_NORM_ALPHA, DEFAULT_MODEL, MODELS, TRAINED, Counting, kind_of
+from bunrui.models.kinds import AUTO, CLASS_NORM_ALPHA, DEFAULT_MODEL, MODELS, TRAINED, Counting, kind_of
 
-__all__ = ["CLASS_NORM_ALPHA", "DEFAULT_MODEL", "MODELS", "TRAINED", "Counting", "kind_of"]
+__all__ = ["AUTO", "CLASS_NORM_ALPHA", "DEFAULT_MODEL", "MODELS", "TRAINED", "Counting", "kind_of"]

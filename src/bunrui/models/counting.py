@@ -78,10 +78,15 @@ class CountingModel:
         return self._kind.scorer(view, self._smoothing, prior, **variants)
 
     def _log_prior(self, counts: Counts | Docs) -> Floats:
-        """log P(c) by class id."""
+        """log P(c) by class id; of documents by class in many ways, (n_ways, n_classes), for each of them."""
         given = self._options["prior"]
         if self._by_label:
             return log_label_prior(counts, given)
+        if counts.doc_count.ndim == 2 and not self._kind.has_prior:
+            return np.zeros(counts.doc_count.shape)
+        if counts.doc_count.ndim == 2 and given != "empirical":
+            rows = (Docs(counts.labels, row, counts.n_docs) for row in counts.doc_count)
+            return np.stack([self._log_prior(row) for row in rows])
         prior = log_prior(counts, given)
         if self._options["against_rest"] and isinstance(given, Mapping):
             # Shares of any size will do, but for odds.
@@ -140,8 +145,21 @@ class CountingModel:
         if not model.one_pass:
             return corpus.score_one_by_one(model._reading)
         by_docs, min_df = model._scorer_of_nothing().by_docs, self._options["min_df"]
-        how = {"by_docs": by_docs, "by_label": model._by_label, "min_df": min_df, "smooth": self._smooths_unseen}
+        how = {
+            "prior_name": model._prior_name,
+            "by_docs": by_docs,
+            "by_label": model._by_label,
+            "min_df": min_df,
+            "smooth": self._smooths_unseen,
+        }
         return corpus.score(model._scorer, model._log_prior, **how)
+
+    @property
+    def _prior_name(self) -> str:
+        """Models whose priors have the same name have the same priors."""
+        if not self._kind.has_prior and not self._by_label:
+            return ""
+        return f"{self._by_label} {self._options['against_rest']} {self._options['prior']!r}"
 
     def _reading(self, memory: Memory) -> CountingModel:
         """The same model of another memory."""

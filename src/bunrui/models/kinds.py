@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bunrui.models.view import CountView
 
 __all__ = [
+    "AUTO",
     "CLASS_NORM_ALPHA",
     "DEFAULT_MODEL",
     "MODELS",
@@ -43,6 +44,9 @@ __all__ = [
     "kind_of",
     "reads_table",
 ]
+
+# In place of a model: one is chosen by what is learned (`bunrui.choice`).
+AUTO = "auto"
 
 DEFAULT_MODEL = "binary-complement"
 
@@ -165,7 +169,7 @@ MODELS = {
     "mixed": Counting("multinomial.mixed", 0.1, options=VARIANTS),
     "bernoulli": Counting("bernoulli.bernoulli", 0.03, options=("against_rest",)),
     "complement": Counting("complement.complement", 0.3, has_prior=False, twin="multinomial"),
-    "wcnb": Counting("complement.wcnb", 0.3, has_prior=False),
+    "wcnb": Counting("complement.wcnb", 0.3, has_prior=False, twin="multinomial"),
     "binary-complement": Counting("complement.binary_complement", 0.3, has_prior=False, twin="binary"),
 }
 
@@ -233,11 +237,12 @@ TRAINED = {
 
 
 def kind_of(model: str) -> Kind:
-    """The line of a model in the tables of models."""
+    """The line of a model in the tables of models; of `auto`, that of the plain default: it reads counts, too."""
     try:
+        model = DEFAULT_MODEL if model == AUTO else model
         return MODELS.get(model) or TRAINED[model]
     except (KeyError, TypeError):
-        raise OptionError(option="model", value=model, choices=(*MODELS, *TRAINED)) from None
+        raise OptionError(option="model", value=model, choices=(AUTO, *MODELS, *TRAINED)) from None
 
 
 def is_kept(model: str) -> bool:

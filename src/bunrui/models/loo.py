@@ -16,9 +16,11 @@ from bunrui.analysis import Analyzer
 from bunrui.analysis import texts as inputs
 from bunrui.analysis.analyzer import documents_of
 from bunrui.counts import Counts
+from bunrui.engines import threads
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets
 from bunrui.kernel.loo import Labels
+from bunrui.kernel.slices import stretches
 from bunrui.kernel.workspace import release
 from bunrui.memory import Memory
 from bunrui.models.model import Model
@@ -27,6 +29,11 @@ from bunrui.models.view import select
 from bunrui.models.without import Formula, Ground, ground_of, read_rows, score_without
 
 __all__ = ["CountedCorpus"]
+
+Integers = npt.NDArray[np.int64]
+
+# Bytes of a sample: formulas take longer than reading.
+_WORTH_THREADS = 1 << 17
 
 
 class CountedCorpus:
@@ -38,12 +45,30 @@ class CountedCorpus:
         Their counts.
     """
 
-    def __init__(self, analyzer: Analyzer, texts: Any, sets: LabelSets) -> None:
+    def __init__(
+        self,
+        analyzer: Analyzer,
+        texts: Any,
+        sets: LabelSets,
+        *,
+        memory: Memory | None = None,
+        copies: Integers | None = None,
+    ) -> None:
+        """With `memory`, they are a sample of what it has learned, and the ids of `sets` are those of its labels.
+
+        `copies` says how often each document of a sample was learned: all of them are left out together.  One that is
+        alone in its class must not be in a sample.
+        """
         docs, recipe = documents_of(analyzer, texts)
-        self.memory = Memory(count(docs, recipe, sets, analyzer.fingerprint))
+        self._is_sample = memory is not None
+        self.memory = Memory(count(docs, recipe, sets, analyzer.fingerprint)) if memory is None else memory
         self._analyzer, self._texts, self._sets = analyzer, texts, sets
-        self._rows = read_rows(docs, recipe, self.counts.vocabulary)
+        self._copies = np.ones(len(sets.groups), np.int64) if copies is None else copies
+        is_long = self._is_sample and threads.sizes_of(docs, recipe).sum() >= _WORTH_THREADS
+        bounds = stretches(len(self), 1) if is_long else threads.bounds_of(docs, recipe)
+        self._rows = read_rows(docs, recipe, self.counts.vocabulary, self._copies, bounds)
         self._grounds: dict[tuple[bool, int], Ground] = {}
+        self._priors: dict[str, Callable[[Integers], Floats]] = {}
 
     @property
     def counts(self) -> Counts:
@@ -58,6 +83,7 @@ class CountedCorpus:
         formula: Formula,
         log_prior: Callable[[Docs], Floats],
         *,
+        prior_name: str,
         by_docs: bool,
         by_label: bool,
         min_df: int,
@@ -65,27 +91,29 @@ class CountedCorpus:
     ) -> Floats:
         """Score every document by the others, (n_docs, n_classes), by a formula that is `local`.
 
-        `formula` makes a scorer from a view and log priors, which `log_prior` makes from documents by class; `by_label`
-        says that the prior of a label knows no other labels.  `smooth`: words that were never learned count too.
+        `formula` makes a scorer from a view and log priors, which `log_prior` makes from documents by class: the same
+        ones under the same `prior_name`.  `by_label` says that the prior of a label knows no other labels.  `smooth`:
+        words that were never learned count too.
         """
-        counts, sets = self.counts, self._sets
+        if prior_name not in self._priors:
+            self._priors[prior_name] = self._priors_without(log_prior, by_label=by_label)
+        ground, priors_of = self._ground(by_docs, min_df), self._priors[prior_name]
+        scores = score_without(ground, formula, priors_of, smooth=smooth, keep=self._is_sample)
+        return scores if self._is_sample else self._mark_lonely(scores)
 
-        def prior_without(own: Any) -> Floats:
+    def _priors_without(self, log_prior: Callable[[Docs], Floats], *, by_label: bool) -> Callable[[Integers], Floats]:
+        """A function from documents to log P(c) without each of them, (n_docs, n_classes)."""
+        counts, sets = self.counts, self._sets
+        ways, places = np.unique(np.stack([sets.groups, self._copies]), axis=1, return_inverse=True)
+        own = np.zeros((ways.shape[1], len(counts.labels)), np.int64)
+        for row, (group, copies) in enumerate(ways.T.tolist()):
+            own[row, sets.indices[sets.members[group] : sets.members[group + 1]]] = copies
+
+        def without(own: Any) -> Floats:
             return log_prior(Docs(counts.labels, counts.doc_count - own, counts.n_docs - 1))
 
-        apart = [prior_without(0), prior_without(1)] if by_label else []
-
-        def priors_of(labels: Labels, docs: npt.NDArray[np.int64]) -> Floats:
-            groups, places = np.unique(labels.groups[docs], return_inverse=True)
-            own = np.zeros((len(groups), len(counts.labels)), np.int64)
-            for row, group in enumerate(groups.tolist()):
-                own[row, labels.classes[labels.starts[group] : labels.starts[group + 1]]] = 1
-            priors = np.choose(own, apart) if by_label else np.stack([prior_without(each) for each in own])
-            return np.asarray(priors[places])
-
-        ground = self._ground(by_docs, min_df)
-        labels = Labels(sets.groups, sets.members, sets.indices)
-        return self._mark_lonely(score_without(ground, formula, labels, priors_of, smooth=smooth))
+        priors = np.choose(own, [without(0), without(1)]) if by_label else without(own)
+        return lambda docs: np.asarray(priors[places.reshape(-1)[docs]])
 
     def score_one_by_one(self, make: Callable[[Memory], Model]) -> Floats:
         """Score every document by the others, (n_docs, n_classes), by any model that reads a memory."""
@@ -110,10 +138,12 @@ class CountedCorpus:
     def _ground(self, by_docs: bool, min_df: int) -> Ground:
         key = by_docs, min_df
         if key not in self._grounds:
-            self._grounds = {}  # one at a time: each is as large as a table of all weights
+            if not self._is_sample:
+                self._grounds = {}  # one at a time: each is as large as a table of all weights
             doc_total = self.counts.postings.doc_total[: self.counts.n_ids]
             view = select(self.counts, min_df, None)
-            self._grounds[key] = ground_of(view, doc_total, self._rows, by_docs=by_docs, min_df=min_df)
+            labels = Labels(self._sets.groups, self._sets.members, self._sets.indices)
+            self._grounds[key] = ground_of(view, doc_total, self._rows, labels, by_docs=by_docs, min_df=min_df)
         return self._grounds[key]
 
     def _mark_lonely(self, scores: Floats) -> Floats:

@@ -23,11 +23,9 @@ A prior of 1 (a class that has all documents) would have infinite odds: 1 - P(c)
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from bunrui.kernel.logs import log
+from bunrui.kernel.logs import expm1, log
 from bunrui.models.complement import complement
 from bunrui.models.scorer import MLE_LAMBDA, Floats, Scorer, Smoothing, positive
 from bunrui.models.view import CountView, FeatureCounts
@@ -43,8 +41,7 @@ def log_odds(prior: Floats) -> Floats:
     >>> log_odds(np.log([0.5, 0.8, 1.0])).round(3).tolist()
     [0.0, 1.386, 230.259]
     """
-    rest = [-math.expm1(min(each, 0.0)) for each in prior.tolist()]
-    return prior - log(np.maximum(rest, MLE_LAMBDA))
+    return prior - log(np.maximum(-expm1(np.minimum(prior, 0.0)), MLE_LAMBDA))
 
 
 def against(own: Scorer, rest: Scorer) -> Scorer:

@@ -230,6 +230,11 @@ def log_prior(counts: Counts | Docs, prior: Any) -> Floats:
     mapping from label to P(c).
     """
     alive = counts.doc_count > 0
+    if alive.ndim == 2:
+        assert prior == "empirical"
+        logs = np.zeros(alive.shape)
+        logs[alive] = log((counts.doc_count / counts.doc_count.sum(axis=1, keepdims=True))[alive])
+        return logs
     # Names are for priors that are given; of 100,000 classes the list would take longer than all else here.
     names = isinstance(prior, Mapping)
     labels = [counts.labels[c] for c in np.flatnonzero(alive).tolist()] if names else ()
@@ -348,7 +353,8 @@ def normalised(view: CountView, scorer: Scorer) -> Scorer:
     All of them are logarithms of probabilities, so that the sum of sizes is minus the sum.
     """
     everywhere = sum_features(view, scorer.share, scorer.by_docs) if scorer.share is not None else np.zeros(1)
-    parts = (view.n_features * scorer.slope, everywhere, sum_cells(view, scorer.weights, scorer.by_docs))
+    cells = sum_cells(view, scorer.weights, scorer.by_docs, by_class=not scorer.by_count)
+    parts = (view.n_features * scorer.slope, everywhere, cells)
     size = -(parts[0] + parts[1] + parts[2])
     # With one feature every weight is 0, and so is their sum but for rounding.
     noise = 1e-12 * (np.abs(parts[0]) + np.abs(parts[1]) + np.abs(parts[2]))

@@ -171,17 +171,22 @@ def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> It
 class Summing(Protocol):
     """A view that knows itself what its features sum to: that of leave-one-out, of many documents at once."""
 
-    def sum_cells(self, value: Callable[[FeatureCounts], Floats]) -> Floats:
+    def sum_cells(self, value: Callable[[FeatureCounts], Floats], by_class: bool) -> Floats:
         """The sum of a value over all cells, by class."""
 
     def sum_features(self, value: Callable[[FeatureCounts], Floats]) -> Floats:
         """The sum of a value over all features, one for all classes or one by class."""
 
 
-def sum_cells(view: CountView, value: Callable[[FeatureCounts], Floats], by_docs: bool) -> Floats:
-    """The sum of a value over all cells of a view, by class, the same in any order."""
+def sum_cells(
+    view: CountView, value: Callable[[FeatureCounts], Floats], by_docs: bool, *, by_class: bool = True
+) -> Floats:
+    """The sum of a value over all cells of a view, by class, the same in any order.
+
+    `by_class`: the value of a cell depends on its class, and not only on the feature and the count.
+    """
     if isinstance(view, Summing):
-        return view.sum_cells(value)
+        return view.sum_cells(value, by_class)
     blocks = in_blocks(view, view.feature_ids(), by_docs)
     return exact_sums_of(((value(cells), cells.classes) for cells in blocks), len(view.doc_count))
 

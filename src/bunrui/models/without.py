@@ -11,13 +11,16 @@ bits as if all documents but one had been learned.
 
 In a class without the document, the weights of a feature depend on the feature, and on its occurrences in the document:
 `kernel/loo.py` calls this pair an entry.  `Tables` has the weights of entries, which are made once.
+
+The documents may be a sample of those that were counted: then only the weights of their features are made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -51,20 +54,29 @@ _MOST_ROOM = 1 << 26
 _FEATURES = 1 << 17
 _NUMBERS = 1 << 18
 
+# Codes of documents that have copies, or a feature as often as this.
+_RARE = 1 << 31
+
 _NONE = np.empty(0, np.uint8)
 
 
 # Rows
 
 
-def read_rows(docs: Documents, recipe: Recipe, v: Vocabulary) -> list[Rows]:
-    """Rows of documents whose features a vocabulary has, a part for each thread."""
+def read_rows(
+    docs: Documents, recipe: Recipe, v: Vocabulary, copies: Integers | None = None, bounds: list[int] | None = None
+) -> list[Rows]:
+    """Rows of documents whose features a vocabulary has, a part for each thread, or between bounds.
+
+    `copies` says how often each document was learned, by default once.
+    """
     longest = threads.longest_document(docs, recipe)
 
     def read(lo: int, hi: int) -> Rows:
-        return _read_slice(docs, lo, hi, recipe, longest, v)
+        rows = _read_slice(docs, lo, hi, recipe, longest, v)
+        return rows if copies is None else rows._replace(copies=copies[lo:hi])
 
-    return each_slice(read, threads.bounds_of(docs, recipe))
+    return each_slice(read, threads.bounds_of(docs, recipe) if bounds is None else bounds)
 
 
 def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int, v: Vocabulary) -> Rows:
@@ -74,6 +86,7 @@ def _read_slice(docs: Documents, lo: int, hi: int, recipe: Recipe, longest: int,
     room = min(n_bytes // 2, _MOST_ROOM) + len(scratch.items.starts)
     rows = Rows(
         docs=np.arange(lo, hi),
+        copies=np.ones(hi - lo, np.int64),
         starts=np.zeros(hi - lo + 1, np.int64),
         features=np.empty(room, np.uint32),
         values=np.empty(room, np.uint32),
@@ -108,13 +121,15 @@ def _grown(array: Any) -> Any:
 
 @dataclass(frozen=True)
 class Ground:
-    """The counts of all documents.
+    """The counts of all documents, as far as the rows have their features.
 
     Attributes
     ----------
     view : CountView
     by_docs : bool
         Whether documents are counted, in place of occurrences.
+    labels : Labels
+        The classes of the documents.
     parts : list of Rows
         The documents.
     entries : list of (n_features_of_rows,) uint32
@@ -126,10 +141,13 @@ class Ground:
         The cells of the entries that the view has, as they are, and without the document in classes of others.
     places : (n_cells,) int64
         Where these cells stand in the lists.
+    blocks : dict
+        The counts without each document, by part, where they serve for many formulas.
     """
 
     view: CountView
     by_docs: bool
+    labels: Labels
     parts: list[Rows]
     entries: list[Ids]
     lists: Lists
@@ -138,6 +156,7 @@ class Ground:
     before: FeatureCounts
     after: FeatureCounts
     places: Integers
+    blocks: dict[int, list[Without]] = field(default_factory=dict)
 
     @property
     def n_classes(self) -> int:
@@ -155,17 +174,25 @@ class Ground:
         out[self.is_known] = values
         return out
 
+    def without(self, part: int, *, keep: bool) -> Iterable[Without]:
+        """The counts without each document of a part, block by block; with `keep`, they are made once."""
+        if part in self.blocks:
+            return self.blocks[part]
+        blocks = (Without(self, part, lo, hi) for lo, hi in _blocks(self.parts[part], self.n_classes))
+        return self.blocks.setdefault(part, list(blocks)) if keep else blocks
 
-def ground_of(view: CountView, doc_total: Integers, parts: list[Rows], *, by_docs: bool, min_df: int) -> Ground:
+
+def ground_of(
+    view: CountView, doc_total: Integers, parts: list[Rows], labels: Labels, *, by_docs: bool, min_df: int
+) -> Ground:
     """Lay the counts of a view out; `doc_total` is the number of documents of every id.
 
     Features of fewer than `min_df` documents are not in the view.
     """
-    ids = view.feature_ids()
     n_classes, n_ids = len(view.doc_count), len(doc_total)
-    features, takes, entries = _entries(parts, n_ids, by_docs)
+    features, takes, copies, entries = _entries(parts, n_ids, by_docs)
     in_view = np.zeros(n_ids, bool)
-    in_view[ids] = True
+    in_view[view.feature_ids()] = True
     is_known = in_view[features]
     before = view.gather(features[is_known].astype(np.uint32), by_docs)
     is_full = (before.lengths * _FILL > n_classes) | (n_classes < FEW_CLASSES)
@@ -173,7 +200,7 @@ def ground_of(view: CountView, doc_total: Integers, parts: list[Rows], *, by_doc
     begins = np.cumsum(sizes) - sizes
     rank = np.arange(len(before.classes)) - before.spread(before.starts)
     places = before.spread(begins) + np.where(before.spread(is_full), before.classes, rank)
-    is_left = is_known & (doc_total[features] > min_df)
+    is_left = is_known & (doc_total[features] - copies >= min_df)
     table = np.zeros((len(features), int(kernel.FIELDS)), np.int64)
     table[is_known] = np.stack([begins, sizes, is_left[is_known], before.totals], axis=1)
     size = int(sizes.sum())
@@ -182,27 +209,52 @@ def ground_of(view: CountView, doc_total: Integers, parts: list[Rows], *, by_doc
     lists = Lists(table.reshape(-1), classes, counts)
     # In place of a feature that no other document has, any number will do.
     after = before._replace(totals=np.maximum(before.totals - takes[is_known], 0))
-    return Ground(view, by_docs, parts, entries, lists, is_known, is_left, before, after, places)
+    return Ground(view, by_docs, labels, parts, entries, lists, is_known, is_left, before, after, places)
 
 
-def _entries(parts: list[Rows], n_ids: int, by_docs: bool) -> tuple[Integers, Integers, list[Ids]]:
-    """The feature of every entry, how often a document has it, and the entries of the rows."""
-    features, takes = np.arange(n_ids), np.ones(n_ids, np.int64)
-    if by_docs:
-        return features, takes, [rows.features for rows in parts]
-    often = [np.flatnonzero(rows.values != 1) for rows in parts]
-    pairs = [
-        rows.features[places].astype(np.int64) << 32 | rows.values[places]
-        for rows, places in zip(parts, often, strict=True)
-    ]
-    distinct, numbers = np.unique(np.concatenate(pairs), return_inverse=True)
-    entries, at = [], 0
-    for rows, places in zip(parts, often, strict=True):
-        own = rows.features.copy()
-        own[places] = n_ids + numbers[at : at + len(places)]
+def _entries(parts: list[Rows], n_ids: int, by_docs: bool) -> tuple[Integers, Integers, Any, list[Ids]]:
+    """The feature of every entry, what goes out with a document and its copies, how many these are; those of rows.
+
+    First comes an entry for every feature, of a document that has it once.
+    """
+    is_there = np.zeros(n_ids, bool)
+    for rows in parts:
+        is_there[rows.features] = True
+    features = np.flatnonzero(is_there)
+    place = np.zeros(n_ids, np.uint32)
+    place[features] = np.arange(len(features))
+    has_copies = any((rows.copies != 1).any() for rows in parts)
+    own = [place[rows.features] for rows in parts]
+    if by_docs and not has_copies:
+        return features, np.ones(len(features), np.int64), 1, own
+    # Of every feature of the rows: how often the document has it, and how often it was learned.
+    values = [np.ones_like(rows.values) if by_docs else rows.values for rows in parts]
+    copies = [np.repeat(rows.copies, np.diff(rows.starts)) for rows in parts] if has_copies else []
+    often = [np.flatnonzero(each != 1) for each in values]
+    if has_copies:
+        often = [np.flatnonzero((each != 1) | (n != 1)) for each, n in zip(values, copies, strict=True)]
+    ids = np.concatenate([rows.features[places] for rows, places in zip(parts, often, strict=True)]).astype(np.int64)
+    much = np.concatenate([each[places] for each, places in zip(values, often, strict=True)]).astype(np.int64)
+    # Nearly all are of documents without copies: their code is how often the document has the feature.
+    codes, ways = much, np.empty((0, 2), np.int64)
+    if has_copies or (much >= _RARE).any():
+        n_copies = np.concatenate([n[places] for n, places in zip(copies, often, strict=True)]) if copies else 1
+        rare = np.flatnonzero((n_copies != 1) | (much >= _RARE))
+        pairs = np.stack(np.broadcast_arrays(much, n_copies), axis=1)[rare]
+        ways, found = np.unique(pairs, axis=0, return_inverse=True)
+        codes = much.copy()
+        codes[rare] = _RARE + found.reshape(-1)
+    distinct, numbers = np.unique(ids << 32 | codes, return_inverse=True)
+    at = 0
+    for mine, places in zip(own, often, strict=True):
+        mine[places] = len(features) + numbers[at : at + len(places)]
         at += len(places)
-        entries.append(own)
-    return np.append(features, distinct >> 32), np.append(takes, distinct & 0xFFFF_FFFF), entries
+    taken = distinct & 0xFFFF_FFFF
+    gone, is_rare = np.ones_like(taken), taken >= _RARE
+    way = ways[taken[is_rare] - _RARE]
+    taken[is_rare], gone[is_rare] = way.prod(axis=1), way[:, 1]
+    once = np.ones(len(features), np.int64)
+    return np.append(features, distinct >> 32), np.append(once, taken), np.append(once, gone), own
 
 
 # The counts without a document
@@ -229,11 +281,10 @@ class Tables:
 class Without:
     """The counts without a document, for the rows lo … hi - 1 of a part."""
 
-    def __init__(self, ground: Ground, tables: Tables, part: int, lo: int, hi: int, labels: Labels) -> None:
-        rows, n_classes = ground.parts[part], ground.n_classes
-        self._ground, self._tables, self._labels = ground, tables, labels
-        self._rows, self._entries, self._bounds = rows, ground.entries[part], (lo, hi)
-        self._n_sums = 0
+    def __init__(self, ground: Ground, part: int, lo: int, hi: int) -> None:
+        rows, labels, n_classes = ground.parts[part], ground.labels, ground.n_classes
+        self._ground = ground
+        self.rows, self.entries, self.bounds = rows, ground.entries[part], (lo, hi)
         n, view, by_docs = hi - lo, ground.view, ground.by_docs
         left = Left(np.full(n, view.n_features), np.full(n, view.total(by_docs)), np.tile(view.class_sum(by_docs), n))
         groups = labels.groups[rows.docs[lo:hi]]
@@ -243,17 +294,25 @@ class Without:
         totals, others = np.empty((2, end - begin), np.int64), np.empty((2, n_cells), np.int64)
         lengths, classes = np.empty(end - begin, np.int32), np.empty(n_cells, np.int32)
         own = Own(lengths, totals[0], totals[1], classes, others[0], others[1])
-        run(kernel.take_out, rows, lo, hi, labels, ground.lists, int(by_docs), left, own)
+        run(kernel.take_out, rows, lo, hi, self.entries, labels, ground.lists, int(by_docs), left, own)
         self.n_features, self._n_terms = np.repeat(left.n_features, n_classes), np.repeat(left.n_terms, n_classes)
         self._class_sum: Integers = left.class_sum
         self.doc_count = np.tile(view.doc_count, n)
         row = np.repeat(np.arange(n), n_labels)
         rank = np.arange(len(row)) - np.repeat(np.cumsum(n_labels) - n_labels, n_labels)
-        self.doc_count[row * n_classes + labels.classes[np.repeat(labels.starts[groups], n_labels) + rank]] -= 1
+        own_classes = labels.classes[np.repeat(labels.starts[groups], n_labels) + rank]
+        self.doc_count[row * n_classes + own_classes] -= np.repeat(rows.copies[lo:hi], n_labels)
         starts = np.cumsum(own.lengths, dtype=np.int64) - own.lengths
         ids = rows.features[begin:end]
         self.before = FeatureCounts(ids, starts, own.lengths, own.classes, own.counts, own.totals)
         self.after = self.before._replace(counts=own.others, totals=own.left)
+        self._sums: Iterator[Summed] = iter(())
+
+    def reading(self, sums: list[Summed]) -> Self:
+        """The same for a formula that has asked for these sums of all documents."""
+        # A formula asks for the same sums in the same order each time.
+        self._sums = iter(sums)
+        return self
 
     def class_sum(self, by_docs: bool) -> Integers:
         """N_c, (n_classes,)."""
@@ -272,9 +331,9 @@ class Without:
     def has_words(self, words: list[str]) -> list[Any]:
         """Whether words are features: for each a boolean, or one by class."""
         there: list[Any] = list(self._ground.view.has_words(words))
-        (lo, hi), rows, n = self._bounds, self._rows, self._ground.n_classes
+        (lo, hi), rows, n = self.bounds, self.rows, self._ground.n_classes
         begin, end = int(rows.starts[lo]), int(rows.starts[hi])
-        lost = np.flatnonzero(~self._ground.is_left[self._entries[begin:end]])
+        lost = np.flatnonzero(~self._ground.is_left[self.entries[begin:end]])
         names = dict(zip(words, range(len(words)), strict=True))
         for place, name in zip(lost.tolist(), self.words_of(rows.features[begin:end][lost]), strict=True):
             if name in names:
@@ -285,31 +344,26 @@ class Without:
                 there[k][row * n : (row + 1) * n] = False
         return there
 
-    def sum_cells(self, value: Value) -> Floats:
+    def sum_cells(self, value: Value, by_class: bool) -> Floats:
         """The sum of a value over all cells, by class."""
-        summed = self._next_sum()
-        (lo, hi), ground, rows = self._bounds, self._ground, self._rows
-        is_left = ground.is_left[self._entries[int(rows.starts[lo]) : int(rows.starts[hi])]]
+        summed = next(self._sums)
+        (lo, hi), ground, rows = self.bounds, self._ground, self.rows
+        is_left = ground.is_left[self.entries[int(rows.starts[lo]) : int(rows.starts[hi])]]
         own = _parts(value(self.after)) * self.after.spread(is_left) - _parts(value(self.before))
         high, low = np.tile(summed.whole, hi - lo)
         changes = Changes(summed.is_any, *summed.changes, *summed.lessened, *own)
-        run(kernel.sum_changes, rows, lo, hi, self._entries, self._labels, ground.lists, changes, high, low)
+        run(kernel.sum_changes, rows, lo, hi, self.entries, ground.labels, ground.lists, changes, high, low)
         return _joined(high, low)
 
     def sum_features(self, value: Value) -> Floats:
         """The sum of a value over all features, by class."""
-        summed = self._next_sum()
-        (lo, hi), rows = self._bounds, self._rows
+        summed = next(self._sums)
+        (lo, hi), rows = self.bounds, self.rows
         begin, end = int(rows.starts[lo]), int(rows.starts[hi])
-        changes = summed.changes[:, self._entries[begin:end]]
+        changes = summed.changes[:, self.entries[begin:end]]
         sums = np.concatenate([np.zeros((2, 1), np.int64), np.cumsum(changes, axis=1)], axis=1)
         by_row = np.diff(sums[:, rows.starts[lo : hi + 1] - begin], axis=1)
         return np.repeat(_joined(*(summed.whole + by_row)), self._ground.n_classes)
-
-    def _next_sum(self) -> Summed:
-        # A formula asks for the same sums in the same order each time.
-        self._n_sums += 1
-        return self._tables.sums[self._n_sums - 1]
 
 
 class Whole:
@@ -337,12 +391,18 @@ class Whole:
         """Whether words are features."""
         return self._ground.view.has_words(words)
 
-    def sum_cells(self, value: Value) -> Floats:
+    @cached_property
+    def _cells(self) -> FeatureCounts:
+        return self._ground.view.gather(self._ground.view.feature_ids(), self._ground.by_docs)
+
+    def sum_cells(self, value: Value, by_class: bool) -> Floats:
         """The sum of a value over all cells, by class; how it changes is noted."""
-        ground, n = self._ground, self._ground.n_classes
-        cells = ground.view.gather(ground.view.feature_ids(), ground.by_docs)
-        later = cells._replace(classes=cells.classes + np.int32(n))
-        whole, lessened = (_summed(value(each), cells.classes, n) for each in (cells, later))
+        ground, n, cells = self._ground, self._ground.n_classes, self._cells
+        whole = lessened = _summed(value(cells), cells.classes, n)
+        if by_class:
+            if any((rows.copies != 1).any() for rows in ground.parts):
+                raise ValueError("sums that depend on the number of documents of a class leave copies out one by one")
+            lessened = _summed(value(cells._replace(classes=cells.classes + np.int32(n))), cells.classes, n)
         is_left = ground.before.spread(ground.is_left[ground.is_known])
         changes = _parts(value(ground.after)) * is_left - _parts(value(ground.before))
         changed = ground.before.spread(np.flatnonzero(ground.is_known))[changes.any(axis=0)]
@@ -353,8 +413,7 @@ class Whole:
 
     def sum_features(self, value: Value) -> Floats:
         """The sum of a value over all features; how it changes is noted."""
-        ground = self._ground
-        cells = ground.view.gather(ground.view.feature_ids(), ground.by_docs)
+        ground, cells = self._ground, self._cells
         whole = _summed(value(cells), np.zeros(len(cells.ids), np.int32), 1)
         is_left = ground.is_left[ground.is_known]
         changes = _parts(value(ground.after)) * is_left - _parts(value(ground.before))
@@ -382,29 +441,34 @@ def _joined(high: Integers, low: Integers) -> Floats:
 
 
 def score_without(
-    ground: Ground, formula: Formula, labels: Labels, priors_of: Callable[[Labels, Integers], Floats], *, smooth: bool
+    ground: Ground,
+    formula: Formula,
+    priors_of: Callable[[Integers], Floats],
+    *,
+    smooth: bool = False,
+    keep: bool = False,
 ) -> Floats:
     """Score every document by the counts of the others, (n_docs, n_classes).
 
     `formula` makes a scorer from a view and log priors; `priors_of` gives the priors without each of some documents,
-    (n_docs, n_classes).  `smooth`: words that were never learned count too.
+    (n_docs, n_classes).  `smooth`: words that were never learned count too.  `keep`: other formulas are to come, and
+    the counts without each document are kept for them.
     """
     n_classes = ground.n_classes
     whole = Whole(ground)
     scorer = formula(whole, np.zeros(2 * n_classes))
     shared = ground.by_entry(scorer.share(ground.after)) if scorer.share is not None else np.empty(0)
     tables = Tables(ground.laid_out(scorer.weights(ground.after)), shared, whole.sums)
-    out = np.empty((len(labels.groups), n_classes))
+    out = np.empty((len(ground.labels.groups), n_classes))
+    reading = np.array([0, int(smooth)], np.int64)
 
     def score(part: int, _: int) -> None:
-        rows = ground.parts[part]
         sums = Sums(np.empty(n_classes), np.empty(3), np.empty(0, np.uint32))
-        for lo, hi in _blocks(rows, n_classes):
-            without = Without(ground, tables, part, lo, hi, labels)
-            mine = formula(without, priors_of(labels, rows.docs[lo:hi]).reshape(-1))
-            reading = np.array([0, int(smooth)], np.int64)
+        for without in ground.without(part, keep=keep):
+            rows, (lo, hi) = without.rows, without.bounds
+            mine = formula(without.reading(tables.sums), priors_of(rows.docs[lo:hi]).reshape(-1))
             linear = Linear(mine.bias, mine.scale, mine.slope, mine.unseen, reading)
-            args = (rows, lo, hi, ground.entries[part], labels, ground.lists, tables.weights, tables.shared)
+            args = (rows, lo, hi, without.entries, ground.labels, ground.lists, tables.weights, tables.shared)
             own = np.ascontiguousarray(mine.weigh(without.after))
             run(kernel.score_rows, *args, own, linear, int(mine.presence), sums, out.reshape(-1))
 

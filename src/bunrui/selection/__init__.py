@@ -2,8 +2,9 @@
 
 # Each function has the name of its module.  All are imported here, so that the package has the functions, not the
 # modules, under these names.
+from bunrui.calibration import fit_calibration
 from bunrui.selection.audit import Audit, Conflict, Suspect, audit
-from bunrui.selection.calibrate import calibrate, calibration_for, fit_calibration
+from bunrui.selection.calibrate import calibrate, calibration_for
 from bunrui.selection.compare import Comparison, compare
 from bunrui.selection.settings import Settings
 from bunrui.selection.tune import Tuning, tune

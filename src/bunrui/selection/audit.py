@@ -19,13 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.analysis import texts as inputs
-from bunrui.calibration import lengths_of
+from bunrui.calibration import fit_calibration, lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.evaluation.duplicates import find_duplicates
 from bunrui.evaluation.result import explain_against
-from bunrui.selection.calibrate import fit_calibration
 from bunrui.views.explanation import Contribution, Explanation
 
 Floats = npt.NDArray[np.float64]

@@ -23,7 +23,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.analysis.spec import DICTIONARIES
 from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
-from bunrui.errors import DataError
+from bunrui.errors import DataError, check_whole
 from bunrui.evaluation.crossvalidation import folds_of
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.loo import Corpus
@@ -324,6 +324,8 @@ def by_folds(documents: Documents, given: int | Sequence[tuple[Integers, Integer
     """So many parts with the same shares of the labels, 5 if there are as many documents, or parts that are given."""
     if given is None:
         given = min(_N_FOLDS, len(documents))
+    elif not isinstance(given, Sequence):
+        check_whole("folds", given, 2)
     parts = folds_of(documents, given)
     way = f"each of {given} parts by the others" if isinstance(given, int) else f"in {len(parts)} parts, each by others"
     return Folds(documents, parts, way)

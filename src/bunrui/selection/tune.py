@@ -48,9 +48,9 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis import texts as inputs
 from bunrui.classifier import TextClassifier
 from bunrui.errors import OptionError
-from bunrui.evaluation.scores import log_right
 from bunrui.models import MODELS
 from bunrui.models.linear import probabilities
+from bunrui.reliability import log_right
 from bunrui.selection.measurement import Documents, Folds, LeaveOneOut, OutOfTimeError, by_folds
 from bunrui.selection.settings import Scripts, Settings, scripts_of
 

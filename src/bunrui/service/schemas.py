@@ -242,6 +242,7 @@ class Info(TypedDict):
     labels: dict[str, int]
     features: int
     model: str
+    choice: Annotated[dict[str, Any] | None, Field(description="The model that auto stands for, and why.")]
     keep: str
     service: dict[str, Any]
 
@@ -360,7 +361,8 @@ _EXAMPLES: dict[type, Any] = {
         "documents": 4,
         "labels": {"ham": 2, "spam": 2},
         "features": 30,
-        "model": "binary-complement",
+        "model": "auto",
+        "choice": {"line": "binary-complement, λ 0.3: 4 documents are too few to tell"},
         "keep": "text",
         "service": {"version": "1.0", "file": "mail.bunrui", "writable": True, "limits": {"documents": 100000}},
     },

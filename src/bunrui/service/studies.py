@@ -195,7 +195,7 @@ def leave_out(path: str, model: str | None, html: bool, job: Job) -> dict[str, A
     """What every document of a file is predicted to be by the others."""
     with closing(store.open(path, read_only=True)) as opened:
         texts, labels = own_documents(opened)
-        options = (opened if model is None else opened.with_model(model)).get_params()
+        options = opened.with_model(model).get_params()
     job.total = len(texts)
     found = leave_one_out(TextClassifier(**options), texts, labels)
     job.add(len(texts))
@@ -206,6 +206,6 @@ def study(path: str, kind: str, *given: Any) -> dict[str, Any]:
     """What a study says of the documents of a file; the last that is given is the job."""
     with closing(store.open(path, read_only=True)) as opened:
         documents = kept_documents(opened)
-        empty = TextClassifier(**opened.get_params())
+        empty = TextClassifier(**opened.with_model().get_params())
         empty.set_calibration(opened.calibration)
     return _STUDIES[kind](empty, documents, *given)

@@ -17,7 +17,7 @@ from bunrui.counts import Counts
 from bunrui.engines.partitions import Spill
 from bunrui.errors import Option, OptionError, StoreError
 from bunrui.kernel.slices import n_threads
-from bunrui.models import DEFAULT_MODEL
+from bunrui.models import AUTO
 from bunrui.store.classifier import Path, check_new_options
 from bunrui.store.codec import Part, pack_part
 from bunrui.store.creation import publish_when_done
@@ -25,6 +25,7 @@ from bunrui.store.file import check_not_pruned, find_seen
 from bunrui.store.options import (
     calibration_of,
     check_slim,
+    choice_of,
     classifier_of,
     new_store,
     write_slim,
@@ -127,7 +128,7 @@ class Bounded:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
         store, like = self._store, self.classifier
         check_slim(like, min_df, has_memory=True)
-        like.set_calibration(calibration_of(store))
+        like.take_on(choice_of(store), calibration_of(store))
         folder = os.path.dirname(os.path.abspath(name))
         with store.reading(), Spill(store.fingerprint, folder, self._room) as spill:
             for sign, counts in store.pieces():
@@ -153,7 +154,7 @@ def open_bounded(path: Path, memory: str | int, *, read_only: bool = False) -> B
 
 @contextmanager
 def creating_bounded(
-    path: Path, memory: str | int, model: str = DEFAULT_MODEL, *, keep: str = "text", **options: Any
+    path: Path, memory: str | int, model: str = AUTO, *, keep: str = "text", **options: Any
 ) -> Iterator[Bounded]:
     """A new file to learn within some memory, which appears under its name when the block ends without an error."""
     name = os.fspath(path)

@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from bunrui.analysis import Analyzer
 from bunrui.calibration import Calibration
+from bunrui.choice import Choice
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.counts import Counts
 from bunrui.errors import BunruiError, Option, OptionError, StoreError
 from bunrui.memory import Memory, document_digests
-from bunrui.models import DEFAULT_MODEL, TRAINED
+from bunrui.models import AUTO, TRAINED
 from bunrui.models.kinds import is_kept
 from bunrui.models.model import Model
 from bunrui.store import lifecycle
 from bunrui.store.check import Report, check
+from bunrui.store.choose import can_choose
 from bunrui.store.creation import publish_when_done
 from bunrui.store.file import File, check_keeps, find_weights
 from bunrui.store.lifecycle import (
-    Choice,
     Document,
+    Selection,
     all_of,
     by_digests,
     by_ids,
@@ -38,6 +40,7 @@ from bunrui.store.merge import Source, merge
 from bunrui.store.options import (
     calibration_of,
     check_slim,
+    choice_of,
     classifier_of,
     hashing_of,
     new_store,
@@ -49,7 +52,7 @@ from bunrui.store.schema import FORMAT
 from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Entry, History, Transaction
-from bunrui.store.weights import Heading, Rows, is_due, pack_weights, read_rows
+from bunrui.store.weights import Heading, Rows, pack_weights, read_rows
 
 if TYPE_CHECKING:
     from bunrui.models.trained import Fitted
@@ -76,7 +79,9 @@ class StoredClassifier(AnyClassifier):
         """The classifier of a store that is open."""
         classifier = classifier_of(store)
         file = File(store, read_only=read_only)
-        return cls(file, classifier.attach(file.memory, calibration_of(store)))
+        classifier.attach(file.memory, calibration_of(store), choice_of(store))
+        file.on_choice = lambda chosen: classifier.take_on(chosen.choice, chosen.calibration)
+        return cls(file, classifier)
 
     def __repr__(self) -> str:
         inner = repr(self._classifier).removeprefix("TextClassifier(")
@@ -138,12 +143,13 @@ class StoredClassifier(AnyClassifier):
         is_new = self._file.catch_up()
         if self._is_twin:
             return is_new
-        options, calibration = options_of(self._file.store), calibration_of(self._file.store)
+        store = self._file.store
+        options, calibration, choice = options_of(store), calibration_of(store), choice_of(store)
         if options != self.get_params():
             self._classifier.set_params(**options).check_options()
             is_new = True
-        if calibration != self.calibration:
-            self._classifier.set_calibration(calibration)
+        if (choice, calibration) != (self.choice, self.calibration):
+            self._classifier.take_on(choice, calibration)
             is_new = True
         return is_new
 
@@ -321,8 +327,7 @@ class StoredClassifier(AnyClassifier):
         As long as the file has it apart from the others: `compact` joins all, and many changes are joined on the way.
         """
         kind, n_docs = self._file.undo()
-        if kind in ("set", "calibrate"):
-            self.refresh()
+        self.refresh()  # it may have changed options, or chosen a model
         return kind, n_docs
 
     def compact(self) -> None:
@@ -377,7 +382,7 @@ class StoredClassifier(AnyClassifier):
         if self._is_twin or self.keep != "text" or not is_kept(self.model):
             return
         try:
-            if self.counts.n_docs and is_due(self._file.heading(), self.get_params(), self.counts.n_docs):
+            if self.counts.n_docs and self._file.is_training_due(self.get_params()):
                 self.train()
         except BunruiError as error:
             # The change is there, and weights are only to save time: the next question trains, or says what is wrong.
@@ -428,10 +433,26 @@ class StoredClassifier(AnyClassifier):
         checked = TextClassifier(**(self.get_params() | complete_options(options)))
         if self.keep == "text" or not self._file.is_trained(checked.get_params()):
             check_keeps(checked.model, self.keep, self.path)
-        self._file.configure(checked.settings)
+        has_changed = checked.settings != self.settings
+        self._file.configure(checked.settings | ({"choice": None} if has_changed else {}))
         self._classifier.set_params(**checked.get_params())
+        with self._file.use():
+            self._classifier.take_on(choice_of(self._file.store), calibration_of(self._file.store))
         self._train_when_due()
         return self
+
+    def _why_no_sample(self) -> str:
+        return "the documents are not kept" if self.keep != "text" else "nothing was chosen yet"
+
+    def choose(self, metric: str = "accuracy") -> Choice:
+        """Choose the model that `model="auto"` stands for anew, by the documents of the file; `undo` takes it back."""
+        self._check_auto()
+        if self._is_twin:
+            raise OptionError("a model is chosen for a file: ask the classifier that `open` gave")
+        if not can_choose(self._file.store, self.counts.n_docs):
+            hint = "learn into a file with ", Option("keep", "text")
+            raise StoreError(f"{self.path} has no documents to choose by", hint=hint)
+        return self._file.choose(metric).choice
 
     def set_calibration(self, calibration: Calibration | None) -> None:
         """Take on a calibration, also in the file."""
@@ -472,8 +493,10 @@ class StoredClassifier(AnyClassifier):
                 "labels": labels,
                 "features": counts.n_features,
                 "hashing": hashing_of(self, counts.n_features),
-                **self.settings,
+                **self.effective_settings,
+                "model": self.model,
                 "alpha": self.effective_alpha,
+                "choice": None if self.model_ is None else {**self.model_.to_dict(), "line": self.model_.describe()},
                 "is_trained": is_trained,
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,
@@ -555,11 +578,11 @@ class StoredClassifier(AnyClassifier):
 
 
 # They are read here; `configure` and `set_calibration` change them, in the file too.
-for _name in (*OPTIONS, "calibration"):
+for _name in (*OPTIONS, "calibration", "choice"):
     setattr(StoredClassifier, _name, property(attrgetter(f"_classifier.{_name}")))
 
 
-def _choice(texts: Texts | None, ids: Sequence[str] | None, digests: Sequence[str] | None) -> Choice:
+def _choice(texts: Texts | None, ids: Sequence[str] | None, digests: Sequence[str] | None) -> Selection:
     """The documents that are given in one of three ways."""
     given = [
         (how, values) for how, values in ((by_texts, texts), (by_ids, ids), (by_digests, digests)) if values is not None
@@ -572,7 +595,7 @@ def _choice(texts: Texts | None, ids: Sequence[str] | None, digests: Sequence[st
     return how(values)
 
 
-def create(path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **options: Any) -> StoredClassifier:
+def create(path: Path, model: str = AUTO, *, keep: str = "text", **options: Any) -> StoredClassifier:
     """Make a classifier in a new file.
 
     Parameters
@@ -605,9 +628,7 @@ def create(path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **opti
 
 
 @contextmanager
-def creating(
-    path: Path, model: str = DEFAULT_MODEL, *, keep: str = "text", **options: Any
-) -> Iterator[StoredClassifier]:
+def creating(path: Path, model: str = AUTO, *, keep: str = "text", **options: Any) -> Iterator[StoredClassifier]:
     """A new classifier that appears under its name when the block ends without an error, with all that it learned."""
     name = os.fspath(path)
     plain = check_new_options(name, model, keep, options)

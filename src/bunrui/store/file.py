@@ -20,18 +20,28 @@ from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
+from bunrui.store.choose import Chosen, can_choose, choose_if_due, choose_now
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
 from bunrui.store.options import options_of
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
-from bunrui.store.weights import Heading, Rows, read_heading, read_weights, stamp_weights, unpacker_of, write_weights
+from bunrui.store.weights import (
+    Heading,
+    Rows,
+    is_due,
+    read_heading,
+    read_weights,
+    stamp_weights,
+    unpacker_of,
+    write_weights,
+)
 
 _log = logging.getLogger("bunrui")
 T = TypeVar("T")
 
 # Transactions that leave the documents as they are.
-_NO_DOCUMENTS = ("set", "calibrate", "rename", "compact", "slim")
+_NO_DOCUMENTS = ("set", "calibrate", "choose", "rename", "compact", "slim")
 
 
 class File:
@@ -47,6 +57,8 @@ class File:
     read_only : bool
     lock : lock
         Held by whoever uses the store.
+    on_choice : function
+        Called when a change has chosen another model.
     """
 
     def __init__(self, store: Store, *, read_only: bool) -> None:
@@ -57,6 +69,7 @@ class File:
         self._state: State | None = None  # how far the memory has read
         self._is_as_read = True  # whether features have the ids here that whoever opens the file will give them
         self._changed: dict[tuple[int, int], tuple[int, int]] = {}
+        self.on_choice: Callable[[Chosen], None] = lambda chosen: None
         self._writer: int | None = None  # the process whose session is open: a forked child has none
         self.catch_up()
 
@@ -175,10 +188,13 @@ class File:
                     transaction.snapshot(self.memory.counts, transaction.number - 1)
                     join(self.store, transaction.number - 1)
                 yield transaction
+                chosen = choose_if_due(self, transaction)
                 has_changed = transaction.finish(each_slice)
             assert before is not None
             if has_changed:
                 self._take_in(transaction.changes, State(before.generation, transaction.number))
+                if chosen is not None:
+                    self.on_choice(chosen)
 
     @contextmanager
     def _session(self) -> Iterator[None]:
@@ -206,7 +222,7 @@ class File:
             with self._session():
                 last, deltas = undo(self.store)
                 state = self.store.state()
-            if last.kind in ("rename", "set", "calibrate"):
+            if last.kind in ("rename", "set", "calibrate", "choose"):
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
@@ -224,9 +240,25 @@ class File:
                     return
                 transaction = self.store.transaction(kind, **changed, before=before)
                 self.store.save_settings(before | settings)
+                is_other = kind == "set" and can_choose(self.store, self.memory.counts.n_docs)
+                if is_other:
+                    choose_now(self, transaction, self.memory.counts, "accuracy")
                 transaction.finish()
             assert self._state is not None
             self._state = State(self._state.generation, transaction.number)
+
+    def choose(self, metric: str) -> Chosen:
+        """Choose the model anew."""
+        self.check_writable("choose")
+        with self.use():
+            with self._session():
+                transaction = self.store.transaction("choose")
+                chosen = choose_now(self, transaction, self.memory.counts, metric)
+                transaction.finish()
+            assert self._state is not None
+            self._state = State(self._state.generation, transaction.number)
+        self.on_choice(chosen)
+        return chosen
 
     def compact(self) -> None:
         """Rewrite the file."""
@@ -248,11 +280,13 @@ class File:
             if not self._is_as_read:
                 self._load()
 
-    def heading(self) -> Heading | None:
-        """What the weights in the file were trained from; None where it has none, or they are damaged."""
-        with self.use(), suppress(DamagedError):
-            return read_heading(self.store)
-        return None
+    def is_training_due(self, options: Mapping[str, Any]) -> bool:
+        """Whether the last change is to train a model with these options."""
+        with self.use():
+            heading = None
+            with suppress(DamagedError):
+                heading = read_heading(self.store)
+            return is_due(heading, options, self.memory.counts.n_docs, self.store.snapshot())
 
     def is_trained(self, options: Mapping[str, Any]) -> bool:
         """Whether the file has the weights of a model with these options, of all its documents."""

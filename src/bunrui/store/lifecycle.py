@@ -2,7 +2,7 @@
 
 Each is one transaction.  A document that changes is taken out of the log and entered anew; the counts change by what it
 had added and what it adds now, counted from its text.  Where the file keeps no text, labels can still be dropped and
-moved as long as no document has several.  Which documents change is a `Choice`, by what the log knows of them.
+moved as long as no document has several.  Which documents change is a `Selection`, by what the log knows of them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def change(
     file: File,
     classifier: AnyClassifier,
     transaction: Transaction,
-    choice: Choice,
+    choice: Selection,
     new_labels: Change,
     texts: dict[bytes, Any] | None = None,
 ) -> None:
@@ -240,8 +240,8 @@ class Document(NamedTuple):
     text: Any  # None where the file keeps no text
 
 
-class Choice(NamedTuple):
-    """A choice of documents.
+class Selection(NamedTuple):
+    """Which documents.
 
     Attributes
     ----------
@@ -266,13 +266,13 @@ class Picked(NamedTuple):
     block: Block
 
 
-def pick(store: Store, choice: Choice) -> Iterator[Picked]:
+def pick(store: Store, choice: Selection) -> Iterator[Picked]:
     """The documents that are chosen, with their texts where the file keeps them."""
     yield from _pick(store, choice)
     choice.check()
 
 
-def _pick(store: Store, choice: Choice) -> Iterator[Picked]:
+def _pick(store: Store, choice: Selection) -> Iterator[Picked]:
     if choice.candidates is not None:
         for number, found in sorted(choice.candidates(store).items(), reverse=True):
             places = np.array(found)
@@ -331,17 +331,17 @@ class _Wanted:
             raise UnlearnError(f"no document that is learned has the {self._what} {shown}")
 
 
-def by_ids(ids: Sequence[str]) -> Choice:
+def by_ids(ids: Sequence[str]) -> Selection:
     """The documents with these names."""
     wanted = _Wanted(ids, "id")
 
     def among(block: Block) -> Places:
         return wanted.mask(block.ids or [None] * block.n_docs)
 
-    return Choice(among, lambda store: store.log.index("ids").find(id_words(ids)), wanted.check)
+    return Selection(among, lambda store: store.log.index("ids").find(id_words(ids)), wanted.check)
 
 
-def by_digests(digests: Sequence[str]) -> Choice:
+def by_digests(digests: Sequence[str]) -> Selection:
     """The documents whose texts have these digests, as hexadecimal digits."""
     for digest in digests:
         if len(digest) != 32 or not set(digest) <= set("0123456789abcdef"):
@@ -352,34 +352,34 @@ def by_digests(digests: Sequence[str]) -> Choice:
     def among(block: Block) -> Places:
         return wanted.mask([digest.tobytes().hex() for digest in block.digests])
 
-    return Choice(among, lambda store: store.log.index("digests").find(keys), wanted.check)
+    return Selection(among, lambda store: store.log.index("digests").find(keys), wanted.check)
 
 
-def by_texts(texts: Any) -> Choice:
+def by_texts(texts: Any) -> Selection:
     """The documents with these texts."""
     return by_digests([digest.tobytes().hex() for digest in document_digests(texts)])
 
 
-def by_time(before: datetime) -> Choice:
+def by_time(before: datetime) -> Selection:
     """The documents that were learned before a time; one without a zone is local."""
     limit = int(before.astimezone(UTC).timestamp() * 1e6)
-    return Choice(lambda block: block.times < limit)
+    return Selection(lambda block: block.times < limit)
 
 
-def by_source(source: str) -> Choice:
+def by_source(source: str) -> Selection:
     """The documents of a source."""
-    return Choice(
+    return Selection(
         lambda block: (
             np.array([source == name for name in ["", *block.sources]])[block.source_codes] & (block.source_codes > 0)
         )
     )
 
 
-def all_of(*choices: Choice) -> Choice:
+def all_of(*choices: Selection) -> Selection:
     """The documents that all of some choices choose."""
-    return Choice(lambda block: np.logical_and.reduce([choice.among(block) for choice in choices]))
+    return Selection(lambda block: np.logical_and.reduce([choice.among(block) for choice in choices]))
 
 
-def by_labels(label: int) -> Choice:
+def by_labels(label: int) -> Selection:
     """The documents with a label, given by its id in the file."""
-    return Choice(lambda block: np.array([label in labels for labels in block.label_sets], bool)[block.codes])
+    return Selection(lambda block: np.array([label in labels for labels in block.label_sets], bool)[block.codes])

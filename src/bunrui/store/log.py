@@ -192,6 +192,15 @@ class Log:
         for number, block, unpacker in self._read(_HEADING, "true ORDER BY block DESC"):
             yield Heading(number, block, _alive(block.n_docs, gone.get(number, _NONE), unpacker))
 
+    def sizes(self) -> dict[int, Integers]:
+        """Bytes of all documents, those that were unlearned too, by block; of a log that keeps texts."""
+        unpacker = self._store.unpacker()
+        found = {}
+        for number, n, blob in self._rows("SELECT block, n_docs, sizes FROM documents"):
+            unpacker.check_whole(n)
+            found[number] = unpacker.numbers(blob, n)
+        return found
+
     def _read(
         self, columns: Sequence[str], where: str = "true", numbers: Sequence[int] | None = None
     ) -> Iterator[tuple[int, Block, Unpacker]]:

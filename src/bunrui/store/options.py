@@ -10,6 +10,7 @@ from typing import Any
 from bunrui.analysis import AnalyzerSpec
 from bunrui.analysis.analyzer import sharing
 from bunrui.calibration import Calibration
+from bunrui.choice import Choice
 from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
 from bunrui.errors import BunruiError, MismatchError, MissingExtraError, Option, OptionError, check_whole
 from bunrui.models import DEFAULT_MODEL
@@ -22,7 +23,14 @@ from bunrui.store.weights import Heading, Rows, stamp_weights, write_weights
 _NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
 
 
-def new_store(path: str, like: AnyClassifier, keep: str, pruned: int = 1, name: str | None = None) -> Store:
+def new_store(
+    path: str,
+    like: AnyClassifier,
+    keep: str,
+    pruned: int = 1,
+    name: str | None = None,
+    settings: dict[str, Any] | None = None,
+) -> Store:
     """A new file for a classifier with these options; `name` is what it will be called."""
     spec = AnalyzerSpec(name=like.analyzer) if isinstance(like.analyzer, str) else like.analyzer
     if not isinstance(spec, AnalyzerSpec):
@@ -32,7 +40,7 @@ def new_store(path: str, like: AnyClassifier, keep: str, pruned: int = 1, name: 
         keep=keep,
         analyzer=asdict(spec),
         fingerprint=like.counts.fingerprint,
-        settings=like.settings,
+        settings=like.settings if settings is None else settings,
         pruned=pruned,
         name=name,
     )
@@ -93,6 +101,15 @@ def calibration_of(store: Store) -> Calibration | None:
         raise store.unpacker().damaged(f"its calibration makes no sense ({error})") from error
 
 
+def choice_of(store: Store) -> Choice | None:
+    """What `auto` stands for in a file, if that was chosen."""
+    known = store.settings().get("choice")
+    try:
+        return None if known is None else Choice.from_dict(known)
+    except BunruiError as error:
+        raise store.unpacker().damaged(f"its choice of a model makes no sense ({error})") from error
+
+
 def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
     """What a calibration is worth, and how many documents were learned or unlearned since."""
     names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
@@ -129,7 +146,8 @@ def write_slim(
     """
     least = max(min_df, pruned)
     with publish_when_done(name) as temporary:
-        store = new_store(temporary, like, "nothing", least, name)
+        # What was chosen stays: the copy has no documents to choose by.
+        store = new_store(temporary, like, "nothing", least, name, like.effective_settings)
         with closing(store), store.writing():
             transaction = store.transaction("slim")
             transaction.n_docs = fill(transaction)

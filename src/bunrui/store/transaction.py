@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 
 # Changes after which a trained model can go on from the weights that it had.
-GOES_ON = ("learn", "set", "calibrate", "slim")
+GOES_ON = ("learn", "set", "calibrate", "choose", "slim")
 
 
 def write_time(moment: datetime) -> str:
@@ -44,6 +44,7 @@ class Transaction:
 
     Attributes
     ----------
+    kind : str
     number : int
     n_docs : int
         Documents that it is about.
@@ -55,8 +56,8 @@ class Transaction:
 
     def __init__(self, store: Store, kind: str, note: Mapping[str, Any]) -> None:
         self._store = store
+        self.kind = kind
         self._path = store.path
-        self._kind = kind
         insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, '{}') RETURNING tx"
         moment = datetime.now(UTC)
         self._time = int(moment.timestamp() * 1e6)
@@ -139,8 +140,9 @@ class Transaction:
 
         `each` packs the parts of counts, by default one after the other.
         """
-        # A `set` is about no documents, and a shard may have none, which is worth to be known.
-        if not self.n_docs and not isinstance(self.note.get("before"), dict) and "shards" not in self.note:
+        # A `set` or `choose` is about no documents, and a shard may have none, which is worth to be known.
+        is_setting = isinstance(self.note.get("before"), dict) or "settings_before" in self.note
+        if not self.n_docs and not is_setting and "shards" not in self.note:
             with explain_errors(self._path):
                 self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
                 self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
@@ -150,7 +152,7 @@ class Transaction:
             with explain_errors(self._path):
                 insert_counts(self._db, self.number, counts, ids, sign, each=each or one_by_one)
         with explain_errors(self._path):
-            if self._kind not in GOES_ON:
+            if self.kind not in GOES_ON:
                 drop_weights(self._store)
             row = (self.n_docs, json.dumps(self.note, ensure_ascii=False, default=float), self.number)
             self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
@@ -344,3 +346,5 @@ def _restore(store: Store, last: Entry) -> None:
         seal(store.db, "labels", "name = ?", names[:1])
     elif last.kind in ("set", "calibrate") and isinstance(last.note.get("before"), dict):
         store.save_settings(last.note["before"])
+    elif isinstance(last.note.get("settings_before"), dict):  # a model was chosen
+        store.save_settings(last.note["settings_before"])

@@ -70,11 +70,15 @@ def key_of(options: Mapping[str, Any]) -> dict[str, Any]:
     return known
 
 
-def is_due(heading: Heading | None, options: Mapping[str, Any], n_docs: int) -> bool:
-    """Whether a change is to train the model: the first one, and where documents have doubled or halved since."""
+def is_due(heading: Heading | None, options: Mapping[str, Any], n_docs: int, snapshot: int) -> bool:
+    """Whether a change is to train the model: the first one, and where documents have doubled or halved since.
+
+    And `arow`, where its weights are behind the snapshot: it cannot go on from them, for changes were joined since.
+    """
     if heading is None or heading.options != key_of(options) or heading.version != _version():
         return True
-    return n_docs >= 2 * heading.n_docs or 2 * n_docs <= heading.n_docs
+    is_behind = options["model"] == "arow" and bool(heading.vocabulary) and heading.tx < snapshot
+    return is_behind or n_docs >= 2 * heading.n_docs or 2 * n_docs <= heading.n_docs
 
 
 def pack_weights(weights: Parameters, options: Mapping[str, Any], counts: Counts, state: State) -> tuple[Heading, Rows]:

@@ -87,9 +87,9 @@ class Confusion:
         pairs = (pair for pair in self.metrics.pairs if pair.true != pair.predicted)
         return sorted(pairs, key=lambda pair: -pair.doc_count)
 
-    def share(self, pair: Pair) -> float:
-        """The share of a pair among the documents of its true label."""
-        return pair.doc_count / self._support[pair.true]
+    def share(self, true: Label, doc_count: int) -> float:
+        """The share of some documents in their row, which counts labels that are not drawn, too."""
+        return doc_count / (self._support[true] or 1)
 
     @cached_property
     def _support(self) -> dict[Label, int]:
@@ -107,12 +107,11 @@ class Confusion:
         top = left + 16
         found = {(pair.true, pair.predicted): pair.doc_count for pair in self.metrics.pairs}
         counts = [[found.get((true, predicted), 0) for predicted in self.labels] for true in self.labels]
-        totals = [sum(row) or 1 for row in counts]
         cells = [
             _cell(
                 (names[i], names[j]),
                 counts[i][j],
-                counts[i][j] / totals[i],
+                self.share(self.labels[i], counts[i][j]),
                 (left + j * size, top + i * height, size, height),
                 (links or {}).get((self.labels[i], self.labels[j])),
                 is_right=i == j,
@@ -146,7 +145,7 @@ class Confusion:
             link = (links or {}).get((pair.true, pair.predicted))
             count = f"{pair.doc_count:,}"
             shown = count if link is None else element("a", count, href=link)
-            rows.append([pair.true, pair.predicted, shown, percent(self.share(pair))])
+            rows.append([pair.true, pair.predicted, shown, percent(self.share(pair.true, pair.doc_count))])
         more = len(self.wrong) - len(rows)
         caption = "The most frequent confusions" + (f"; {more:,} other pairs are rarer" if more else "")
         names = [Column("true", is_number=False), Column("predicted", is_number=False)]
@@ -161,7 +160,7 @@ class Confusion:
         metrics = self.metrics
         if len(metrics.labels) <= _MOST_COLUMNS:
             counts = metrics.confusion.tolist()
-            shares = [[n / (c.support or 1) for n in row] for row, c in zip(counts, metrics.per_class, strict=True)]
+            shares = [[self.share(true, n) for n in row] for true, row in zip(metrics.labels, counts, strict=True)]
             for unit, cells in (
                 ("documents", [[str(n) if n else "·" for n in row] for row in counts]),
                 ("% of the row", [[_percent(share) for share in row] for row in shares]),
@@ -203,8 +202,8 @@ class Confusion:
         names = [name for pair in shown for name in pair[:2]]
         width = label_width((*names, "predicted"), (max_width - digits - len("of true") - 6) // 2)
         rows = [
-            (fit(pair.true, width), fit(pair.predicted, width), f"{pair.doc_count:,}", f"{self.share(pair):.1%}")
-            for pair in shown
+            (fit(true, width), fit(predicted, width), f"{doc_count:,}", f"{self.share(true, doc_count):.1%}")
+            for true, predicted, doc_count in shown
         ]
         labels = [Column(name, is_number=False, width=width) for name in ("true", "predicted")]
         return Table([*labels, Column("n", width=digits), Column("of true")], rows)

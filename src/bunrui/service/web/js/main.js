@@ -183,7 +183,7 @@ function tellAbout() {
     place("about"),
     data(info.service.file, { class: "file" }),
     h("span", { t: ["page.documents", { n: info.documents }] }),
-    h("span", {}, data(info.model)),
+    h("span", { title: info.choice?.line }, data(info.choice ? `auto: ${info.choice.candidate.model}` : info.model)),
   );
   const notice = place("notice");
   show(notice, !canWrite() || !info.documents);

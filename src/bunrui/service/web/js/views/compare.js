@@ -37,7 +37,7 @@ export function create() {
   });
 
   const hint = (model) =>
-    model !== state.info.model && [
+    model !== (state.info.choice?.candidate.model ?? state.info.model) && [
       h("p", { class: "muted", t: ["compare.hint", { model }] }),
       h("pre", { class: "text" }, `bunrui set ${state.info.service.file} --model ${model}`),
     ];

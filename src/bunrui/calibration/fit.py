@@ -1,0 +1,302 @@
+"""Fit a calibration on documents that were left out, so that no others are needed.
+
+    level, slope   least Σ -log p(d, own label)  +  Σ -log p(d, any label) / n  +  priors
+                   the second term is one document whose label says nothing: without it, documents that are all right
+                   would make the temperature 0.  The priors are wide: slope 1 ± .5, and a level at which the usual lead
+                   of the best score is worth 3 ± a factor of 20 either way.  They matter for tens of documents
+    the map        the share of right answers by confidence, forced to rise by pooling adjacent violators (Ayer, Brunk,
+                   Ewing, Reid, Silverman 1955), each block as if SHRINK more documents had come out as the temperature
+                   says; and CHANCE documents more that chance gets right
+
+On 20 Newsgroups the expected calibration error on the test set goes from .119 to .020 and the log loss from 2.04 to
+.57, by the training documents alone; benchmarks/calibration.py has this and other corpora.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.calibration.apply import MOST_KNOTS, Calibration, map_largest, temper
+from bunrui.models.linear import probabilities
+from bunrui.reliability import calibration_error, log_loss, reliability
+
+__all__ = ["Blocks", "fit_calibration", "fit_rising"]
+
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+# Without it, the map is too sure of itself with few documents; with much more, it keeps what the temperature has wrong.
+SHRINK = 10
+
+# Among the few that are surest, none may be wrong by chance, or one.
+EXPECTED = 50
+
+# Where all documents are right, a word that was never seen would be as sure as they are.
+CHANCE = 5
+
+_MOST_ROWS, _MOST_SCORES = 20_000, 4_000_000  # that two numbers are fitted on
+_SLOPE, _SLOPE_SPREAD, _LEVEL_SPREAD = 1.0, 0.5, 3.0
+_USUAL_LEAD = 3.0
+_FAR, _STEEP = 20.0, 2.0  # no scores that a document has are so large or so small
+_FEWEST_HALVED = 20
+_MOST_STEPS, _FLAT = 200, 1e-9  # of the search: by then it stands still
+
+
+def fit_calibration(scores: Floats, lengths: Floats, own: Booleans) -> Calibration:
+    """Fit a calibration.
+
+    Parameters
+    ----------
+    scores : (n_docs, n_classes)
+        Of documents that the model has not seen; -inf where a class could not be predicted.
+    lengths : (n_docs,)
+        `lengths_of` the documents.
+    own : (n_docs, n_classes) bool
+        Which classes each has; any of several is right.
+
+    Examples
+    --------
+    >>> scores = np.array([[90.0, 0.0], [0.0, 90.0], [60.0, 0.0], [60.0, 0.0]] * 200)
+    >>> own = np.array([[True, False], [False, True], [True, False], [False, True]] * 200)
+    >>> fitted = fit_calibration(scores, np.full(800, 20.0), own)
+    >>> fitted.apply(scores[1:3], np.full(2, 20.0)).round(1).tolist()
+    [[0.0, 1.0], [0.5, 0.5]]
+    """
+    n_docs = len(scores)
+    fit = _fit(scores, lengths, own)
+    top = scores.argmax(axis=1)
+    right = own[np.arange(n_docs), top]
+    after = fit.apply(scores, lengths) if n_docs < _FEWEST_HALVED else _by_halves(scores, lengths, own, fit)
+    before = probabilities(scores)
+    thresholds, errors = _risk(after.max(axis=1), right)
+    return Calibration(
+        level=fit.level,
+        slope=fit.slope,
+        confidences=tuple(fit.confidences.tolist()),
+        accuracies=tuple(fit.accuracies.tolist()),
+        thresholds=thresholds,
+        errors=errors,
+        model="",
+        options="",
+        n_docs=n_docs,
+        ece_before=calibration_error(reliability(right, before.max(axis=1))),
+        ece_after=calibration_error(reliability(right, after.max(axis=1))),
+        log_loss_before=log_loss(own, before),
+        log_loss_after=log_loss(own, after),
+    )
+
+
+class _Fit(NamedTuple):
+    level: float
+    slope: float
+    confidences: Floats
+    accuracies: Floats
+
+    def apply(self, scores: Floats, lengths: Floats) -> Floats:
+        shares = temper(scores, lengths, self.level, self.slope)
+        return map_largest(shares, scores.argmax(axis=1), self.confidences, self.accuracies)
+
+
+def _fit(scores: Floats, lengths: Floats, own: Booleans, near: _Fit | None = None) -> _Fit:
+    level, slope = _temperature(scores, lengths, own, near)
+    rows, top = np.arange(len(scores)), scores.argmax(axis=1)
+    sure = temper(scores, lengths, level, slope)[rows, top]
+    return _Fit(level, slope, *_map(sure, own[rows, top], 1 / scores.shape[1]))
+
+
+def _by_halves(scores: Floats, lengths: Floats, own: Booleans, near: _Fit) -> Floats:
+    """Probabilities by a calibration that was fitted on the other half of the documents."""
+    out = np.empty_like(scores)
+    order = np.random.default_rng(0).permutation(len(scores))
+    halves = order[::2], order[1::2]
+    for mine, other in (halves, halves[::-1]):
+        out[mine] = _fit(scores[other], lengths[other], own[other], near).apply(scores[mine], lengths[mine])
+    return out
+
+
+def _map(sure: Floats, right: Booleans, chance: float) -> tuple[Floats, Floats]:
+    """Confidence → accuracy: places and values of the map."""
+    weights = np.append(np.ones(len(sure)), CHANCE)
+    blocks = fit_rising(np.append(sure, chance), np.append(right.astype(np.float64), chance), weights)
+    values = (blocks.values * blocks.weights + SHRINK * blocks.places) / (blocks.weights + SHRINK)
+    # So few documents cannot tell a higher share.
+    values = np.minimum(values, 1 - 1 / (blocks.weights + 2))
+    blocks = fit_rising(blocks.places, values, blocks.weights).at_most(MOST_KNOTS - 1)
+    places, values = np.minimum(blocks.places, 1), blocks.values
+    if places[-1] < 1:
+        places, values = np.append(places, 1.0), np.append(values, max(values[-1], 1 - 1 / (len(sure) + 2)))
+    return places, values
+
+
+def _risk(sure: Floats, right: Booleans) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Thresholds, and the share of answers above each that is expected to be wrong; the first is for all answers.
+
+    The share counts the wrong answers, and EXPECTED documents more that come out as `sure` says: the surest are few.
+    """
+    order = np.argsort(sure, kind="stable")
+    ranked, n_above = sure[order], np.arange(len(sure), 0, -1)
+    n_wrong: Any = np.cumsum(~right[order][::-1])[::-1]
+    n_expected: Any = np.cumsum((1 - ranked)[::-1])[::-1]
+    wrong = (n_wrong + EXPECTED * n_expected / n_above) / (n_above + EXPECTED)
+    places = np.unique(np.linspace(0, len(ranked) - 1, MOST_KNOTS).astype(np.int64))
+    places = np.unique(np.searchsorted(ranked, ranked[places]))  # of equal ones the first: they go together
+    # Answers that are surer are no worse.
+    errors = np.clip(np.minimum.accumulate(wrong[places]), 0, 1)
+    return (0.0, *ranked[places[1:]].tolist()), tuple(errors.tolist())
+
+
+def _temperature(scores: Floats, lengths: Floats, own: Booleans, near: _Fit | None) -> tuple[float, float]:
+    """Level and slope; they are quicker to find near those of similar documents."""
+    possible = np.isfinite(np.where(own, scores, -np.inf).max(axis=1, initial=-np.inf))
+    rows = np.flatnonzero(possible)
+    most = min(_MOST_ROWS, max(_MOST_SCORES // scores.shape[1], 1000))
+    if len(rows) > most:
+        rows = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+    if not len(rows):
+        return 0.0, _SLOPE
+    x = np.log1p(lengths[rows])
+    middle = float(x.mean())
+    problem = _Problem(scores[rows], own[rows], x - middle)
+    start = problem.usual_level
+    bounds = np.array([(start - _FAR, start + _FAR), (-_STEEP, _STEEP)])
+    begin = (start, _SLOPE) if near is None else (near.level + near.slope * middle, near.slope)
+    level, slope = minimise(problem.loss, np.array(begin), bounds).tolist()
+    return level - slope * middle, slope
+
+
+def minimise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: Floats) -> Floats:
+    """Where a smooth function of a few numbers is smallest, by BFGS within bounds, (n, 2), from a start.
+
+    `loss` gives the value and the gradient.
+
+    Examples
+    --------
+    >>> bowl = lambda x: (float((x[0] - 3) ** 2 + (x[0] - x[1]) ** 2), 2 * np.array([2 * x[0] - x[1] - 3, x[1] - x[0]]))
+    >>> minimise(bowl, np.zeros(2), np.array([(-9.0, 9.0), (-9.0, 2.0)])).round(6).tolist()
+    [2.5, 2.0]
+    """
+    x, inverse = np.clip(start, *bounds.T), np.eye(len(start))
+    value, gradient = loss(x)
+    for _ in range(_MOST_STEPS):
+        # A number on its bound stays there while the function falls beyond it.
+        free = ~(((x <= bounds[:, 0]) & (gradient > 0)) | ((x >= bounds[:, 1]) & (gradient < 0)))
+        step = np.where(free, -(inverse * np.outer(free, free)) @ gradient, 0.0)
+        if np.abs(gradient[free]).max(initial=0.0) < _FLAT:
+            break
+        if step @ gradient >= 0:
+            inverse = np.eye(len(x))
+            step = np.where(free, -gradient, 0.0)
+        if -float(step @ gradient) < 1e-15 * abs(value):
+            break
+        step /= max(1.0, float(np.abs(step).max()))
+        length = 1.0
+        while True:
+            there = np.clip(x + length * step, *bounds.T)
+            lower, slope = loss(there)
+            if lower <= value + 1e-4 * float(gradient @ (there - x)) or length < 1e-10:
+                break
+            length /= 2
+        moved, bent = there - x, slope - gradient
+        if lower > value or not moved.any():
+            break
+        curve = float(moved @ bent)
+        if curve > 1e-300:
+            turn = np.eye(len(x)) - np.outer(moved, bent) / curve
+            inverse = turn @ inverse @ turn.T + np.outer(moved, moved) / curve
+        x, value, gradient = there, lower, slope
+    return x
+
+
+class _Problem:
+    """The loss of a temperature, and its gradient."""
+
+    def __init__(self, scores: Floats, own: Booleans, x: Floats) -> None:
+        self._x = x
+        lead = scores.max(axis=1, keepdims=True) - scores
+        self._there = np.isfinite(lead)
+        self._lead = np.where(self._there, lead, 0.0)  # of the best score before this one
+        self._own = own & self._there
+        self._is_single = bool((self._own.sum(axis=1) == 1).all())  # then half of the work is none
+        self._best = np.where(self._own, lead, np.inf).min(axis=1)
+        self._behind = np.where(self._own, lead - self._best[:, None], 0.0)  # the best of its own
+        seconds = np.where(self._there, lead, np.inf)
+        seconds[np.arange(len(x)), scores.argmax(axis=1)] = np.inf
+        gaps = seconds.min(axis=1)
+        gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
+        usual = float(np.log(np.median(gaps) / _USUAL_LEAD)) if len(gaps) else 0.0
+        self.usual_level = min(max(usual, -_FAR), _FAR)
+
+    def loss(self, parameters: Any) -> tuple[float, Floats]:
+        """The mean loss of a document, and its gradient."""
+        level, slope = float(parameters[0]), float(parameters[1])
+        n, lead = len(self._x), self._lead
+        cold = np.exp(-(level + slope * self._x))
+        weights = np.where(self._there, np.exp(-cold[:, None] * lead), 0.0)
+        total = weights.sum(axis=1)
+        mean_lead = (weights * lead).sum(axis=1) / total
+        if self._is_single:
+            own_total, own_lead = np.ones(n), self._best
+        else:
+            own_weights = np.where(self._own, np.exp(-cold[:, None] * self._behind), 0.0)
+            own_total = own_weights.sum(axis=1)
+            own_lead = (own_weights * lead).sum(axis=1) / own_total
+        log_total = np.log(total)
+        losses = log_total + cold * self._best - np.log(own_total)
+        any_lead = lead.sum(axis=1) / self._there.sum(axis=1)
+        nothing = log_total + cold * any_lead
+        value = losses.sum() + nothing.sum() / n
+        by_cold = (own_lead - mean_lead) + (any_lead - mean_lead) / n
+        by_level = -cold * by_cold
+        gradient = np.array([by_level.sum(), (by_level * self._x).sum()])
+        off = np.array([(level - self.usual_level) / _LEVEL_SPREAD, (slope - _SLOPE) / _SLOPE_SPREAD])
+        value += (off**2).sum() / 2
+        gradient += off / np.array([_LEVEL_SPREAD, _SLOPE_SPREAD])
+        return value / n, gradient / n
+
+
+class Blocks(NamedTuple):
+    """Neighbours that share a value: where they stand on the average, the value and their weight, (n_blocks,) each."""
+
+    places: Floats
+    values: Floats
+    weights: Floats
+
+    def at_most(self, n: int) -> Blocks:
+        """The same in at most `n` blocks of about equal weight."""
+        if len(self.values) <= n:
+            return self
+        middles = np.cumsum(self.weights) - self.weights / 2
+        bins = np.minimum((middles * n / self.weights.sum()).astype(np.int64), n - 1)
+        weights = np.asarray(np.bincount(bins, self.weights), np.float64)
+        filled = np.flatnonzero(weights)
+        places, values = (
+            np.bincount(bins, part * self.weights)[filled] / weights[filled] for part in (self.places, self.values)
+        )
+        return Blocks(places, values, weights[filled])
+
+
+def fit_rising(places: Floats, values: Floats, weights: Floats) -> Blocks:
+    """The blocks of the rising values that are nearest, by weighted squares; equal places are one.
+
+    Examples
+    --------
+    >>> blocks = fit_rising(np.array([1.0, 2, 3, 4]), np.array([0.0, 1, 0, 1]), np.ones(4))
+    >>> blocks.places.tolist(), blocks.values.tolist(), blocks.weights.tolist()
+    ([1.0, 2.5, 4.0], [0.0, 0.5, 1.0], [1.0, 2.0, 1.0])
+    """
+    distinct, group = np.unique(places, return_inverse=True)
+    totals = np.bincount(group, weights)
+    sums = np.bincount(group, values * weights)
+    found: list[tuple[float, float, float]] = []  # sums of places, of values, of weights
+    for place, total, weight in zip((distinct * totals).tolist(), sums.tolist(), totals.tolist(), strict=True):
+        while found and found[-1][1] * weight >= total * found[-1][2]:
+            before = found.pop()
+            place, total, weight = place + before[0], total + before[1], weight + before[2]
+        found.append((place, total, weight))
+    by_place, by_value, by_weight = np.array(found).T
+    return Blocks(by_place / by_weight, by_value / by_weight, by_weight)

@@ -1,0 +1,400 @@
+"""`choose`: which model of the counting family suits what was learned, and with how much smoothing.
+
+Every candidate predicts the documents of a sample (`bunrui.sample`), each by the counts of all others, exactly.  Copies
+of a text are left out together: a twin that stays in would favour little smoothing.  A class of n documents with s of
+them in the sample gives each the weight n / s, so that the mean is that of all documents.  A document that is alone in
+its class is not scored.
+
+    u[i]   1 where the document is predicted right, else 0; for macro-F the linear part of it (the delta method)
+    lead   Σ w[i] d[i],  d the difference of u from that of the plain default, w the weights, which add up to 1
+    SE     sqrt( Σ w[i]² (d[i] - lead)² )
+
+The best candidate is chosen if it leads by more than SE; else the plain default stays.  Of long texts, a quarter of the
+sample comes first: candidates that trail the best by more than 2 SE there are not asked about the rest.
+
+The choice is a function of the counts, the sample, the options and this version, and of nothing else: all sums run in
+the order of digests.  docs/decisions/032 has the candidates, the size of the sample and the rule, with their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import Analyzer
+from bunrui.analysis.analyzer import alike
+from bunrui.counts import Counts
+from bunrui.engines.labelgroups import LabelSets
+from bunrui.errors import DataError, OptionError
+from bunrui.memory import Memory
+from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
+from bunrui.models.loo import CountedCorpus
+from bunrui.sample import Drawn
+
+__all__ = ["AUTO", "METRICS", "PLAIN", "Candidate", "Choice", "Evidence", "LeftOut", "choose", "is_due", "why_not"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+METRICS = ("accuracy", "macro_f1")
+
+# Fewer documents cannot tell models apart.
+FEWEST = 50
+
+# Scores that a candidate makes: with many classes the sample is smaller, yet not below so many documents as long as
+# memory allows it.
+USUAL_SCORES, LEAST_DOCS, MOST_SCORES = 1 << 16, 400, 1 << 22
+
+_FIRST = 4  # one of so many documents comes first
+_WORTH_STAGES = 1 << 18  # characters: with fewer, it is quicker to ask all candidates about all documents
+_FAR = 2.0  # standard errors behind the best
+
+# Characters on the average: in shorter texts few words occur twice, and wcnb, which counts occurrences and takes as
+# long as two others, was the best on none of ten corpora.
+_SHORT = 150
+
+# Options that say themselves how counts are read.
+_FIXED = {"smoothing": "eap", "alpha": None, "max_features": None, "class_norm": False, "against_rest": False}
+
+
+class Candidate(NamedTuple):
+    """A model with its smoothing."""
+
+    model: str
+    alpha: float
+    class_norm: bool = False
+    against_rest: bool = False
+
+    def describe(self) -> str:
+        """In a few words.
+
+        >>> Candidate("binary", 0.03, against_rest=True).describe()
+        'binary against the rest, λ 0.03'
+        """
+        how = " against the rest" if self.against_rest else ", classes of one size" if self.class_norm else ""
+        return f"{self.model}{how}, λ {self.alpha:g}"
+
+
+PLAIN = Candidate(DEFAULT_MODEL, MODELS[DEFAULT_MODEL].alpha)
+
+CANDIDATES = (
+    PLAIN,
+    Candidate("binary-complement", 1.0),
+    Candidate("wcnb", 0.3),
+    Candidate("binary", 0.03, against_rest=True),
+    Candidate("binary", 1e-5, class_norm=True),
+)
+
+
+class Evidence(NamedTuple):
+    """What leave-one-out says of a candidate.
+
+    Attributes
+    ----------
+    n_docs : int
+        Documents of the sample that it predicted.
+    value : float
+        Accuracy, or macro-F, on these documents.
+    lead : float
+        How much more this is than that of the plain default on the same documents.
+    error : float
+        The standard error of the lead.
+    """
+
+    candidate: Candidate
+    n_docs: int
+    value: float
+    lead: float
+    error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The model that `model="auto"` stands for, and why.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        What was chosen.
+    evidence : tuple of Evidence
+        All candidates, the plain default first; empty where nothing could be told.
+    metric : str
+        `accuracy` or `macro_f1`.
+    n_docs : int
+        Documents that the classifier had learned.
+    reason : str
+        Why the plain default stays; empty where another model was chosen.
+
+    Examples
+    --------
+    >>> better = Candidate("binary", 0.03, against_rest=True)
+    >>> evidence = Evidence(PLAIN, 2000, 0.79, 0.0, 0.0), Evidence(better, 2000, 0.878, 0.088, 0.01)
+    >>> Choice(candidate=better, evidence=evidence, n_docs=10003).describe()
+    'binary against the rest, λ 0.03: .878 by leave-one-out; binary-complement, λ 0.3: .790'
+    >>> Choice(reason="3 documents are too few to tell").describe()
+    'binary-complement, λ 0.3: 3 documents are too few to tell'
+    """
+
+    candidate: Candidate = PLAIN
+    evidence: tuple[Evidence, ...] = ()
+    metric: str = "accuracy"
+    n_docs: int = 0
+    reason: str = ""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `TextClassifier` that it stands for."""
+        return dict(self.candidate._asdict())
+
+    def describe(self) -> str:
+        """In a line."""
+        if not self.evidence:
+            return f"{self.candidate.describe()}: {self.reason}"
+        values = {each.candidate: f"{each.value:.3f}".removeprefix("0") for each in self.evidence}
+        what = "" if self.metric == "accuracy" else "macro-F "
+        line = f"{self.candidate.describe()}: {what}{values[self.candidate]} by leave-one-out"
+        if self.candidate != PLAIN:
+            return f"{line}; {PLAIN.describe()}: {values[PLAIN]}"
+        return f"{line}; {self.reason}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in the types of JSON."""
+        evidence = [{**each._asdict(), "candidate": each.candidate._asdict()} for each in self.evidence]
+        known = {field.name: getattr(self, field.name) for field in fields(self)}
+        return known | {"candidate": self.candidate._asdict(), "evidence": evidence}
+
+    @classmethod
+    def from_dict(cls, known: Any) -> Choice:
+        """What `to_dict` gave, checked as if it came from anybody.
+
+        Raises
+        ------
+        DataError
+            If it is anything else.
+        """
+        try:
+            evidence = tuple(
+                Evidence(**{**each, "candidate": _candidate(each["candidate"])}) for each in known["evidence"]
+            )
+            found = cls(**{**known, "candidate": _candidate(known["candidate"]), "evidence": evidence})
+        except (TypeError, KeyError, AttributeError) as error:
+            raise DataError(f"a choice of a model has other fields: {error}") from error
+        numbers = [number for each in evidence for number in (each.value, each.lead, each.error)]
+        counts = [found.n_docs, *(each.n_docs for each in evidence)]
+        is_right = (
+            all(type(number) in (int, float) and -1e6 <= number <= 1e6 for number in numbers)
+            and all(type(n) is int and 0 <= n < 1 << 62 for n in counts)
+            and isinstance(found.reason, str)
+            and found.metric in METRICS
+            and (not evidence or {PLAIN, found.candidate} <= {each.candidate for each in evidence})
+        )
+        if not is_right:
+            raise DataError("a choice of a model has values that make no sense")
+        return found
+
+
+def _candidate(known: Any) -> Candidate:
+    found = Candidate(**known)
+    is_right = found.model in MODELS and type(found.alpha) in (int, float) and 0 < found.alpha < 1e6
+    if not is_right or not all(type(is_on) is bool for is_on in found[2:]):
+        raise DataError(f"a choice names a model that there is not: {known!r:.80}")
+    try:
+        MODELS[found.model].check_options(class_norm=found.class_norm, against_rest=found.against_rest)
+    except OptionError as error:
+        raise DataError(f"a choice names options that do not go together: {known!r:.80}") from error
+    return found
+
+
+class LeftOut(NamedTuple):
+    """What the chosen model says of documents that it has not seen, a plain random sample: for its calibration."""
+
+    texts: list[Any]
+    scores: Floats  # (n_docs, n_classes), columns in the order of labels
+    own: npt.NDArray[np.bool_]
+
+
+def is_due(choice: Choice | None, n_docs: int) -> bool:
+    """Whether it is time to choose: at first, and when documents have doubled or halved since.
+
+    >>> [is_due(Choice(n_docs=100), n) for n in (50, 51, 199, 200)]
+    [True, False, False, True]
+    """
+    return choice is None or not choice.n_docs / 2 < n_docs < 2 * choice.n_docs
+
+
+def why_not(counts: Counts, options: Mapping[str, Any]) -> str | None:
+    """Why no model can be chosen, whatever the sample; None where one can be."""
+    fixed = [name for name, usual in _FIXED.items() if options[name] != usual]
+    if fixed:
+        return f"{' and '.join(fixed)} {'is' if len(fixed) == 1 else 'are'} given"
+    if len(counts.live_labels) < 2:
+        return "there are no two labels to tell apart"
+    if int(counts.doc_count.sum()) != counts.n_docs:
+        return "some documents have several labels"
+    return None
+
+
+def choose(
+    counts: Counts, analyzer: Analyzer, drawn: Drawn, options: Mapping[str, Any], metric: str = "accuracy"
+) -> tuple[Choice, LeftOut | None]:
+    """Choose a model.
+
+    Parameters
+    ----------
+    counts : Counts
+        All that was learned.
+    drawn : Drawn
+        The sample of it.
+    options : mapping
+        Those of the classifier.  `prior`, `unseen` and `min_df` hold for all candidates.
+    metric : {"accuracy", "macro_f1"}
+    """
+    if metric not in METRICS:
+        raise OptionError(option="metric", value=metric, choices=METRICS)
+    reason = why_not(counts, options)
+    if reason is not None:
+        return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
+    corpus = _Corpus(counts, analyzer, drawn, options)
+    if len(corpus.classes) < FEWEST:
+        reason = f"{counts.n_docs:,} documents are too few to tell"
+        if counts.n_docs >= FEWEST:
+            reason = f"only {len(corpus.classes)} of {counts.n_docs:,} documents can be predicted by others"
+        return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
+    candidates = _candidates(len(counts.live_labels), corpus.mean_length, options)
+    first = [corpus.merit(candidate, metric, first=True) for candidate in candidates]
+    merits, far = first, set()
+    if corpus.has_more:
+        best = max(first, key=lambda merit: merit.value)
+        far = {each.candidate for each in first[1:] if best.lead_over(each) > _FAR * best.error_to(each)}
+        merits = [each if each.candidate in far else corpus.merit(each.candidate, metric) for each in first]
+    evidence = tuple(
+        Evidence(each.candidate, len(each.parts), each.value, each.lead_over(plain), each.error_to(plain))
+        for each, plain in ((each, (first if each.candidate in far else merits)[0]) for each in merits)
+    )
+    top = max((each for each in evidence if each.n_docs == len(corpus.classes)), key=lambda each: each.value)
+    reason = ""
+    if top.candidate == PLAIN:
+        reason = "no other model is better"
+    elif top.lead <= top.error:
+        top, reason = evidence[0], "no other model leads by more than a standard error"
+    choice = Choice(candidate=top.candidate, evidence=evidence, metric=metric, n_docs=counts.n_docs, reason=reason)
+    return choice, corpus.left_out(top.candidate)
+
+
+def _candidates(n_classes: int, mean_length: float, options: Mapping[str, Any]) -> list[Candidate]:
+    """Those that can be left out exactly, and differ."""
+    return [
+        candidate
+        for candidate in CANDIDATES
+        # Of two classes, each is the rest of the other.
+        if not (candidate.against_rest and n_classes == 2)
+        and not (candidate.class_norm and options["min_df"] > 1)
+        and not (candidate.model == "wcnb" and mean_length < _SHORT)
+    ]
+
+
+class _Merit(NamedTuple):
+    """How good a candidate is: `value` is the mean of `parts` by `weights`, (n_docs,) each."""
+
+    candidate: Candidate
+    value: float
+    parts: Floats
+    weights: Floats
+
+    def lead_over(self, other: _Merit) -> float:
+        return float((self.weights * (self.parts - other.parts)).sum())
+
+    def error_to(self, other: _Merit) -> float:
+        """The standard error of the lead."""
+        difference = self.parts - other.parts - self.lead_over(other)
+        return float(np.sqrt((self.weights**2 * difference**2).sum()))
+
+
+def _f1_parts(true: Integers, predicted: Integers, weights: Floats, n_classes: int) -> Floats:
+    """The macro-F, and what each document adds to it, as parts whose weighted mean it is."""
+    is_right = true == predicted
+    right = np.bincount(true, weights * is_right, n_classes)
+    both = np.bincount(true, weights, n_classes) + np.bincount(predicted, weights, n_classes)
+    occurs = both > 0
+    both[~occurs] = 1.0
+    f1 = 2 * right / both
+    linear = 2 * is_right / both[true] - f1[true] / both[true] - f1[predicted] / both[predicted]
+    return np.asarray(f1.sum() / occurs.sum() + linear / occurs.sum())
+
+
+class _Corpus:
+    """The documents of a sample that can be scored, in the order of digests.
+
+    Attributes
+    ----------
+    classes : (n_docs,) int64
+        The class of each, by its place in the sorted list of labels.
+    mean_length : float
+        Of a text, in characters.
+    has_more : bool
+        Whether some documents come after the first ones.
+    """
+
+    def __init__(self, counts: Counts, analyzer: Analyzer, drawn: Drawn, options: Mapping[str, Any]) -> None:
+        self._counts, self._analyzer, self._options = counts, analyzer, options
+        _, self._columns, _ = counts.live
+        ids = np.array([counts.label_ids[label] for label in drawn.labels], np.int64)
+        n_classes = len(self._columns)
+        most = max(min(LEAST_DOCS, MOST_SCORES // n_classes), USUAL_SCORES // n_classes)
+        rows = np.flatnonzero(counts.doc_count[ids] > drawn.copies)[:most]
+        self._ids, self._is_common = ids[rows], drawn.is_common[rows]
+        self._texts = [drawn.texts[row] for row in rows.tolist()]
+        self.mean_length = sum(map(len, self._texts)) / max(len(rows), 1)
+        rank = np.zeros(len(counts.labels), np.int64)
+        rank[self._columns] = np.arange(n_classes)
+        self.classes = rank[self._ids]
+        self._scores: dict[Candidate, Floats] = {}
+        # Of every class, one of so many comes first.
+        is_first = np.ones(len(rows), bool)
+        if self.mean_length * len(rows) > _WORTH_STAGES:
+            is_first[:] = False
+            is_first[np.argsort(self.classes, kind="stable")[::_FIRST]] = True
+        self._stages = [np.flatnonzero(is_first), np.flatnonzero(~is_first)]
+        self.has_more = not is_first.all()
+        every = np.arange(len(counts.labels) + 1)
+        sets = LabelSets(counts.labels, self._ids, every, every[:-1])
+        self._memory, texts, copies = Memory(counts), alike(analyzer, self._texts), drawn.copies[rows]
+        self._corpora = [
+            CountedCorpus(
+                analyzer,
+                [texts[k] for k in stage.tolist()],
+                sets.subset(stage),
+                memory=self._memory,
+                copies=copies[stage],
+            )
+            for stage in self._stages
+            if len(stage)
+        ]
+
+    def merit(self, candidate: Candidate, metric: str, *, first: bool = False) -> _Merit:
+        """How good a candidate is on the documents that come first, or, later, on all."""
+        stage = 0 if first else 1
+        scores = self._scores.setdefault(candidate, np.empty((len(self.classes), len(self._columns))))
+        options = {**self._options, **candidate._asdict()}
+        model = MODELS[candidate.model].model(options, self._analyzer, self._memory)
+        scores[self._stages[stage]] = model.leave_one_out(self._corpora[stage])[:, self._columns]
+        rows = self._stages[0] if first else np.arange(len(self.classes))
+        true, predicted = self.classes[rows], scores[rows].argmax(axis=1)
+        weights = self._counts.doc_count[self._ids[rows]] / np.bincount(true)[true]
+        weights = weights / weights.sum()
+        if metric == "accuracy":
+            parts = (true == predicted).astype(np.float64)
+        else:
+            parts = _f1_parts(true, predicted, weights, len(self._columns))
+        return _Merit(candidate, float((weights * parts).sum()), parts, weights)
+
+    def left_out(self, candidate: Candidate) -> LeftOut:
+        """The scores of a candidate that has scored all documents."""
+        rows = np.flatnonzero(self._is_common)
+        own = np.zeros((len(rows), len(self._columns)), bool)
+        own[np.arange(len(rows)), self.classes[rows]] = True
+        return LeftOut([self._texts[row] for row in rows.tolist()], self._scores[candidate][rows], own)

@@ -1,0 +1,322 @@
+"""The choice of a model: leave-one-out of a sample, exactly; the same whatever the order; obeyed by classifiers."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bunrui import TextClassifier, choice
+from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
+from bunrui.errors import DataError, NotLearnedError, OptionError
+from bunrui.sample import Drawn, LowestDigests
+
+words = st.integers(0, 9).map("w{}".format)
+texts_of = st.lists(words, min_size=1, max_size=6).map(" ".join)
+documents_of = st.lists(st.tuples(texts_of, st.sampled_from("abc")), min_size=6, max_size=25)
+
+LOSES = "no other model leads by more than a standard error"
+
+
+def corpus(n: int = 120, seed: int = 0) -> tuple[list[str], list[str]]:
+    """Short texts of eight classes: on 1,000 of them the plain default is at .86, another candidate at .94."""
+    shares = np.random.default_rng(7).dirichlet(np.full(300, 0.3), 8)
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(8, size=n).tolist()
+    texts = [" ".join(f"u{word}" for word in rng.choice(300, 6, p=shares[c])) for c in classes]
+    return texts, [f"c{c}" for c in classes]
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "FEWEST", 2)
+
+
+def drawn_of(clf: TextClassifier) -> Drawn:
+    assert isinstance(clf.memory.sample, LowestDigests)
+    return clf.memory.sample.draw(len(clf.classes_))
+
+
+@pytest.mark.parametrize("worth", [0, 1 << 18])
+@given(documents=documents_of)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_scores_are_those_without_all_copies(
+    worth: int, documents: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each candidate scores a text as a classifier does that has unlearned all its copies."""
+    monkeypatch.setattr(choice, "_WORTH_STAGES", worth)
+    texts, labels = [text for text, _ in documents], [label for _, label in documents]
+    clf = TextClassifier().learn(texts, labels)
+    drawn = drawn_of(clf)
+    found = choice._Corpus(clf.counts, clf.text_analyzer, drawn, clf.get_params())
+    scored = [
+        (text, label, int(n))
+        for text, label, n in zip(drawn.texts, drawn.labels, drawn.copies, strict=True)
+        if labels.count(label) > n
+    ]
+    assert len(scored) == len(found.classes)
+    if not scored:
+        return
+    classes = clf.classes_.tolist()
+    for candidate in CANDIDATES:
+        found.merit(candidate, "accuracy", first=True)
+        if found.has_more:
+            found.merit(candidate, "accuracy")
+        other = clf.with_model(**candidate._asdict())
+        for row, (text, label, n) in enumerate(scored):
+            other.unlearn([text] * n, [label] * n)
+            columns = [classes.index(name) for name in other.classes_.tolist()]
+            np.testing.assert_array_equal(found._scores[candidate][row, columns], other.scores([text])[0])
+            other.learn([text] * n, [label] * n)
+
+
+@pytest.mark.usefixtures("few")
+@given(documents=documents_of, data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_order_and_shards_do_not_matter(documents: list[tuple[str, str]], data: st.DataObject) -> None:
+    def learned(part: list[tuple[str, str]]) -> TextClassifier:
+        clf = TextClassifier()
+        return clf.learn([text for text, _ in part], [label for _, label in part]) if part else clf
+
+    metric = data.draw(st.sampled_from(choice.METRICS))
+    at_once = learned(documents).choose(metric)
+    shuffled, cut = data.draw(st.permutations(documents)), data.draw(st.integers(0, len(documents)))
+    merged = learned(shuffled[:cut]).merge(learned(shuffled[cut:]))
+    assert merged.choose(metric) == at_once
+    one_by_one = TextClassifier()
+    for text, label in shuffled:
+        one_by_one.learn([text], [label])
+    assert one_by_one.choose(metric) == at_once
+    assert one_by_one.calibration == merged.calibration
+
+
+@pytest.mark.usefixtures("few")
+@given(documents=documents_of, more=documents_of)
+@settings(max_examples=25, deadline=None)
+def test_unlearning_brings_a_choice_back(documents: list[tuple[str, str]], more: list[tuple[str, str]]) -> None:
+    clf = TextClassifier().learn([text for text, _ in documents], [label for _, label in documents])
+    before = clf.choose(), clf.calibration
+    clf.learn([text for text, _ in more], [label for _, label in more])
+    clf.unlearn([text for text, _ in more], [label for _, label in more])
+    assert (clf.choose(), clf.calibration) == before
+
+
+def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels = corpus(3000)
+    found = []
+    monkeypatch.setattr(choice, "_WORTH_STAGES", 0)
+    for n in ("1", "3"):
+        monkeypatch.setenv("BUNRUI_THREADS", n)
+        clf = TextClassifier().learn(texts, labels)
+        found.append((clf.choice, clf.calibration))
+    assert found[0] == found[1]
+
+
+def test_a_better_model_is_chosen_and_answers() -> None:
+    texts, labels = corpus(1000)
+    clf = TextClassifier().learn(texts, labels)
+    chosen = clf.model_
+    assert chosen is not None and chosen.candidate != PLAIN and not chosen.reason
+    evidence = {each.candidate: each for each in chosen.evidence}
+    assert evidence[chosen.candidate].lead > evidence[chosen.candidate].error
+    assert evidence[chosen.candidate].value == max(
+        each.value for each in chosen.evidence if each.n_docs == evidence[PLAIN].n_docs
+    )
+    named = TextClassifier(**chosen.candidate._asdict()).learn(texts, labels)
+    new = corpus(200, seed=1)[0]
+    np.testing.assert_array_equal(clf.scores(new), named.scores(new))
+    assert clf.model == "auto" and clf.get_params()["alpha"] is None
+    assert clf.effective_alpha == chosen.candidate.alpha
+    assert clf.is_calibrated and clf.calibration is not None and clf.calibration.n_docs == evidence[PLAIN].n_docs
+    assert clf.predict_proba(new).max() < named.predict_proba(new).max()
+    assert clf.score(*corpus(500, seed=2)) >= TextClassifier(PLAIN.model).learn(texts, labels).score(
+        *corpus(500, seed=2)
+    )
+
+
+def test_a_choice_stays_until_documents_double_or_halve() -> None:
+    texts, labels = corpus(400)
+    clf = TextClassifier().learn(texts[:100], labels[:100])
+    first = clf.choice
+    assert first is not None and first.n_docs == 100
+    clf.learn(texts[100:199], labels[100:199])
+    assert clf.choice is first
+    clf.learn(texts[199:200], labels[199:200])
+    assert clf.choice is not None and clf.choice.n_docs == 200
+    clf.unlearn(texts[:99], labels[:99])
+    assert clf.choice.n_docs == 200
+    clf.unlearn(texts[99:100], labels[99:100])
+    assert clf.choice.n_docs == 100
+    clf.merge(TextClassifier().learn(texts[200:210], labels[200:210]))
+    assert clf.choice.n_docs == 110
+    assert clf.choose("macro_f1").metric == "macro_f1"
+    assert [is_due(None, 0), is_due(Choice(n_docs=0), 1)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "labels", "reason"),
+    [
+        ({}, ["a", "b"] * 20, "40 documents are too few to tell"),
+        ({}, ["a"] * 80, "there are no two labels to tell apart"),
+        ({}, [["a", "b"], ["b"]] * 40, "some documents have several labels"),
+        ({"alpha": 0.5}, ["a", "b"] * 40, "alpha is given"),
+        ({"smoothing": "mle", "max_features": 9}, ["a", "b"] * 40, "smoothing and max_features are given"),
+        ({}, [f"c{k}" for k in range(80)], "only 0 of 80 documents can be predicted by others"),
+    ],
+)
+def test_why_the_plain_default_stays(options: dict[str, Any], labels: list[Any], reason: str) -> None:
+    clf = TextClassifier(**options).learn([f"w{k} w{k % 3}" for k in range(len(labels))], labels)
+    assert clf.model_ is not None
+    assert (clf.model_.candidate, clf.model_.reason, clf.model_.evidence) == (PLAIN, reason, ())
+    plain = TextClassifier("binary-complement", **options).learn([f"w{k} w{k % 3}" for k in range(len(labels))], labels)
+    np.testing.assert_array_equal(clf.scores(["w1 w2"]), plain.scores(["w1 w2"]))
+    assert not clf.is_calibrated
+
+
+def test_nothing_to_choose() -> None:
+    assert TextClassifier("binary").model_ is None
+    with pytest.raises(OptionError, match="the model is 'binary', and there is nothing to choose"):
+        TextClassifier("binary").choose()
+    with pytest.raises(OptionError, match="there is no metric 'f2'"):
+        TextClassifier().learn(*corpus(60)).choose("f2")
+    nothing = TextClassifier().model_
+    assert nothing is not None and nothing.reason == "nothing has been learned yet"
+    learned = TextClassifier("binary").learn(*corpus(60)).set_params(model="auto")
+    assert learned.model_ is not None and learned.model_.reason == "its documents are not kept"
+    with pytest.raises(NotLearnedError, match="there are no documents to choose by"):
+        learned.choose()
+
+
+def test_merging_what_keeps_no_sample() -> None:
+    texts, labels = corpus(200)
+    clf = TextClassifier().learn(texts, labels).merge(TextClassifier("binary").learn(texts, labels))
+    assert clf.model_ is not None and clf.model_.reason == "its documents are not kept"
+
+
+def test_other_options_hold_for_all_candidates() -> None:
+    texts, labels = corpus(600)
+    for options in (
+        {"prior": "uniform"},
+        {"min_df": 2},
+        {"unseen": "smooth"},
+        {"prior": {f"c{k}": 1 + k for k in range(8)}},
+    ):
+        clf = TextClassifier(**options).learn(texts, labels)
+        assert clf.choice is not None and clf.choice.evidence, options
+        assert clf.with_model().get_params() == clf.effective_options
+        has_norm = any(each.candidate.class_norm for each in clf.choice.evidence)
+        assert has_norm == ("min_df" not in options)
+
+
+def test_with_model() -> None:
+    texts, labels = corpus(600)
+    clf = TextClassifier().learn(texts, labels)
+    assert clf.choice is not None
+    assert clf.with_model().model == clf.choice.candidate.model
+    assert clf.with_model().is_calibrated and not clf.with_model("multinomial").is_calibrated
+    assert clf.with_model("multinomial").alpha is None  # and not what was chosen for another
+    assert clf.with_model(alpha=2.0).get_params() == {**clf.effective_options, "alpha": 2.0}
+
+
+def test_copies() -> None:
+    texts, labels = corpus(300)
+    clf = pickle.loads(pickle.dumps(TextClassifier().learn(texts, labels)))
+    assert clf.choose() == TextClassifier().learn(texts, labels).choice
+
+
+def test_two_classes_are_not_held_against_each_other() -> None:
+    texts, labels = corpus(300)
+    clf = TextClassifier().learn(texts, [label > "c3" for label in labels])
+    assert clf.choice is not None
+    assert not any(each.candidate.against_rest for each in clf.choice.evidence)
+
+
+def test_many_classes() -> None:
+    """Scores of a sample are bounded; where that leaves too few documents, nothing is chosen."""
+    n = choice.MOST_SCORES // choice.FEWEST + 2
+    counts = TextClassifier().learn([f"w{k % 7}" for k in range(2 * n)], [f"c{k % n}" for k in range(2 * n)])
+    assert counts.model_ is not None and counts.model_.evidence == ()
+
+
+def test_json() -> None:
+    chosen = TextClassifier().learn(*corpus(300)).choice
+    assert chosen is not None
+    assert Choice.from_dict(json.loads(json.dumps(chosen.to_dict()))) == chosen
+    assert Choice.from_dict(Choice(reason="why").to_dict()) == Choice(reason="why")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"candidate": None},
+        {"candidate": {"model": "nbsvm", "alpha": 1.0}},
+        {"candidate": {"model": "binary", "alpha": -1.0}},
+        {"candidate": {"model": "binary", "alpha": 1.0, "class_norm": 1}},
+        {"candidate": {"model": "complement", "alpha": 1.0, "against_rest": True}},
+        {"candidate": {"model": "complement", "alpha": 1.0}},
+        {"evidence": 3},
+        {"evidence": [{"candidate": PLAIN._asdict()}]},
+        {"n_docs": -1},
+        {"n_docs": True},
+        {"metric": "f2"},
+        {"reason": 3},
+        {"more": 1},
+    ],
+)
+def test_json_of_somebody_else(change: dict[str, Any]) -> None:
+    chosen = TextClassifier().learn(*corpus(300)).choice
+    assert chosen is not None
+    with pytest.raises(DataError, match="a choice"):
+        Choice.from_dict(chosen.to_dict() | change)
+
+
+@pytest.mark.parametrize("known", [None, 3, [], "x"])
+def test_json_that_is_no_choice(known: Any) -> None:
+    with pytest.raises(DataError, match="a choice"):
+        Choice.from_dict(known)
+
+
+def test_macro_f() -> None:
+    """Beside the formula, document by document."""
+    true, predicted = np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 1, 2])
+    weights = np.array([0.1, 0.3, 0.2, 0.3, 0.1])
+    parts = choice._f1_parts(true, predicted, weights, 4)
+    right, had, given = (np.zeros(4) for _ in range(3))
+    for t, p, w in zip(true, predicted, weights, strict=True):
+        had[t] += w
+        given[p] += w
+        right[t] += w * (t == p)
+    expected = np.mean([2 * right[c] / (had[c] + given[c]) for c in range(3)])
+    np.testing.assert_allclose((weights * parts).sum(), expected)
+
+
+def test_evidence_that_is_not_enough() -> None:
+    rng = np.random.default_rng(1)
+    texts = [" ".join(f"w{rng.integers(50)}" for _ in range(8)) for _ in range(400)]
+    labels = [str(k % 2) for k in range(400)]
+    found = choose(*_parts(TextClassifier().learn(texts, labels)))[0]
+    assert found.candidate == PLAIN and found.reason in (LOSES, "no other model is better")
+    assert found.describe().endswith(found.reason)
+
+
+def _parts(clf: TextClassifier) -> tuple[Any, ...]:
+    return clf.counts, clf.text_analyzer, drawn_of(clf), clf.get_params()
+
+
+def test_estimators() -> None:
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV
+
+    texts, labels = corpus(400)
+    clf = clone(TextClassifier().learn(texts, labels))
+    assert clf.choice is None and clf.model == "auto"
+    assert clf.fit(texts, labels).choice == TextClassifier().learn(texts, labels).choice
+    search = GridSearchCV(TextClassifier(), {"model": ["auto", "complement"]}, cv=2).fit(texts, labels)
+    assert search.best_params_ == {"model": "auto"}
+    assert search.best_estimator_.choice == clf.choice
+    assert Candidate(**clf.choice.options) == clf.choice.candidate
