@@ -123,6 +123,13 @@ def test_aode_reads_columns(run, people: Path) -> None:
     )
 
 
+def test_the_automatic_choice_for_tables(run, people: Path) -> None:
+    assert run("learn", "auto.bunrui", "train.csv", "--columns", "--label", "income", "--model", "auto").code == 0
+    assert json.loads(run("info", "auto.bunrui", "--json").out)["model"] == "columns"
+    refused = run("set", "auto.bunrui", "--model", "auto")
+    assert refused.code == 2 and "reads tables, for which no model is chosen" in refused.err
+
+
 def test_maximum_likelihood(run, people: Path) -> None:
     train, test = frames()
     columns = [name for name in NAMES if name != "income"]

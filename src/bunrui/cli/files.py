@@ -37,7 +37,7 @@ def merge(
 ) -> None:
     """Add other classifiers to a classifier.
 
-    The result equals a classifier that learned everything itself, in any
+    The result equals a classifier that learned everything at once, in any
     order, to the last bit. All of them are added, or none. If FILE does not
     exist, it gets the settings of the first OTHER, and keeps what all of them
     keep; if it exists, each OTHER must keep as much as FILE. --unique needs

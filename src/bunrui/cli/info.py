@@ -9,7 +9,7 @@ from typing import Any, Literal
 import bunrui
 from bunrui.cli.calibrate import describe_calibration
 from bunrui.cli.console import say, size, to_json, uninterrupted
-from bunrui.cli.options import Classifier, Model, flag, option, written
+from bunrui.cli.options import Classifier, Model, flag, option, reads_tables, written
 from bunrui.errors import BunruiError, OptionError
 from bunrui.phrases import counted, one_line
 
@@ -146,6 +146,8 @@ def set_(file: Classifier, model: Model) -> None:
     if not options:
         raise OptionError("there is nothing to set: give at least one option, such as --model.")
     with closing(bunrui.open(file)) as classifier, uninterrupted():
+        if reads_tables(classifier) and options.get("model") == "auto":
+            raise OptionError(f"{file} reads tables, for which no model is chosen: give --model columns or aode.")
         before = classifier.get_params()
         has_changed = classifier.configure(**options).get_params() != before
         chosen = classifier.model_

@@ -217,9 +217,9 @@ def unlearn(
 ) -> None:
     """Unlearn documents, as if they had never been learned.
 
-    Afterwards every score of FILE is the same to the last bit as before it
-    learned them. If something in DATA was never learned, nothing is
-    unlearned.
+    Afterwards the counts of FILE are the same to the last bit as before it
+    learned them, and so is every score, unless a model was chosen since. If
+    something in DATA was never learned, nothing is unlearned.
 
     DATA works whatever FILE keeps; --by-id and --by-digest need a FILE that
     keeps texts (the default of learn --keep).
@@ -330,10 +330,11 @@ def create_classifier(
 
 
 def options_of_new(model: Model, analyzer: dict[str, Any]) -> dict[str, Any]:
-    """The options of a new classifier."""
-
-    spec = bunrui.AnalyzerSpec(**analyzer)
-    return ({"model": "columns"} if spec.name == "columns" else {}) | model.given() | {"analyzer": spec}
+    """The options of a new classifier; the automatic choice for tables is `columns`."""
+    spec, given = bunrui.AnalyzerSpec(**analyzer), model.given()
+    if spec.name == "columns" and given.get("model", "auto") == "auto":
+        given["model"] = "columns"
+    return given | {"analyzer": spec}
 
 
 def refuse_contradictions(
