@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bunrui import TextClassifier, choice
 from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
-from bunrui.errors import DataError, NotLearnedError, OptionError
+from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
 from bunrui.sample import Drawn, LowestDigests
 
 words = st.integers(0, 9).map("w{}".format)
@@ -196,6 +196,22 @@ def test_merging_what_keeps_no_sample() -> None:
     texts, labels = corpus(200)
     clf = TextClassifier().learn(texts, labels).merge(TextClassifier("binary").learn(texts, labels))
     assert clf.model_ is not None and clf.model_.reason == "its documents are not kept"
+
+
+def test_unlearning_another_text_than_was_learned() -> None:
+    """Counts take it back, as all its words are there; the sample does not know which text is left, and goes."""
+    texts, labels = corpus(200)
+    clf = TextClassifier().learn(["Secret  words HERE", *texts], ["c0", *labels])
+    before = clf.choice
+    with pytest.raises(UnlearnError):
+        clf.unlearn(["never seen"], ["c0"])
+    assert clf.memory.sample is not None  # nothing was taken back
+    clf.unlearn(["secret words here"], ["c0"])
+    assert clf.choice is before and b"Secret  words" not in pickle.dumps(clf)
+    with pytest.raises(NotLearnedError, match="a text was unlearned that was never learned"):
+        clf.choose()
+    merged = TextClassifier().learn(texts, labels).merge(clf)
+    assert merged.counts.n_docs == 400 and merged.memory.sample is None
 
 
 def test_other_options_hold_for_all_candidates() -> None:

@@ -85,7 +85,9 @@ def test_what_is_unlearned_is_gone(documents: Pairs, data: st.DataObject) -> Non
     rows = data.draw(st.lists(st.integers(0, max(len(documents) - 1, 0)), unique=True)) if documents else []
     for row in rows:
         text, label = documents[row]
-        found.remove([text], label_sets([label], 1, {}))
+        places = found.find([text], label_sets([label], 1, {}))
+        assert places is not None
+        found.remove(places)
     left = [document for row, document in enumerate(documents) if row not in rows]
     known = {(text, label): copies for text, label, copies, _ in drawn(found)}
     for (text, label), copies in known.items():

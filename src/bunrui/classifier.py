@@ -560,7 +560,7 @@ class TextClassifier(AnyClassifier):
             self._choose("accuracy" if self.choice is None else self.choice.metric)
 
     def _why_no_sample(self) -> str:
-        return "its documents are not kept"
+        return self._memory.why_no_sample
 
     def choose(self, metric: str = "accuracy") -> Choice:
         """Choose the model that `model="auto"` stands for anew, from the sample that is kept."""
@@ -568,7 +568,7 @@ class TextClassifier(AnyClassifier):
         self.check_options()
         if self._memory.sample is None:
             raise NotLearnedError(
-                "there are no documents to choose by: this classifier has kept none", hint=(Step("learn"),)
+                f"there are no documents to choose by: {self._memory.why_no_sample}", hint=(Step("learn"),)
             )
         return self._choose(metric)
 

@@ -16,6 +16,7 @@ when it needs one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -132,7 +133,7 @@ class LowestDigests(Sample):
     >>> drawn = sample.draw(n_classes=2)
     >>> drawn.texts, drawn.labels, drawn.copies.tolist()
     (['pills', 'noon'], ['spam', 'ham'], [2, 1])
-    >>> sample.remove(["pills"], sets.subset(np.array([0])))
+    >>> sample.remove(sample.find(["pills"], sets.subset(np.array([0]))))
     >>> sample.draw(n_classes=2).copies.tolist()
     [1, 1]
     """
@@ -167,14 +168,20 @@ class LowestDigests(Sample):
         if len(self._items) > 4 * MOST_DOCS or self._bytes > 4 * MOST_BYTES:
             self._tighten(n_classes)
 
-    def remove(self, texts: Any, sets: LabelSets) -> None:
-        """Documents were unlearned."""
+    def find(self, texts: Any, sets: LabelSets) -> list[tuple[int, Label]] | None:
+        """The places of those documents that the sample has; None if it lacks one that it would have, if learned."""
         _, keys, codes, _ = _documents_of(texts, sets)
-        for key, code in zip(keys.tolist(), codes.tolist(), strict=True):
-            place = key, sets.labels[code]
-            item = self._items.get(place)
-            if item is None:
-                continue
+        places = [(key, sets.labels[code]) for key, code in zip(keys.tolist(), codes.tolist(), strict=True)]
+        below = [(key, label) for key, label in places if key < self._bounds.get(label, key + 1)]
+        for place, n in Counter(below).items():
+            if place not in self._items or self._items[place].copies < n:
+                return None
+        return below
+
+    def remove(self, places: list[tuple[int, Label]]) -> None:
+        """Documents were unlearned, with places by `find`."""
+        for place in places:
+            item = self._items[place]
             if item.copies > 1:
                 self._items[place] = item._replace(copies=item.copies - 1)
             else:
