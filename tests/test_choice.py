@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import threading
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bunrui import TextClassifier, choice
+from bunrui import TextClassifier, choice, classifier
 from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
 from bunrui.sample import Drawn, LowestDigests
@@ -237,6 +238,43 @@ def test_with_model() -> None:
     assert clf.with_model().is_calibrated and not clf.with_model("multinomial").is_calibrated
     assert clf.with_model("multinomial").alpha is None  # and not what was chosen for another
     assert clf.with_model(alpha=2.0).get_params() == {**clf.effective_options, "alpha": 2.0}
+
+
+def test_a_question_is_answered_by_one_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread chooses while a model is made, or between its scores and their probabilities."""
+    texts, labels = corpus(600)
+    clf = TextClassifier().learn(texts, labels)
+    chosen, calibration = clf.choice, clf.calibration
+    clf.take_on(None, None)
+    plain = clf.predict_proba(texts[:5])
+    started: list[threading.Thread] = []
+
+    def choose_meanwhile() -> None:
+        started.append(threading.Thread(target=clf.take_on, args=(chosen, calibration)))
+        started[-1].start()
+        started[-1].join(0.2)  # it waits if it must not come in between
+
+    clf.take_on(None, None)
+    kind_of = classifier.kind_of
+    monkeypatch.setattr(classifier, "kind_of", lambda name: (choose_meanwhile(), kind_of(name))[1])
+    np.testing.assert_array_equal(clf.predict_proba(iter(texts[:5])), plain)
+    monkeypatch.undo()
+    for thread in started:
+        thread.join()
+    assert clf.choice is chosen
+    expected = TextClassifier().learn(texts, labels)
+    np.testing.assert_array_equal(clf.scores(texts[:5]), expected.scores(texts[:5]))
+
+    clf.take_on(None, None)
+    scores = type(clf.current_model).scores
+
+    def scores_then_choice(*args: Any) -> Any:
+        found = scores(*args)
+        choose_meanwhile()
+        return found
+
+    monkeypatch.setattr(type(clf.current_model), "scores", scores_then_choice)
+    np.testing.assert_array_equal(clf.predict_proba(iter(texts[:5])), plain)
 
 
 def test_copies() -> None:

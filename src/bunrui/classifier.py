@@ -209,16 +209,28 @@ class AnyClassifier(ABC):
 
     def predict_proba(self, texts: Texts) -> Floats:
         """P(class | text), (n_docs, n_classes) in the order of `classes_`; calibrated if the classifier is."""
-        if self.is_calibrated and not inputs.is_given(texts):
+        return self.scores_and_probabilities(texts)[2]
+
+    def scores_and_probabilities(self, texts: Texts) -> tuple[list[Label], Floats, Floats]:
+        """The labels of the columns, the scores, and the probabilities, all by one model."""
+        model, calibration = self._model_and_calibration()
+        if calibration is None:
+            labels, scores = model.scores(texts)
+            return labels, scores, probabilities(scores)
+        if not inputs.is_given(texts):
             texts = inputs.strings(texts)  # which can be read twice
-        return self.probabilities_of(self.scores(texts), texts)
+        labels, scores = model.scores(texts)
+        return labels, scores, calibration.apply(scores, lengths_of(texts))
 
     def probabilities_of(self, scores: Floats, texts: Texts) -> Floats:
         """P(class | text) from the scores of texts, as `predict_proba` gives them."""
-        if not self.is_calibrated:
-            return probabilities(scores)
-        assert self.calibration is not None
-        return self.calibration.apply(scores, lengths_of(texts))
+        _, calibration = self._model_and_calibration()
+        return probabilities(scores) if calibration is None else calibration.apply(scores, lengths_of(texts))
+
+    def _model_and_calibration(self) -> tuple[Model, Calibration | None]:
+        """The model as it is now, and its calibration, if it has one: another thread may choose anew at any time."""
+        with _making:
+            return self.current_model, self.calibration if self.is_calibrated else None
 
     @property
     def is_calibrated(self) -> bool:
@@ -264,11 +276,12 @@ class AnyClassifier(ABC):
 
     def explain(self, text: Any, *, label: Label | None = None, against: Label | None = None) -> Explanation:
         """Why this label (by default the predicted one) and not another (by default the runner-up)."""
-        found = self.current_model.explain(text, label, against)
-        if not self.is_calibrated:
+        model, calibration = self._model_and_calibration()
+        found = model.explain(text, label, against)
+        if calibration is None:
             return found
-        classes, scores = self.labelled_scores([text])
-        shares = dict(zip(classes, self.probabilities_of(scores, [text])[0].tolist(), strict=True))
+        classes, scores = model.scores([text])
+        shares = dict(zip(classes, calibration.apply(scores, lengths_of([text]))[0].tolist(), strict=True))
         return replace(found, probabilities={name: shares.get(name, 0.0) for name in found.probabilities})
 
     def words(
@@ -464,7 +477,8 @@ class TextClassifier(AnyClassifier):
 
     def take_on(self, choice: Choice | None, calibration: Calibration | None) -> None:
         """Answer as a choice says, and calibrated for it."""
-        self.choice, self.calibration, self._model = choice, calibration, None
+        with _making:
+            self.choice, self.calibration, self._model = choice, calibration, None
 
     def _forget(self) -> None:
         """Check the options, and begin with nothing learned."""
@@ -475,7 +489,8 @@ class TextClassifier(AnyClassifier):
 
     def _prepare(self) -> None:
         """Make ready for options that have been checked."""
-        self._model = None
+        with _making:
+            self._model = None
         self._is_checked = True
         if self.needs_documents:
             self._memory.keep_documents()
@@ -518,7 +533,8 @@ class TextClassifier(AnyClassifier):
 
     def set_calibration(self, calibration: Calibration | None) -> None:
         """Use a calibration (`bunrui.selection.calibrate` fits them), or none."""
-        self.calibration = calibration
+        with _making:
+            self.calibration = calibration
 
     # Learning
 
