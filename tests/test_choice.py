@@ -297,6 +297,23 @@ def test_many_classes() -> None:
     assert counts.model_ is not None and counts.model_.evidence == ()
 
 
+def test_rare_classes_are_asked_about_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where many classes leave room for fewer documents, common classes give way."""
+    texts = [f"t{k} r{k}_{i} s{i % 50}" for k in range(40) for i in range(100 if k < 20 else 3)]
+    labels = [f"l{k:02}" for k in range(40) for _ in range(100 if k < 20 else 3)]
+    clf = TextClassifier(analyzer="words").learn(texts, labels)
+    monkeypatch.setattr(choice, "USUAL_SCORES", 400 * 40)
+    found = choice._Corpus(*_parts(clf))
+    n_used = np.bincount(found.classes, minlength=40)
+    assert len(found.classes) == 400 and (n_used[20:] == 3).all()
+    merit = found.merit(PLAIN, "accuracy", first=True)
+    shares = np.bincount(found.classes, merit.weights)
+    np.testing.assert_allclose(shares, clf.counts.doc_count[np.argsort(clf.counts.labels)] / len(texts))
+    # The calibration goes by a plain random sample: the lowest digests, and no others.
+    common = found.left_out(PLAIN).texts
+    assert common == drawn_of(clf).texts[: len(common)] and len(common) > 300
+
+
 def test_json() -> None:
     chosen = TextClassifier().learn(*corpus(300)).choice
     assert chosen is not None

@@ -33,7 +33,7 @@ from bunrui.errors import DataError, OptionError
 from bunrui.memory import Memory
 from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
 from bunrui.models.loo import CountedCorpus
-from bunrui.sample import Drawn
+from bunrui.sample import FEW, Drawn
 
 __all__ = ["AUTO", "METRICS", "PLAIN", "Candidate", "Choice", "Evidence", "LeftOut", "choose", "is_due", "why_not"]
 
@@ -326,6 +326,25 @@ def _f1_parts(true: Integers, predicted: Integers, weights: Floats, n_classes: i
     return np.asarray(f1.sum() / occurs.sum() + linear / occurs.sum())
 
 
+def _cut(classes: Integers, n_classes: int, most: int) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """The places of at most so many documents, and whether each is among the lowest digests.
+
+    The first few of each class stay, so that rare classes are there, and fill at most half; then come the lowest.
+
+    >>> _cut(np.array([0, 0, 0, 0, 0, 1]), n_classes=2, most=4)
+    (array([0, 1, 2, 5]), array([ True,  True,  True, False]))
+    """
+    n = len(classes)
+    by_class = np.argsort(classes, kind="stable")
+    starts = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
+    rank = np.empty(n, np.int64)
+    rank[by_class] = np.arange(n) - np.repeat(starts, np.diff(starts, append=n))
+    is_few = rank < min(FEW, most // (2 * n_classes))
+    is_lowest = np.cumsum(~is_few) <= most - is_few.sum()
+    stays = np.flatnonzero(is_few | is_lowest)
+    return stays, is_lowest[stays]
+
+
 class _Corpus:
     """The documents of a sample that can be scored, in the order of digests.
 
@@ -345,8 +364,11 @@ class _Corpus:
         ids = np.array([counts.label_ids[label] for label in drawn.labels], np.int64)
         n_classes = len(self._columns)
         most = max(min(LEAST_DOCS, MOST_SCORES // n_classes), USUAL_SCORES // n_classes)
-        rows = np.flatnonzero(counts.doc_count[ids] > drawn.copies)[:most]
-        self._ids, self._is_common = ids[rows], drawn.is_common[rows]
+        rows = np.flatnonzero(counts.doc_count[ids] > drawn.copies)
+        stays, is_lowest = _cut(ids[rows], n_classes, most)
+        rows = rows[stays]
+        # Of those that stay, only the lowest digests are a plain random sample.
+        self._ids, self._is_common = ids[rows], drawn.is_common[rows] & is_lowest
         self._texts = [drawn.texts[row] for row in rows.tolist()]
         self.mean_length = sum(map(len, self._texts)) / max(len(rows), 1)
         rank = np.zeros(len(counts.labels), np.int64)
