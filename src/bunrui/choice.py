@@ -157,8 +157,9 @@ class Choice:
         values = {each.candidate: f"{each.value:.3f}".removeprefix("0") for each in self.evidence}
         what = "" if self.metric == "accuracy" else "macro-F "
         line = f"{self.candidate.describe()}: {what}{values[self.candidate]} by leave-one-out"
-        if self.candidate != PLAIN:
-            return f"{line}; {PLAIN.describe()}: {values[PLAIN]}"
+        plain = self.evidence[0].candidate  # of the version that chose
+        if self.candidate != plain:
+            return f"{line}; {plain.describe()}: {values[plain]}"
         return f"{line}; {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -180,7 +181,9 @@ class Choice:
             evidence = tuple(
                 Evidence(**{**each, "candidate": _candidate(each["candidate"])}) for each in known["evidence"]
             )
-            found = cls(**{**known, "candidate": _candidate(known["candidate"]), "evidence": evidence})
+            # Where nothing could be told, the plain default stays: the one of this version.
+            candidate = _candidate(known["candidate"]) if evidence else PLAIN
+            found = cls(**{**known, "candidate": candidate, "evidence": evidence})
         except (TypeError, KeyError, AttributeError) as error:
             raise DataError(f"a choice of a model has other fields: {error}") from error
         numbers = [number for each in evidence for number in (each.value, each.lead, each.error)]
@@ -190,7 +193,7 @@ class Choice:
             and all(type(n) is int and 0 <= n < 1 << 62 for n in counts)
             and isinstance(found.reason, str)
             and found.metric in METRICS
-            and (not evidence or {PLAIN, found.candidate} <= {each.candidate for each in evidence})
+            and (not evidence or found.candidate in {each.candidate for each in evidence})
         )
         if not is_right:
             raise DataError("a choice of a model has values that make no sense")

@@ -19,7 +19,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 import bunrui
 import bunrui.store
-from bunrui import AnalyzerSpec, StoredClassifier, TextClassifier
+from bunrui import AnalyzerSpec, StoredClassifier, TextClassifier, choice
 from bunrui.counts import Counts
 from bunrui.errors import (
     BunruiError,
@@ -915,12 +915,27 @@ def test_files_from_before_keep_their_model(path: str) -> None:
         assert (clf.model, clf.model_, clf.calibration) == ("binary-complement", None, None)
 
 
-def test_a_choice_that_makes_no_sense(path: str) -> None:
+@pytest.mark.parametrize(
+    "change", [{"n_docs": "many"}, {"candidate": {"model": "of-tomorrow", "alpha": 1.0}}, {"more": 1}]
+)
+def test_a_choice_that_this_version_does_not_know(path: str, change: dict[str, Any]) -> None:
+    """It counts as none: the plain default answers, and the next change chooses."""
     texts, labels = _choosing(100)
     with bunrui.create(path) as clf:
         clf.learn(texts, labels)
         settings = clf._file.store.settings()
         with clf._file.store.writing():
-            clf._file.store.save_settings(settings | {"choice": settings["choice"] | {"n_docs": "many"}})
-    with pytest.raises(StoreError, match="its choice of a model makes no sense"):
-        bunrui.open(path)
+            clf._file.store.save_settings(settings | {"choice": settings["choice"] | change})
+    with bunrui.open(path) as clf:
+        assert clf.choice is None and clf.effective_options["model"] == "binary-complement"
+        clf.learn(texts[:1], labels[:1])
+        assert clf.choice is not None and clf.choice.n_docs == 101
+
+
+def test_files_stay_readable_when_the_default_changes(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn(*_choosing())
+        chosen = clf.choice
+    monkeypatch.setattr(choice, "PLAIN", choice.Candidate("binary", 0.25))
+    with bunrui.open(path) as clf:
+        assert chosen is not None and clf.choice == chosen and clf.choice.describe() == chosen.describe()
