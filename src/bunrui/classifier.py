@@ -598,7 +598,7 @@ class TextClassifier(AnyClassifier):
                 drawn = memory.sample.draw(len(memory.counts.live.labels))
                 choice, left_out = choose(memory.counts, self._analyzer, drawn, self.get_params(), metric)
         fitted = None if choice is None else calibration_by(choice, left_out, self.settings)
-        self.take_on(choice, fitted or self.calibration)
+        self.take_on(choice, fitted or asked_for(self.calibration))
         found = self.model_
         assert found is not None
         return found
@@ -694,7 +694,12 @@ def calibration_by(
         return None
     fitted = fit_calibration(left_out.scores, lengths_of(left_out.texts), left_out.own)
     has = resolve(settings, choice)
-    return replace(fitted, model=has["model"], options=digest_of(has), tx=tx)
+    return replace(fitted, model=has["model"], options=digest_of(has), tx=tx, by_choice=True)
+
+
+def asked_for(calibration: Calibration | None) -> Calibration | None:
+    """A calibration, unless it came with a choice: then it goes with it."""
+    return None if calibration is None or calibration.by_choice else calibration
 
 
 def _check(options: Mapping[str, Any]) -> Analyzer:

@@ -32,6 +32,7 @@ from bunrui.errors import (
     UnlearnError,
 )
 from bunrui.models import MODELS
+from bunrui.selection import calibrate
 from tests.store.probing import reseal
 from tests.support.examples import examples
 from tests.support.files import blocks, opened, sql
@@ -862,6 +863,22 @@ def test_unlearning_back_to_a_state_gives_its_choice(path: str) -> None:
         assert (clf.choice, clf.info()["calibration"]["ece_after"]) == before
         clf.compact()
         assert clf.choose() == before[0]
+
+
+def test_a_calibration_goes_with_its_choice(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        for each in (clf, TextClassifier()):
+            each.learn(texts[:30], labels[:30])
+            before = each.predict_proba(texts[:2])
+            each.learn(texts[30:], labels[30:])
+            assert each.is_calibrated
+            each.unlearn(texts[30:], labels[30:])  # too few to tell
+            assert each.calibration is None
+            np.testing.assert_array_equal(each.predict_proba(texts[:2]), before)
+            own = calibrate(each, texts[:30], labels[:30])
+            each.choose()
+            assert each.calibration == own  # which somebody asked for
 
 
 def test_a_merge_chooses(path: str, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice, choose, is_due
-from bunrui.classifier import calibration_by
+from bunrui.classifier import asked_for, calibration_by
 from bunrui.counts import Counts
 from bunrui.memory import key_words
 from bunrui.models import AUTO
@@ -53,7 +53,8 @@ def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str
     classifier = classifier_of(store)
     drawn = draw(store, len(counts.live.labels))
     choice, left_out = choose(counts, classifier.text_analyzer, drawn, classifier.get_params(), metric)
-    calibration = calibration_by(choice, left_out, classifier.settings, transaction.number) or calibration_of(store)
+    calibration = calibration_by(choice, left_out, classifier.settings, transaction.number)
+    calibration = calibration or asked_for(calibration_of(store))
     settings = store.settings()
     transaction.note |= {"choice": choice.to_dict(), "settings_before": settings}
     known = None if calibration is None else calibration.to_dict()
