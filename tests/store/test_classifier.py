@@ -881,6 +881,22 @@ def test_a_calibration_goes_with_its_choice(path: str) -> None:
             assert each.calibration == own  # which somebody asked for
 
 
+def test_a_file_that_is_emptied_has_chosen_nothing(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        clf.learn(texts, labels)
+        chosen, calibration = clf.choice, clf.calibration
+        clf.unlearn(texts, labels)
+        assert (clf.choice, clf.calibration) == (None, None)
+        clf.undo()
+        assert (clf.choice, clf.calibration) == (chosen, calibration)
+        clf.unlearn(texts, labels)
+    with bunrui.open(path) as clf:
+        assert clf.model_ is not None and clf.model_.reason == "nothing has been learned yet"
+        clf.learn(texts[:10], labels[:10])
+        assert clf.choice is not None and clf.choice.n_docs == 10
+
+
 def test_a_merge_chooses(path: str, tmp_path: Path) -> None:
     texts, labels = _choosing()
     with bunrui.create(path) as clf, bunrui.create(tmp_path / "other.bunrui") as other:

@@ -247,7 +247,7 @@ class File:
             assert self._state is not None
             self._state = State(self._state.generation, transaction.number)
 
-    def choose(self, metric: str) -> Chosen:
+    def choose(self, metric: str) -> None:
         """Choose the model anew."""
         self.check_writable("choose")
         with self.use():
@@ -258,7 +258,6 @@ class File:
             assert self._state is not None
             self._state = State(self._state.generation, transaction.number)
         self.on_choice(chosen)
-        return chosen
 
     def compact(self) -> None:
         """Rewrite the file."""
