@@ -185,8 +185,8 @@ class Sample(Protocol):
     def remove(self, places: list[tuple[int, Label]]) -> None:
         """Documents were unlearned."""
 
-    def merge(self, other: Sample) -> None:
-        """Another memory has learned what its sample says."""
+    def merge(self, other: Sample, n_classes: int) -> None:
+        """Another memory has learned what its sample says; now there are so many classes."""
 
     def copy(self) -> Sample:
         """The same, to go its own way."""
@@ -297,7 +297,7 @@ class Memory:
                 mine.extend(batches)
             # A sample of a part of the documents would say nothing of all.
             if self.sample is not None and sample is not None:
-                self.sample.merge(sample)
+                self.sample.merge(sample, len(self.counts.live.labels))
             elif theirs.n_docs:
                 self.sample = None
 
