@@ -494,9 +494,10 @@ class TextClassifier(AnyClassifier):
         self._is_checked = True
         if self.needs_documents:
             self._memory.keep_documents()
-        # A sample of later documents would say nothing of all.
-        if self.model == AUTO and not self.counts.n_docs and self._memory.sample is None:
-            self._memory.sample = LowestDigests()
+        # A sample of later documents would say nothing of all; a file takes one from its log.
+        memory = self._memory
+        if self.model == AUTO and not memory.counts.n_docs and memory.sample is None and not memory.is_of_file:
+            memory.sample = LowestDigests()
 
     def __repr__(self) -> str:
         with self._memory.lock.read():

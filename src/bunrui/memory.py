@@ -227,6 +227,11 @@ class Memory:
         if not self.counts.n_docs and isinstance(self.documents, NoDocuments):
             self.documents = KeptDocuments()
 
+    @property
+    def is_of_file(self) -> bool:
+        """Whether a file has the documents."""
+        return not isinstance(self.documents, (NoDocuments, KeptDocuments))
+
     def readable_counts(self) -> Counts:
         """The counts, or an error if they cannot be read; call with the lock held."""
         if self.trouble is not None:

@@ -897,6 +897,15 @@ def test_a_file_that_is_emptied_has_chosen_nothing(path: str) -> None:
         assert clf.choice is not None and clf.choice.n_docs == 10
 
 
+def test_the_memory_of_a_file_keeps_no_sample(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        clf.configure(prior="uniform").learn(texts, labels)
+        assert clf.memory.sample is None
+        merged = TextClassifier().learn(texts, labels).merge(clf)
+        assert merged.model_ is not None and merged.model_.reason == "its documents are not kept"
+
+
 def test_a_merge_chooses(path: str, tmp_path: Path) -> None:
     texts, labels = _choosing()
     with bunrui.create(path) as clf, bunrui.create(tmp_path / "other.bunrui") as other:
