@@ -568,13 +568,16 @@ class TextClassifier(AnyClassifier):
         """Add what another classifier with the same analyzer has learned."""
         check_alike(self, other)
         self._memory.merge(other.memory, self.model)
-        self.choice = None
-        self._choose_if_due()
+        before = self.choice
+        self.take_on(None, asked_for(self.calibration))
+        self._choose_if_due(before)
         return self
 
-    def _choose_if_due(self) -> None:
+    def _choose_if_due(self, before: Choice | None = None) -> None:
+        """Choose if it is time, by the metric of the last choice: `before` is one that holds no longer."""
+        last = self.choice or before
         if self.model == AUTO and self._memory.sample is not None and is_due(self.choice, self.counts.n_docs):
-            self._choose("accuracy" if self.choice is None else self.choice.metric)
+            self._choose("accuracy" if last is None else last.metric)
 
     def _why_no_sample(self) -> str:
         return self._memory.why_no_sample
@@ -637,7 +640,7 @@ class TextClassifier(AnyClassifier):
         after one of them.
         """
         check_names(options)
-        before = self.settings
+        before, choice = self.settings, self.choice
         for name, value in options.items():
             setattr(self, name, value)
         if self.settings != before:
@@ -651,7 +654,7 @@ class TextClassifier(AnyClassifier):
             self._memory, self.calibration = Memory(Counts(analyzer.fingerprint)), None
         self._analyzer = analyzer
         self._prepare()
-        self._choose_if_due()
+        self._choose_if_due(choice)
         return self
 
     def __getstate__(self) -> dict[str, Any]:

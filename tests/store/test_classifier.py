@@ -906,6 +906,20 @@ def test_the_memory_of_a_file_keeps_no_sample(path: str) -> None:
         assert merged.model_ is not None and merged.model_.reason == "its documents are not kept"
 
 
+def test_the_metric_stays(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        for each in (clf, TextClassifier()):
+            each.learn(texts, labels).choose("macro_f1")
+            each.set_params(prior="uniform")
+            assert each.choice is not None and each.choice.metric == "macro_f1"
+    each.merge(TextClassifier().learn(texts[:9], labels[:9]))
+    assert each.choice.metric == "macro_f1" and each.choice.n_docs == 409
+    each.merge(TextClassifier("binary").learn(texts[:9], labels[:9]))
+    plain = each.with_model("binary-complement")  # which answers, as there is nothing to choose by
+    np.testing.assert_array_equal(each.scores(texts[:9]), plain.scores(texts[:9]))
+
+
 def test_a_merge_chooses(path: str, tmp_path: Path) -> None:
     texts, labels = _choosing()
     with bunrui.create(path) as clf, bunrui.create(tmp_path / "other.bunrui") as other:

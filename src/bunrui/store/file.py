@@ -23,7 +23,7 @@ from bunrui.models import kind_of
 from bunrui.store.choose import Chosen, can_choose, choose_if_due, choose_now
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
-from bunrui.store.options import options_of
+from bunrui.store.options import choice_of, options_of
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
 from bunrui.store.weights import (
@@ -233,7 +233,7 @@ class File:
         self.check_not_read_only("configure" if kind == "set" else kind)
         with self.use():
             with self._session():
-                before = self.store.settings()
+                before, choice = self.store.settings(), choice_of(self.store)
                 settings = json.loads(json.dumps(settings, default=float))  # as the file will have them
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
                 if not changed:
@@ -242,7 +242,7 @@ class File:
                 self.store.save_settings(before | settings)
                 is_other = kind == "set" and can_choose(self.store, self.memory.counts.n_docs)
                 if is_other:
-                    choose_now(self, transaction, self.memory.counts, "accuracy")
+                    choose_now(self, transaction, self.memory.counts, choice.metric if choice else "accuracy")
                 transaction.finish()
             assert self._state is not None
             self._state = State(self._state.generation, transaction.number)
