@@ -174,6 +174,7 @@ def test_why_the_plain_default_stays(options: dict[str, Any], labels: list[Any],
     clf = TextClassifier(**options).learn([f"w{k} w{k % 3}" for k in range(len(labels))], labels)
     assert clf.model_ is not None
     assert (clf.model_.candidate, clf.model_.reason, clf.model_.evidence) == (PLAIN, reason, ())
+    assert clf.model_.describe() == f"binary-complement: {reason}"  # and no λ, which an option may give
     plain = TextClassifier("binary-complement", **options).learn([f"w{k} w{k % 3}" for k in range(len(labels))], labels)
     np.testing.assert_array_equal(clf.scores(["w1 w2"]), plain.scores(["w1 w2"]))
     assert not clf.is_calibrated

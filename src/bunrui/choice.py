@@ -136,7 +136,7 @@ class Choice:
     >>> Choice(candidate=better, evidence=evidence, n_docs=10003).describe()
     'binary against the rest, λ 0.03: .878 by leave-one-out; binary-complement, λ 0.3: .790'
     >>> Choice(reason="3 documents are too few to tell").describe()
-    'binary-complement, λ 0.3: 3 documents are too few to tell'
+    'binary-complement: 3 documents are too few to tell'
     """
 
     candidate: Candidate = PLAIN
@@ -152,8 +152,8 @@ class Choice:
 
     def describe(self) -> str:
         """In a line."""
-        if not self.evidence:
-            return f"{self.candidate.describe()}: {self.reason}"
+        if not self.evidence:  # λ may be given by an option
+            return f"{self.candidate.model}: {self.reason}"
         values = {each.candidate: f"{each.value:.3f}".removeprefix("0") for each in self.evidence}
         what = "" if self.metric == "accuracy" else "macro-F "
         line = f"{self.candidate.describe()}: {what}{values[self.candidate]} by leave-one-out"
