@@ -920,6 +920,16 @@ def test_the_metric_stays(path: str) -> None:
     np.testing.assert_array_equal(each.scores(texts[:9]), plain.scores(texts[:9]))
 
 
+def test_a_twin_undoes_a_choice(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        clf.learn(texts[:150], labels[:150])
+        first = clf.choice, clf.calibration
+        clf.learn(texts[150:], labels[150:])
+        clf.with_model("binary").undo()
+        assert (clf.choice, clf.calibration) == first
+
+
 def test_a_merge_chooses(path: str, tmp_path: Path) -> None:
     texts, labels = _choosing()
     with bunrui.create(path) as clf, bunrui.create(tmp_path / "other.bunrui") as other:

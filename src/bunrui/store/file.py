@@ -23,7 +23,7 @@ from bunrui.models import kind_of
 from bunrui.store.choose import Chosen, can_choose, choose_if_due, choose_now
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
-from bunrui.store.options import choice_of, options_of
+from bunrui.store.options import calibration_of, choice_of, options_of
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
 from bunrui.store.weights import (
@@ -58,7 +58,7 @@ class File:
     lock : lock
         Held by whoever uses the store.
     on_choice : function
-        Called when a change has chosen another model.
+        Called when a change has chosen another model, or was undone.
     """
 
     def __init__(self, store: Store, *, read_only: bool) -> None:
@@ -226,6 +226,7 @@ class File:
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
+            self.on_choice(Chosen(choice_of(self.store), calibration_of(self.store)))
         return last.kind, last.n_docs
 
     def configure(self, settings: dict[str, Any], kind: str = "set") -> None:
