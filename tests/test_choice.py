@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import threading
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bunrui import TextClassifier, choice
+from bunrui import TextClassifier, choice, classifier
 from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
-from bunrui.errors import DataError, NotLearnedError, OptionError
+from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
 from bunrui.sample import Drawn, LowestDigests
 
 words = st.integers(0, 9).map("w{}".format)
@@ -173,6 +174,7 @@ def test_why_the_plain_default_stays(options: dict[str, Any], labels: list[Any],
     clf = TextClassifier(**options).learn([f"w{k} w{k % 3}" for k in range(len(labels))], labels)
     assert clf.model_ is not None
     assert (clf.model_.candidate, clf.model_.reason, clf.model_.evidence) == (PLAIN, reason, ())
+    assert clf.model_.describe() == f"binary-complement: {reason}"  # and no λ, which an option may give
     plain = TextClassifier("binary-complement", **options).learn([f"w{k} w{k % 3}" for k in range(len(labels))], labels)
     np.testing.assert_array_equal(clf.scores(["w1 w2"]), plain.scores(["w1 w2"]))
     assert not clf.is_calibrated
@@ -196,6 +198,22 @@ def test_merging_what_keeps_no_sample() -> None:
     texts, labels = corpus(200)
     clf = TextClassifier().learn(texts, labels).merge(TextClassifier("binary").learn(texts, labels))
     assert clf.model_ is not None and clf.model_.reason == "its documents are not kept"
+
+
+def test_unlearning_another_text_than_was_learned() -> None:
+    """Counts take it back, as all its words are there; the sample does not know which text is left, and goes."""
+    texts, labels = corpus(200)
+    clf = TextClassifier().learn(["Secret  words HERE", *texts], ["c0", *labels])
+    before = clf.choice
+    with pytest.raises(UnlearnError):
+        clf.unlearn(["never seen"], ["c0"])
+    assert clf.memory.sample is not None  # nothing was taken back
+    clf.unlearn(["secret words here"], ["c0"])
+    assert clf.choice is before and b"Secret  words" not in pickle.dumps(clf)
+    with pytest.raises(NotLearnedError, match="a text was unlearned that was never learned"):
+        clf.choose()
+    merged = TextClassifier().learn(texts, labels).merge(clf)
+    assert merged.counts.n_docs == 400 and merged.memory.sample is None
 
 
 def test_other_options_hold_for_all_candidates() -> None:
@@ -223,6 +241,43 @@ def test_with_model() -> None:
     assert clf.with_model(alpha=2.0).get_params() == {**clf.effective_options, "alpha": 2.0}
 
 
+def test_a_question_is_answered_by_one_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread chooses while a model is made, or between its scores and their probabilities."""
+    texts, labels = corpus(600)
+    clf = TextClassifier().learn(texts, labels)
+    chosen, calibration = clf.choice, clf.calibration
+    clf.take_on(None, None)
+    plain = clf.predict_proba(texts[:5])
+    started: list[threading.Thread] = []
+
+    def choose_meanwhile() -> None:
+        started.append(threading.Thread(target=clf.take_on, args=(chosen, calibration)))
+        started[-1].start()
+        started[-1].join(0.2)  # it waits if it must not come in between
+
+    clf.take_on(None, None)
+    kind_of = classifier.kind_of
+    monkeypatch.setattr(classifier, "kind_of", lambda name: (choose_meanwhile(), kind_of(name))[1])
+    np.testing.assert_array_equal(clf.predict_proba(iter(texts[:5])), plain)
+    monkeypatch.undo()
+    for thread in started:
+        thread.join()
+    assert clf.choice is chosen
+    expected = TextClassifier().learn(texts, labels)
+    np.testing.assert_array_equal(clf.scores(texts[:5]), expected.scores(texts[:5]))
+
+    clf.take_on(None, None)
+    scores = type(clf.current_model).scores
+
+    def scores_then_choice(*args: Any) -> Any:
+        found = scores(*args)
+        choose_meanwhile()
+        return found
+
+    monkeypatch.setattr(type(clf.current_model), "scores", scores_then_choice)
+    np.testing.assert_array_equal(clf.predict_proba(iter(texts[:5])), plain)
+
+
 def test_copies() -> None:
     texts, labels = corpus(300)
     clf = pickle.loads(pickle.dumps(TextClassifier().learn(texts, labels)))
@@ -241,6 +296,23 @@ def test_many_classes() -> None:
     n = choice.MOST_SCORES // choice.FEWEST + 2
     counts = TextClassifier().learn([f"w{k % 7}" for k in range(2 * n)], [f"c{k % n}" for k in range(2 * n)])
     assert counts.model_ is not None and counts.model_.evidence == ()
+
+
+def test_rare_classes_are_asked_about_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where many classes leave room for fewer documents, common classes give way."""
+    texts = [f"t{k} r{k}_{i} s{i % 50}" for k in range(40) for i in range(100 if k < 20 else 3)]
+    labels = [f"l{k:02}" for k in range(40) for _ in range(100 if k < 20 else 3)]
+    clf = TextClassifier(analyzer="words").learn(texts, labels)
+    monkeypatch.setattr(choice, "USUAL_SCORES", 400 * 40)
+    found = choice._Corpus(*_parts(clf))
+    n_used = np.bincount(found.classes, minlength=40)
+    assert len(found.classes) == 400 and (n_used[20:] == 3).all()
+    merit = found.merit(PLAIN, "accuracy", first=True)
+    shares = np.bincount(found.classes, merit.weights)
+    np.testing.assert_allclose(shares, clf.counts.doc_count[np.argsort(clf.counts.labels)] / len(texts))
+    # The calibration goes by a plain random sample: the lowest digests, and no others.
+    common = found.left_out(PLAIN).texts
+    assert common == drawn_of(clf).texts[: len(common)] and len(common) > 300
 
 
 def test_json() -> None:

@@ -74,7 +74,7 @@ def test_order_batches_and_shards_do_not_matter(documents: Pairs, data: st.DataO
     for document in shuffled[:cut]:
         learn(one, [document])
     learn(one, shuffled[cut : max(cut, border)])
-    one.merge(learn(LowestDigests(), shuffled[max(cut, border) :]).copy())
+    one.merge(learn(LowestDigests(), shuffled[max(cut, border) :]).copy(), 3)
     assert drawn(one) == reference(documents)
 
 
@@ -85,13 +85,24 @@ def test_what_is_unlearned_is_gone(documents: Pairs, data: st.DataObject) -> Non
     rows = data.draw(st.lists(st.integers(0, max(len(documents) - 1, 0)), unique=True)) if documents else []
     for row in rows:
         text, label = documents[row]
-        found.remove([text], label_sets([label], 1, {}))
+        places = found.find([text], label_sets([label], 1, {}))
+        assert places is not None
+        found.remove(places)
     left = [document for row, document in enumerate(documents) if row not in rows]
     known = {(text, label): copies for text, label, copies, _ in drawn(found)}
     for (text, label), copies in known.items():
         assert copies == left.count((text, label))
     if len(documents) <= 4:  # so few are all kept
         assert drawn(found) == reference(left)
+
+
+def test_merging_keeps_no_more_than_learning() -> None:
+    found = LowestDigests()
+    documents = [(f"t {k}", "abc"[k % 3]) for k in range(300)]
+    for start in range(0, 300, 6):
+        found.merge(learn(LowestDigests(), documents[start : start + 6]), 3)
+        assert len(found._items) <= 4 * sample.MOST_DOCS and found._bytes <= 4 * sample.MOST_BYTES
+    assert drawn(found) == reference(documents)
 
 
 def test_documents_with_several_labels_are_not_taken() -> None:

@@ -33,7 +33,7 @@ from bunrui.errors import DataError, OptionError
 from bunrui.memory import Memory
 from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
 from bunrui.models.loo import CountedCorpus
-from bunrui.sample import Drawn
+from bunrui.sample import FEW, Drawn
 
 __all__ = ["AUTO", "METRICS", "PLAIN", "Candidate", "Choice", "Evidence", "LeftOut", "choose", "is_due", "why_not"]
 
@@ -136,7 +136,7 @@ class Choice:
     >>> Choice(candidate=better, evidence=evidence, n_docs=10003).describe()
     'binary against the rest, λ 0.03: .878 by leave-one-out; binary-complement, λ 0.3: .790'
     >>> Choice(reason="3 documents are too few to tell").describe()
-    'binary-complement, λ 0.3: 3 documents are too few to tell'
+    'binary-complement: 3 documents are too few to tell'
     """
 
     candidate: Candidate = PLAIN
@@ -152,13 +152,14 @@ class Choice:
 
     def describe(self) -> str:
         """In a line."""
-        if not self.evidence:
-            return f"{self.candidate.describe()}: {self.reason}"
+        if not self.evidence:  # λ may be given by an option
+            return f"{self.candidate.model}: {self.reason}"
         values = {each.candidate: f"{each.value:.3f}".removeprefix("0") for each in self.evidence}
         what = "" if self.metric == "accuracy" else "macro-F "
         line = f"{self.candidate.describe()}: {what}{values[self.candidate]} by leave-one-out"
-        if self.candidate != PLAIN:
-            return f"{line}; {PLAIN.describe()}: {values[PLAIN]}"
+        plain = self.evidence[0].candidate  # of the version that chose
+        if self.candidate != plain:
+            return f"{line}; {plain.describe()}: {values[plain]}"
         return f"{line}; {self.reason}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -180,7 +181,9 @@ class Choice:
             evidence = tuple(
                 Evidence(**{**each, "candidate": _candidate(each["candidate"])}) for each in known["evidence"]
             )
-            found = cls(**{**known, "candidate": _candidate(known["candidate"]), "evidence": evidence})
+            # Where nothing could be told, the plain default stays: the one of this version.
+            candidate = _candidate(known["candidate"]) if evidence else PLAIN
+            found = cls(**{**known, "candidate": candidate, "evidence": evidence})
         except (TypeError, KeyError, AttributeError) as error:
             raise DataError(f"a choice of a model has other fields: {error}") from error
         numbers = [number for each in evidence for number in (each.value, each.lead, each.error)]
@@ -190,7 +193,7 @@ class Choice:
             and all(type(n) is int and 0 <= n < 1 << 62 for n in counts)
             and isinstance(found.reason, str)
             and found.metric in METRICS
-            and (not evidence or {PLAIN, found.candidate} <= {each.candidate for each in evidence})
+            and (not evidence or found.candidate in {each.candidate for each in evidence})
         )
         if not is_right:
             raise DataError("a choice of a model has values that make no sense")
@@ -326,6 +329,25 @@ def _f1_parts(true: Integers, predicted: Integers, weights: Floats, n_classes: i
     return np.asarray(f1.sum() / occurs.sum() + linear / occurs.sum())
 
 
+def _cut(classes: Integers, n_classes: int, most: int) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """The places of at most so many documents, and whether each is among the lowest digests.
+
+    The first few of each class stay, so that rare classes are there, and fill at most half; then come the lowest.
+
+    >>> _cut(np.array([0, 0, 0, 0, 0, 1]), n_classes=2, most=4)
+    (array([0, 1, 2, 5]), array([ True,  True,  True, False]))
+    """
+    n = len(classes)
+    by_class = np.argsort(classes, kind="stable")
+    starts = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
+    rank = np.empty(n, np.int64)
+    rank[by_class] = np.arange(n) - np.repeat(starts, np.diff(starts, append=n))
+    is_few = rank < min(FEW, most // (2 * n_classes))
+    is_lowest = np.cumsum(~is_few) <= most - is_few.sum()
+    stays = np.flatnonzero(is_few | is_lowest)
+    return stays, is_lowest[stays]
+
+
 class _Corpus:
     """The documents of a sample that can be scored, in the order of digests.
 
@@ -345,8 +367,11 @@ class _Corpus:
         ids = np.array([counts.label_ids[label] for label in drawn.labels], np.int64)
         n_classes = len(self._columns)
         most = max(min(LEAST_DOCS, MOST_SCORES // n_classes), USUAL_SCORES // n_classes)
-        rows = np.flatnonzero(counts.doc_count[ids] > drawn.copies)[:most]
-        self._ids, self._is_common = ids[rows], drawn.is_common[rows]
+        rows = np.flatnonzero(counts.doc_count[ids] > drawn.copies)
+        stays, is_lowest = _cut(ids[rows], n_classes, most)
+        rows = rows[stays]
+        # Of those that stay, only the lowest digests are a plain random sample.
+        self._ids, self._is_common = ids[rows], drawn.is_common[rows] & is_lowest
         self._texts = [drawn.texts[row] for row in rows.tolist()]
         self.mean_length = sum(map(len, self._texts)) / max(len(rows), 1)
         rank = np.zeros(len(counts.labels), np.int64)

@@ -209,16 +209,28 @@ class AnyClassifier(ABC):
 
     def predict_proba(self, texts: Texts) -> Floats:
         """P(class | text), (n_docs, n_classes) in the order of `classes_`; calibrated if the classifier is."""
-        if self.is_calibrated and not inputs.is_given(texts):
+        return self.scores_and_probabilities(texts)[2]
+
+    def scores_and_probabilities(self, texts: Texts) -> tuple[list[Label], Floats, Floats]:
+        """The labels of the columns, the scores, and the probabilities, all by one model."""
+        model, calibration = self._model_and_calibration()
+        if calibration is None:
+            labels, scores = model.scores(texts)
+            return labels, scores, probabilities(scores)
+        if not inputs.is_given(texts):
             texts = inputs.strings(texts)  # which can be read twice
-        return self.probabilities_of(self.scores(texts), texts)
+        labels, scores = model.scores(texts)
+        return labels, scores, calibration.apply(scores, lengths_of(texts))
 
     def probabilities_of(self, scores: Floats, texts: Texts) -> Floats:
         """P(class | text) from the scores of texts, as `predict_proba` gives them."""
-        if not self.is_calibrated:
-            return probabilities(scores)
-        assert self.calibration is not None
-        return self.calibration.apply(scores, lengths_of(texts))
+        _, calibration = self._model_and_calibration()
+        return probabilities(scores) if calibration is None else calibration.apply(scores, lengths_of(texts))
+
+    def _model_and_calibration(self) -> tuple[Model, Calibration | None]:
+        """The model as it is now, and its calibration, if it has one: another thread may choose anew at any time."""
+        with _making:
+            return self.current_model, self.calibration if self.is_calibrated else None
 
     @property
     def is_calibrated(self) -> bool:
@@ -264,11 +276,12 @@ class AnyClassifier(ABC):
 
     def explain(self, text: Any, *, label: Label | None = None, against: Label | None = None) -> Explanation:
         """Why this label (by default the predicted one) and not another (by default the runner-up)."""
-        found = self.current_model.explain(text, label, against)
-        if not self.is_calibrated:
+        model, calibration = self._model_and_calibration()
+        found = model.explain(text, label, against)
+        if calibration is None:
             return found
-        classes, scores = self.labelled_scores([text])
-        shares = dict(zip(classes, self.probabilities_of(scores, [text])[0].tolist(), strict=True))
+        classes, scores = model.scores([text])
+        shares = dict(zip(classes, calibration.apply(scores, lengths_of([text]))[0].tolist(), strict=True))
         return replace(found, probabilities={name: shares.get(name, 0.0) for name in found.probabilities})
 
     def words(
@@ -464,7 +477,8 @@ class TextClassifier(AnyClassifier):
 
     def take_on(self, choice: Choice | None, calibration: Calibration | None) -> None:
         """Answer as a choice says, and calibrated for it."""
-        self.choice, self.calibration, self._model = choice, calibration, None
+        with _making:
+            self.choice, self.calibration, self._model = choice, calibration, None
 
     def _forget(self) -> None:
         """Check the options, and begin with nothing learned."""
@@ -475,13 +489,15 @@ class TextClassifier(AnyClassifier):
 
     def _prepare(self) -> None:
         """Make ready for options that have been checked."""
-        self._model = None
+        with _making:
+            self._model = None
         self._is_checked = True
         if self.needs_documents:
             self._memory.keep_documents()
-        # A sample of later documents would say nothing of all.
-        if self.model == AUTO and not self.counts.n_docs and self._memory.sample is None:
-            self._memory.sample = LowestDigests()
+        # A sample of later documents would say nothing of all; a file takes one from its log.
+        memory = self._memory
+        if self.model == AUTO and not memory.counts.n_docs and memory.sample is None and not memory.is_of_file:
+            memory.sample = LowestDigests()
 
     def __repr__(self) -> str:
         with self._memory.lock.read():
@@ -518,7 +534,8 @@ class TextClassifier(AnyClassifier):
 
     def set_calibration(self, calibration: Calibration | None) -> None:
         """Use a calibration (`bunrui.selection.calibrate` fits them), or none."""
-        self.calibration = calibration
+        with _making:
+            self.calibration = calibration
 
     # Learning
 
@@ -551,16 +568,19 @@ class TextClassifier(AnyClassifier):
         """Add what another classifier with the same analyzer has learned."""
         check_alike(self, other)
         self._memory.merge(other.memory, self.model)
-        self.choice = None
-        self._choose_if_due()
+        before = self.choice
+        self.take_on(None, asked_for(self.calibration))
+        self._choose_if_due(before)
         return self
 
-    def _choose_if_due(self) -> None:
+    def _choose_if_due(self, before: Choice | None = None) -> None:
+        """Choose if it is time, by the metric of the last choice: `before` is one that holds no longer."""
+        last = self.choice or before
         if self.model == AUTO and self._memory.sample is not None and is_due(self.choice, self.counts.n_docs):
-            self._choose("accuracy" if self.choice is None else self.choice.metric)
+            self._choose("accuracy" if last is None else last.metric)
 
     def _why_no_sample(self) -> str:
-        return "its documents are not kept"
+        return self._memory.why_no_sample
 
     def choose(self, metric: str = "accuracy") -> Choice:
         """Choose the model that `model="auto"` stands for anew, from the sample that is kept."""
@@ -568,7 +588,7 @@ class TextClassifier(AnyClassifier):
         self.check_options()
         if self._memory.sample is None:
             raise NotLearnedError(
-                "there are no documents to choose by: this classifier has kept none", hint=(Step("learn"),)
+                f"there are no documents to choose by: {self._memory.why_no_sample}", hint=(Step("learn"),)
             )
         return self._choose(metric)
 
@@ -582,7 +602,7 @@ class TextClassifier(AnyClassifier):
                 drawn = memory.sample.draw(len(memory.counts.live.labels))
                 choice, left_out = choose(memory.counts, self._analyzer, drawn, self.get_params(), metric)
         fitted = None if choice is None else calibration_by(choice, left_out, self.settings)
-        self.take_on(choice, fitted or self.calibration)
+        self.take_on(choice, fitted or asked_for(self.calibration))
         found = self.model_
         assert found is not None
         return found
@@ -620,7 +640,7 @@ class TextClassifier(AnyClassifier):
         after one of them.
         """
         check_names(options)
-        before = self.settings
+        before, choice = self.settings, self.choice
         for name, value in options.items():
             setattr(self, name, value)
         if self.settings != before:
@@ -634,7 +654,7 @@ class TextClassifier(AnyClassifier):
             self._memory, self.calibration = Memory(Counts(analyzer.fingerprint)), None
         self._analyzer = analyzer
         self._prepare()
-        self._choose_if_due()
+        self._choose_if_due(choice)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -678,7 +698,12 @@ def calibration_by(
         return None
     fitted = fit_calibration(left_out.scores, lengths_of(left_out.texts), left_out.own)
     has = resolve(settings, choice)
-    return replace(fitted, model=has["model"], options=digest_of(has), tx=tx)
+    return replace(fitted, model=has["model"], options=digest_of(has), tx=tx, by_choice=True)
+
+
+def asked_for(calibration: Calibration | None) -> Calibration | None:
+    """A calibration, unless it came with a choice: then it goes with it."""
+    return None if calibration is None or calibration.by_choice else calibration
 
 
 def _check(options: Mapping[str, Any]) -> Analyzer:

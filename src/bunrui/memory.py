@@ -179,11 +179,14 @@ class Sample(Protocol):
     def add(self, texts: Any, sets: LabelSets, n_classes: int) -> None:
         """Documents were learned; now there are so many classes."""
 
-    def remove(self, texts: Any, sets: LabelSets) -> None:
+    def find(self, texts: Any, sets: LabelSets) -> list[tuple[int, Label]] | None:
+        """The places of those documents that the sample has; None if it lacks one that it would have, if learned."""
+
+    def remove(self, places: list[tuple[int, Label]]) -> None:
         """Documents were unlearned."""
 
-    def merge(self, other: Sample) -> None:
-        """Another memory has learned what its sample says."""
+    def merge(self, other: Sample, n_classes: int) -> None:
+        """Another memory has learned what its sample says; now there are so many classes."""
 
     def copy(self) -> Sample:
         """The same, to go its own way."""
@@ -200,6 +203,8 @@ class Memory:
     lock : ReadWriteLock
     sample : Sample or None
         A sample of all documents, where one is kept.
+    why_no_sample : str
+        Why there is none.
     trouble : str or None
         Why the counts differ from those of their file, and must not be read.
     """
@@ -209,6 +214,7 @@ class Memory:
         self.documents = NoDocuments() if documents is None else documents
         self.lock = ReadWriteLock()
         self.sample: Sample | None = None
+        self.why_no_sample = "its documents are not kept"
         self.trouble: str | None = None
 
     @property
@@ -220,6 +226,11 @@ class Memory:
         """Keep documents from now on, if nothing has been learned yet."""
         if not self.counts.n_docs and isinstance(self.documents, NoDocuments):
             self.documents = KeptDocuments()
+
+    @property
+    def is_of_file(self) -> bool:
+        """Whether a file has the documents."""
+        return not isinstance(self.documents, (NoDocuments, KeptDocuments))
 
     def readable_counts(self) -> Counts:
         """The counts, or an error if they cannot be read; call with the lock held."""
@@ -260,11 +271,15 @@ class Memory:
         with self.lock.write():
             kept = self.kept
             places = kept.find(texts, sets) if kept is not None else {}
+            sampled = self.sample.find(texts, sets) if self.sample is not None else None
             self.counts.subtract(delta)
             if kept is not None:
                 kept.remove(places)
-            if self.sample is not None:
-                self.sample.remove(texts, sets)
+            if self.sample is not None and sampled is not None:
+                self.sample.remove(sampled)
+            elif self.sample is not None:
+                # Counts take back any text whose words are there; nobody knows which documents of the sample are left.
+                self.sample, self.why_no_sample = None, "a text was unlearned that was never learned"
         release(delta.vocabulary)
 
     def merge(self, other: Memory, model: str) -> None:
@@ -287,7 +302,7 @@ class Memory:
                 mine.extend(batches)
             # A sample of a part of the documents would say nothing of all.
             if self.sample is not None and sample is not None:
-                self.sample.merge(sample)
+                self.sample.merge(sample, len(self.counts.live.labels))
             elif theirs.n_docs:
                 self.sample = None
 

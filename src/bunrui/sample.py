@@ -16,6 +16,7 @@ when it needs one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -132,7 +133,7 @@ class LowestDigests(Sample):
     >>> drawn = sample.draw(n_classes=2)
     >>> drawn.texts, drawn.labels, drawn.copies.tolist()
     (['pills', 'noon'], ['spam', 'ham'], [2, 1])
-    >>> sample.remove(["pills"], sets.subset(np.array([0])))
+    >>> sample.remove(sample.find(["pills"], sets.subset(np.array([0]))))
     >>> sample.draw(n_classes=2).copies.tolist()
     [1, 1]
     """
@@ -154,7 +155,7 @@ class LowestDigests(Sample):
         if len(rows) > MOST_DOCS:
             ones = np.ones(len(rows), np.int64)
             found, left_out = _take(keys, sets.labels, codes, sizes, n_classes, ones)
-            self._lower_bounds(left_out)
+            self._leave_out(left_out)
             taken = found.rows[found.is_taken]
             rows, keys, codes, sizes = rows[taken], keys[taken], codes[taken], sizes[taken]
             copies = iter(found.copies[found.is_taken].tolist())
@@ -164,34 +165,36 @@ class LowestDigests(Sample):
             item = self._items.get((key, label))
             self._items[key, label] = Item(text, size, n if item is None else item.copies + n)
             self._bytes += size if item is None else 0
-        if len(self._items) > 4 * MOST_DOCS or self._bytes > 4 * MOST_BYTES:
-            self._tighten(n_classes)
+        self._tighten_if_large(n_classes)
 
-    def remove(self, texts: Any, sets: LabelSets) -> None:
-        """Documents were unlearned."""
+    def find(self, texts: Any, sets: LabelSets) -> list[tuple[int, Label]] | None:
+        """The places of those documents that the sample has; None if it lacks one that it would have, if learned."""
         _, keys, codes, _ = _documents_of(texts, sets)
-        for key, code in zip(keys.tolist(), codes.tolist(), strict=True):
-            place = key, sets.labels[code]
-            item = self._items.get(place)
-            if item is None:
-                continue
+        places = [(key, sets.labels[code]) for key, code in zip(keys.tolist(), codes.tolist(), strict=True)]
+        below = [(key, label) for key, label in places if key < self._bounds.get(label, key + 1)]
+        for place, n in Counter(below).items():
+            if place not in self._items or self._items[place].copies < n:
+                return None
+        return below
+
+    def remove(self, places: list[tuple[int, Label]]) -> None:
+        """Documents were unlearned, with places by `find`."""
+        for place in places:
+            item = self._items[place]
             if item.copies > 1:
                 self._items[place] = item._replace(copies=item.copies - 1)
             else:
                 del self._items[place]
                 self._bytes -= item.size
 
-    def merge(self, other: Sample) -> None:
-        """Another memory has learned what its sample says."""
+    def merge(self, other: Sample, n_classes: int) -> None:
+        """Another memory has learned what its sample says; now there are so many classes."""
         assert isinstance(other, LowestDigests)
-        self._lower_bounds(other._bounds)
         for place, item in other._items.items():
             mine = self._items.get(place)
             self._items[place] = item if mine is None else mine._replace(copies=mine.copies + item.copies)
-        # What one of them left out, the other must leave out too.
-        for place in [(key, label) for key, label in self._items if key >= self._bounds.get(label, key + 1)]:
-            del self._items[place]
-        self._bytes = sum(item.size for item in self._items.values())
+        self._leave_out(other._bounds)
+        self._tighten_if_large(n_classes)
 
     def copy(self) -> LowestDigests:
         """The same, to go its own way."""
@@ -207,13 +210,10 @@ class LowestDigests(Sample):
         labels, texts = [places[row][1] for row in taken], [items[row].text for row in taken]
         return Drawn(texts, labels, found.copies[found.is_taken], found.is_common[found.is_taken])
 
-    def _tighten(self, n_classes: int) -> None:
-        """Let go of what is above the sample."""
-        places = list(self._items)
-        found, bounds = self._lowest(n_classes)
-        self._lower_bounds(bounds)
-        for row in found.rows[~found.is_taken].tolist():
-            self._bytes -= self._items.pop(places[row]).size
+    def _tighten_if_large(self, n_classes: int) -> None:
+        """Let go of what is above the sample, once there is much of it."""
+        if len(self._items) > 4 * MOST_DOCS or self._bytes > 4 * MOST_BYTES:
+            self._leave_out(self._lowest(n_classes)[1])
 
     def _lowest(self, n_classes: int) -> tuple[Lowest, dict[Label, int]]:
         """Of all items: which of them are taken, and the lowest keys of those that are not."""
@@ -223,9 +223,13 @@ class LowestDigests(Sample):
         sizes, copies = (np.array([item[k] for item in self._items.values()], np.int64) for k in (1, 2))
         return _take(keys, list(codes), classes, sizes, n_classes, copies)
 
-    def _lower_bounds(self, bounds: Mapping[Label, int]) -> None:
+    def _leave_out(self, bounds: Mapping[Label, int]) -> None:
+        """Leave out all from some keys on: of what was left out once, nobody knows what else there was."""
         for label, key in bounds.items():
             self._bounds[label] = min(key, self._bounds.get(label, key))
+        for place in [(key, label) for key, label in self._items if key >= self._bounds.get(label, key + 1)]:
+            del self._items[place]
+        self._bytes = sum(item.size for item in self._items.values())
 
 
 def _take(

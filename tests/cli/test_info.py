@@ -31,7 +31,7 @@ def test_info(run, mail: Path) -> None:
         "              2  spam\n"
         "features      23\n"
         "analyzer      universal, 1–2-grams, characters 1–3 (kana, han), 1–4 (hangul)\n"
-        "model         auto, binary-complement, λ 0.3: 4 documents are too few to tell\n"
+        "model         auto, binary-complement: 4 documents are too few to tell\n"
         "smoothing     eap\n"
         "alpha         default (0.3)\n"
         "prior         empirical\n"

@@ -19,7 +19,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 import bunrui
 import bunrui.store
-from bunrui import AnalyzerSpec, StoredClassifier, TextClassifier
+from bunrui import AnalyzerSpec, StoredClassifier, TextClassifier, choice
 from bunrui.counts import Counts
 from bunrui.errors import (
     BunruiError,
@@ -32,6 +32,7 @@ from bunrui.errors import (
     UnlearnError,
 )
 from bunrui.models import MODELS
+from bunrui.selection import calibrate
 from tests.store.probing import reseal
 from tests.support.examples import examples
 from tests.support.files import blocks, opened, sql
@@ -864,6 +865,71 @@ def test_unlearning_back_to_a_state_gives_its_choice(path: str) -> None:
         assert clf.choose() == before[0]
 
 
+def test_a_calibration_goes_with_its_choice(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        for each in (clf, TextClassifier()):
+            each.learn(texts[:30], labels[:30])
+            before = each.predict_proba(texts[:2])
+            each.learn(texts[30:], labels[30:])
+            assert each.is_calibrated
+            each.unlearn(texts[30:], labels[30:])  # too few to tell
+            assert each.calibration is None
+            np.testing.assert_array_equal(each.predict_proba(texts[:2]), before)
+            own = calibrate(each, texts[:30], labels[:30])
+            each.choose()
+            assert each.calibration == own  # which somebody asked for
+
+
+def test_a_file_that_is_emptied_has_chosen_nothing(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        clf.learn(texts, labels)
+        chosen, calibration = clf.choice, clf.calibration
+        clf.unlearn(texts, labels)
+        assert (clf.choice, clf.calibration) == (None, None)
+        clf.undo()
+        assert (clf.choice, clf.calibration) == (chosen, calibration)
+        clf.unlearn(texts, labels)
+    with bunrui.open(path) as clf:
+        assert clf.model_ is not None and clf.model_.reason == "nothing has been learned yet"
+        clf.learn(texts[:10], labels[:10])
+        assert clf.choice is not None and clf.choice.n_docs == 10
+
+
+def test_the_memory_of_a_file_keeps_no_sample(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        clf.configure(prior="uniform").learn(texts, labels)
+        assert clf.memory.sample is None
+        merged = TextClassifier().learn(texts, labels).merge(clf)
+        assert merged.model_ is not None and merged.model_.reason == "its documents are not kept"
+
+
+def test_the_metric_stays(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        for each in (clf, TextClassifier()):
+            each.learn(texts, labels).choose("macro_f1")
+            each.set_params(prior="uniform")
+            assert each.choice is not None and each.choice.metric == "macro_f1"
+    each.merge(TextClassifier().learn(texts[:9], labels[:9]))
+    assert each.choice.metric == "macro_f1" and each.choice.n_docs == 409
+    each.merge(TextClassifier("binary").learn(texts[:9], labels[:9]))
+    plain = each.with_model("binary-complement")  # which answers, as there is nothing to choose by
+    np.testing.assert_array_equal(each.scores(texts[:9]), plain.scores(texts[:9]))
+
+
+def test_a_twin_undoes_a_choice(path: str) -> None:
+    texts, labels = _choosing()
+    with bunrui.create(path) as clf:
+        clf.learn(texts[:150], labels[:150])
+        first = clf.choice, clf.calibration
+        clf.learn(texts[150:], labels[150:])
+        clf.with_model("binary").undo()
+        assert (clf.choice, clf.calibration) == first
+
+
 def test_a_merge_chooses(path: str, tmp_path: Path) -> None:
     texts, labels = _choosing()
     with bunrui.create(path) as clf, bunrui.create(tmp_path / "other.bunrui") as other:
@@ -915,12 +981,27 @@ def test_files_from_before_keep_their_model(path: str) -> None:
         assert (clf.model, clf.model_, clf.calibration) == ("binary-complement", None, None)
 
 
-def test_a_choice_that_makes_no_sense(path: str) -> None:
+@pytest.mark.parametrize(
+    "change", [{"n_docs": "many"}, {"candidate": {"model": "of-tomorrow", "alpha": 1.0}}, {"more": 1}]
+)
+def test_a_choice_that_this_version_does_not_know(path: str, change: dict[str, Any]) -> None:
+    """It counts as none: the plain default answers, and the next change chooses."""
     texts, labels = _choosing(100)
     with bunrui.create(path) as clf:
         clf.learn(texts, labels)
         settings = clf._file.store.settings()
         with clf._file.store.writing():
-            clf._file.store.save_settings(settings | {"choice": settings["choice"] | {"n_docs": "many"}})
-    with pytest.raises(StoreError, match="its choice of a model makes no sense"):
-        bunrui.open(path)
+            clf._file.store.save_settings(settings | {"choice": settings["choice"] | change})
+    with bunrui.open(path) as clf:
+        assert clf.choice is None and clf.effective_options["model"] == "binary-complement"
+        clf.learn(texts[:1], labels[:1])
+        assert clf.choice is not None and clf.choice.n_docs == 101
+
+
+def test_files_stay_readable_when_the_default_changes(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with bunrui.create(path) as clf:
+        clf.learn(*_choosing())
+        chosen = clf.choice
+    monkeypatch.setattr(choice, "PLAIN", choice.Candidate("binary", 0.25))
+    with bunrui.open(path) as clf:
+        assert chosen is not None and clf.choice == chosen and clf.choice.describe() == chosen.describe()

@@ -59,6 +59,8 @@ class Calibration:
         them.  Below 20 documents there are no halves: "after" is then measured on the fitted documents, and flatters.
     tx : int
         The last transaction of the file that it knows; 0 without a file.
+    by_choice : bool
+        Whether it came with the choice of a model, and goes with it; else somebody asked for it.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class Calibration:
     log_loss_before: float
     log_loss_after: float
     tx: int = 0
+    by_choice: bool = False
 
     def apply(self, scores: Floats, lengths: Floats) -> Floats:
         """P(class | document) from scores (n_docs, n_classes) and `lengths_of` the documents (n_docs,)."""
@@ -116,9 +119,11 @@ class Calibration:
         DataError
             If it is anything else.
         """
-        if not isinstance(known, Mapping) or set(known) != {field.name for field in fields(cls)}:
+        if not isinstance(known, Mapping):
             raise DataError("a calibration has other fields")
-        values = dict(known)
+        values = {"by_choice": False} | dict(known)  # which older files do not have
+        if set(values) != {field.name for field in fields(cls)} or type(values["by_choice"]) is not bool:
+            raise DataError("a calibration has other fields")
         for name in _CURVES:
             values[name] = _curve(name, known[name], falls=name == "errors")
         for one, other in (_CURVES[:2], _CURVES[2:]):

@@ -147,5 +147,5 @@ def rank(classifier: Any, texts: Any) -> Ranking:
     (['spam', 'ham'], [[1, 0], [0, 1]])
     """
     # With the classes of this moment: another thread may learn a new one at any time.
-    classes, scores = classifier.labelled_scores(texts)
-    return Ranking(classes, scores, classifier.probabilities_of(scores, texts), scores.argmax(axis=1))
+    classes, scores, shares = classifier.scores_and_probabilities(texts)
+    return Ranking(classes, scores, shares, scores.argmax(axis=1))

@@ -362,7 +362,7 @@ _EXAMPLES: dict[type, Any] = {
         "labels": {"ham": 2, "spam": 2},
         "features": 30,
         "model": "auto",
-        "choice": {"line": "binary-complement, λ 0.3: 4 documents are too few to tell"},
+        "choice": {"line": "binary-complement: 4 documents are too few to tell"},
         "keep": "text",
         "service": {"version": "1.0", "file": "mail.bunrui", "writable": True, "limits": {"documents": 100000}},
     },

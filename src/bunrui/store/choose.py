@@ -8,7 +8,7 @@ import numpy as np
 
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice, choose, is_due
-from bunrui.classifier import calibration_by
+from bunrui.classifier import asked_for, calibration_by
 from bunrui.counts import Counts
 from bunrui.memory import key_words
 from bunrui.models import AUTO
@@ -24,9 +24,9 @@ __all__ = ["Chosen", "can_choose", "choose_if_due", "choose_now"]
 
 
 class Chosen(NamedTuple):
-    """A choice, and the calibration of the file from now on."""
+    """A choice, and the calibration of the file from now on; a file without documents has chosen nothing."""
 
-    choice: Choice
+    choice: Choice | None
     calibration: Calibration | None
 
 
@@ -34,9 +34,11 @@ def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
     """Choose a model, if a change makes it due, and write it into the file with the change; call while writing."""
     store, before = file.store, file.memory.counts
     n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
+    choice = choice_of(store)
+    if transaction.changes and not n_docs and choice is not None:
+        return _write(store, transaction, None, None)
     if not transaction.changes or not can_choose(store, n_docs):
         return None
-    choice = choice_of(store)
     if transaction.kind != "merge" and not is_due(choice, n_docs):
         return None
     return choose_now(file, transaction, _changed(before, transaction, store), choice.metric if choice else "accuracy")
@@ -53,12 +55,18 @@ def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str
     classifier = classifier_of(store)
     drawn = draw(store, len(counts.live.labels))
     choice, left_out = choose(counts, classifier.text_analyzer, drawn, classifier.get_params(), metric)
-    calibration = calibration_by(choice, left_out, classifier.settings, transaction.number) or calibration_of(store)
+    calibration = calibration_by(choice, left_out, classifier.settings, transaction.number)
+    return _write(store, transaction, choice, calibration)
+
+
+def _write(store: Store, transaction: Transaction, choice: Choice | None, calibration: Calibration | None) -> Chosen:
+    """Write a choice with its calibration into the file; a calibration that somebody asked for may stay."""
+    chosen = Chosen(choice, calibration or asked_for(calibration_of(store)))
+    known = {name: None if each is None else each.to_dict() for name, each in chosen._asdict().items()}
     settings = store.settings()
-    transaction.note |= {"choice": choice.to_dict(), "settings_before": settings}
-    known = None if calibration is None else calibration.to_dict()
-    store.save_settings(settings | {"choice": choice.to_dict(), "calibration": known})
-    return Chosen(choice, calibration)
+    transaction.note |= {"choice": known["choice"], "settings_before": settings}
+    store.save_settings(settings | known)
+    return chosen
 
 
 def _changed(counts: Counts, transaction: Transaction, store: Store) -> Counts:

@@ -454,7 +454,9 @@ class StoredClassifier(AnyClassifier):
         if not can_choose(self._file.store, self.counts.n_docs):
             hint = "learn into a file with ", Option("keep", "text")
             raise StoreError(f"{self.path} has no documents to choose by", hint=hint)
-        return self._file.choose(metric).choice
+        self._file.choose(metric)
+        assert self.choice is not None
+        return self.choice
 
     def set_calibration(self, calibration: Calibration | None) -> None:
         """Take on a calibration, also in the file."""

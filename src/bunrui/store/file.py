@@ -23,7 +23,7 @@ from bunrui.models import kind_of
 from bunrui.store.choose import Chosen, can_choose, choose_if_due, choose_now
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
-from bunrui.store.options import options_of
+from bunrui.store.options import calibration_of, choice_of, options_of
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
 from bunrui.store.weights import (
@@ -58,7 +58,7 @@ class File:
     lock : lock
         Held by whoever uses the store.
     on_choice : function
-        Called when a change has chosen another model.
+        Called when a change has chosen another model, or was undone.
     """
 
     def __init__(self, store: Store, *, read_only: bool) -> None:
@@ -226,6 +226,7 @@ class File:
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
+            self.on_choice(Chosen(choice_of(self.store), calibration_of(self.store)))
         return last.kind, last.n_docs
 
     def configure(self, settings: dict[str, Any], kind: str = "set") -> None:
@@ -233,7 +234,7 @@ class File:
         self.check_not_read_only("configure" if kind == "set" else kind)
         with self.use():
             with self._session():
-                before = self.store.settings()
+                before, choice = self.store.settings(), choice_of(self.store)
                 settings = json.loads(json.dumps(settings, default=float))  # as the file will have them
                 changed = {name: value for name, value in settings.items() if value != before.get(name)}
                 if not changed:
@@ -242,12 +243,12 @@ class File:
                 self.store.save_settings(before | settings)
                 is_other = kind == "set" and can_choose(self.store, self.memory.counts.n_docs)
                 if is_other:
-                    choose_now(self, transaction, self.memory.counts, "accuracy")
+                    choose_now(self, transaction, self.memory.counts, choice.metric if choice else "accuracy")
                 transaction.finish()
             assert self._state is not None
             self._state = State(self._state.generation, transaction.number)
 
-    def choose(self, metric: str) -> Chosen:
+    def choose(self, metric: str) -> None:
         """Choose the model anew."""
         self.check_writable("choose")
         with self.use():
@@ -258,7 +259,6 @@ class File:
             assert self._state is not None
             self._state = State(self._state.generation, transaction.number)
         self.on_choice(chosen)
-        return chosen
 
     def compact(self) -> None:
         """Rewrite the file."""

@@ -12,7 +12,7 @@ from bunrui.analysis.analyzer import sharing
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice
 from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
-from bunrui.errors import BunruiError, MismatchError, MissingExtraError, Option, OptionError, check_whole
+from bunrui.errors import BunruiError, DataError, MismatchError, MissingExtraError, Option, OptionError, check_whole
 from bunrui.models import DEFAULT_MODEL
 from bunrui.models.kinds import is_kept
 from bunrui.store.creation import publish_when_done
@@ -102,12 +102,11 @@ def calibration_of(store: Store) -> Calibration | None:
 
 
 def choice_of(store: Store) -> Choice | None:
-    """What `auto` stands for in a file, if that was chosen."""
-    known = store.settings().get("choice")
+    """What `auto` stands for in a file, if that was chosen; a choice that this version does not know is none."""
     try:
-        return None if known is None else Choice.from_dict(known)
-    except BunruiError as error:
-        raise store.unpacker().damaged(f"its choice of a model makes no sense ({error})") from error
+        return Choice.from_dict(store.settings().get("choice"))
+    except DataError:
+        return None
 
 
 def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
