@@ -486,7 +486,8 @@ class StoredClassifier(AnyClassifier):
             history = History(store)
             n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
-        is_trained = self.is_trained
+        # Before the lock: both ask for it, and whoever waits to learn keeps out new readers, also those that read already.
+        is_trained, choice = self.is_trained, self.model_
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
@@ -498,7 +499,7 @@ class StoredClassifier(AnyClassifier):
                 **self.effective_settings,
                 "model": self.model,
                 "alpha": self.effective_alpha,
-                "choice": None if self.model_ is None else {**self.model_.to_dict(), "line": self.model_.describe()},
+                "choice": None if choice is None else {**choice.to_dict(), "line": choice.describe()},
                 "is_trained": is_trained,
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,
