@@ -346,17 +346,21 @@ class StoredClassifier(AnyClassifier):
         """Whether the next question is answered without training: counts are enough, or the file has the weights."""
         return not self.needs_documents or (is_kept(self.model) and self._file.is_trained(self.get_params()))
 
-    def train(self) -> None:
+    def train(self) -> bool:
         """Train the model now and keep its weights in the file, so that the next process answers at once.
 
-        A change does it by itself when the model was never trained with these options, and when documents have doubled
-        or halved since.  After other changes `arow` goes on from its weights, and the next question trains the rest, in
-        memory.
+        `learn`, `merge`, `configure` and `compact` do it by themselves when the model was never trained with these
+        options, and when documents have doubled or halved since.  After another `learn`, `arow` goes on from its
+        weights, and the next question trains the rest, in memory.  All other changes of documents drop the weights.
+
+        Returns whether there are weights: a model of one label has none.
 
         Raises
         ------
         OptionError
             If the model has no weights that a file keeps: it reads counts, or is `aode` or `columns`.
+        StoreError
+            If another process has changed the documents or the model meanwhile.
         """
         file = self._file
         file.check_not_read_only("train")
@@ -369,13 +373,16 @@ class StoredClassifier(AnyClassifier):
         file.catch_up()
         file.read_again()
 
-        def pack(fitted: Fitted) -> tuple[Heading, Rows] | None:
+        def pack(fitted: Fitted) -> tuple[Fitted, Heading, Rows] | None:
             weights = fitted.arrays(to_learn=True)
-            return weights and pack_weights(weights, self.get_params(), fitted.counts, fitted.mark)
+            return weights and (fitted, *pack_weights(weights, self.get_params(), fitted.counts, fitted.mark))
 
         packed = self.current_model.export(pack)
-        if packed is not None:
-            file.keep_weights(*packed)
+        if packed is None:
+            return False
+        fitted, heading, rows = packed
+        file.keep_weights(heading, rows, fitted.is_of)
+        return True
 
     def _train_when_due(self) -> None:
         """Train the model at the end of a change, if enough has changed."""
@@ -486,7 +493,7 @@ class StoredClassifier(AnyClassifier):
             history = History(store)
             n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
-        # Before the lock: both ask for it, and whoever waits to learn keeps out new readers, also those that read already.
+        # Before the lock: both ask for it, and who waits to learn keeps all out, also one that reads and asks again.
         is_trained, choice = self.is_trained, self.model_
         with self.memory.lock.read():
             counts = self.counts
