@@ -380,6 +380,22 @@ def test_weights_after_compacting_are_those_of_the_new_ids(path: Path, model: st
     assert np.array_equal(scores_of(path), expected)
 
 
+@pytest.mark.parametrize("model", KEPT)
+def test_weights_of_another_process_after_an_undo(path: Path, model: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Who has undone a learn has more ids than the process that trained since: no file is damaged by that."""
+    with learned(path, model) as clf:
+        clf.learn(["brand new words"], ["ham"])
+        clf.undo()
+        with bunrui.open(path) as other:
+            assert other.train()
+            expected = other.scores(QUERIES)
+        assert np.array_equal(clf.scores(QUERIES), expected)
+        assert clf.check().is_right
+        assert clf.train() and clf.is_trained
+    assert caplog.records == []
+    assert np.array_equal(scores_of(path), expected)
+
+
 # --- slim copies
 
 

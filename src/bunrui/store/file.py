@@ -420,7 +420,10 @@ def find_weights(store: Store, options: Mapping[str, Any], counts: Counts) -> St
         return None
     mark = State(heading.generation, heading.tx)
     kinds = kinds_since(store, mark)
-    return Stored(heading, mark, "learn" not in kinds) if kinds <= set(GOES_ON) else None
+    is_current = "learn" not in kinds
+    # A process that has undone a learn still has the ids of its words; then the weights are as good as none.
+    fits = kinds <= set(GOES_ON) and (not is_current or heading.n_ids == counts.n_ids)
+    return Stored(heading, mark, is_current) if fits else None
 
 
 def check_keeps(model: str, keep: str, path: str) -> None:
