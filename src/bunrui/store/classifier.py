@@ -451,7 +451,9 @@ class StoredClassifier(AnyClassifier):
         return self
 
     def _why_no_sample(self) -> str:
-        return "the documents are not kept" if self.keep != "text" else "nothing was chosen yet"
+        if self.keep != "text":
+            return "the documents are not kept"
+        return f"nothing was chosen yet; 'bunrui choose {self.path}' does it"  # learned within some memory
 
     def choose(self, metric: str = "accuracy") -> Choice:
         """Choose the model that `model="auto"` stands for anew, by the documents of the file; `undo` takes it back."""
