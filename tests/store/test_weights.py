@@ -723,6 +723,19 @@ def test_a_failed_write_leaves_the_change(path: Path, caplog: pytest.LogCaptureF
         assert np.array_equal(clf.scores(QUERIES), expected)
 
 
+def test_a_lack_of_memory_leaves_the_change(
+    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pack_weights(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(classifier, "pack_weights", pack_weights)
+    with bunrui.create(path, "arow") as clf, caplog.at_level(logging.WARNING, "bunrui"):
+        clf.learn(TEXTS, LABELS)
+        assert clf.counts.n_docs == 40 and not clf.is_trained
+    assert "were not kept: out of memory" in caplog.text
+
+
 def test_files_of_older_formats_have_none(tmp_path: Path) -> None:
     path = tmp_path / "old.bunrui"
     shutil.copy(Path(__file__).parent / "formats" / "2.bunrui", path)

@@ -143,8 +143,9 @@ class StoredClassifier(AnyClassifier):
         is_new = self._file.catch_up()
         if self._is_twin:
             return is_new
-        store = self._file.store
-        options, calibration, choice = options_of(store), calibration_of(store), choice_of(store)
+        with self._file.use():
+            store = self._file.store
+            options, calibration, choice = options_of(store), calibration_of(store), choice_of(store)
         if options != self.get_params():
             self._classifier.set_params(**options).check_options()
             is_new = True
@@ -460,7 +461,9 @@ class StoredClassifier(AnyClassifier):
         self._check_auto()
         if self._is_twin:
             raise OptionError("a model is chosen for a file: ask the classifier that `open` gave")
-        if not can_choose(self._file.store, self.counts.n_docs):
+        with self._file.use():
+            can = can_choose(self._file.store, self.counts.n_docs)
+        if not can:
             hint = "learn into a file with ", Option("keep", "text")
             raise StoreError(f"{self.path} has no documents to choose by", hint=hint)
         return self._file.choose(metric).choice
