@@ -309,7 +309,7 @@ class BunruiParquet(Bunrui):
 
 
 class BunruiDefaults(Bunrui):
-    """`TextClassifier()` as it comes: other features and another model than those of the others."""
+    """The default features, and the model from which the automatic choice starts."""
 
     name = "bunrui, defaults"
     takes = "arrow"
@@ -319,7 +319,7 @@ class BunruiDefaults(Bunrui):
     def _new(self) -> Any:
         from bunrui import TextClassifier
 
-        return TextClassifier()
+        return TextClassifier("binary-complement")
 
 
 _PEERS = (

@@ -16,7 +16,7 @@ from page import RECORD
 PEERS = {
     "scikit-learn": "scikit-learn, `CountVectorizer` and `MultinomialNB`",
     "bunrui, Arrow": "**bunrui, the same model: the same labels**",
-    "bunrui, defaults": "**bunrui, the defaults**",
+    "bunrui, defaults": "**bunrui, default features, `binary-complement`**",
     "fastText": "fastText, the defaults",
     "fastText, lr 1, 25 epochs": "fastText, learning rate 1, 25 epochs",
     "Vowpal Wabbit": "Vowpal Wabbit, one pass, no vocabulary",

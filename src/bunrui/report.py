@@ -35,6 +35,8 @@ from bunrui.views.explanation import Explanation, excerpt_html, explanation_html
 from bunrui.views.markup import Markup, Section, element, fact_list, isolated, joined, page, section
 from bunrui.views.tables import Table, words
 
+__all__ = ["audit_page", "comparison_page", "evaluation_page", "explanation_page"]
+
 _MOST_ROWS = 500
 _MOST_CURVES = 40
 _MOST_CONFUSIONS = 12

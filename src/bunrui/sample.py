@@ -35,7 +35,7 @@ Booleans = npt.NDArray[np.bool_]
 Keys = npt.NDArray[np.uint64]
 
 MOST_DOCS = 2000
-MOST_BYTES = 3 << 19
+MOST_BYTES = 5 << 19
 FEW = 8
 LONGEST = MOST_BYTES // 16
 

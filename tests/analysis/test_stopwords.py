@@ -53,9 +53,16 @@ def test_a_missing_file(tmp_path: Path) -> None:
     assert str(caught.value) == expected
 
 
-@pytest.mark.parametrize("path", ["", ".", "a\0b"])
-def test_what_is_no_file(path: str) -> None:
-    with pytest.raises(DataError, match="cannot read the stop words in "):
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("", "this is a folder: name a file in it"),
+        (".", "this is a folder: name a file in it"),
+        ("a\0b", "this is no path .*: give a file with a word a line"),
+    ],
+)
+def test_what_is_no_file(path: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         read_stop_words(path)
 
 
@@ -64,7 +71,7 @@ def test_invalid_utf8(tmp_path: Path) -> None:
     path.write_bytes(b"the\nand\n" + "です".encode("shift_jis") + b"\nof\n")
     with pytest.raises(EncodingError) as caught:
         read_stop_words(path)
-    assert str(caught.value) == f"{path}, line 3: not valid UTF-8. Save the stop words as UTF-8"
+    assert str(caught.value) == f"{path}, line 3: this is not valid UTF-8: save the stop words as UTF-8"
 
 
 def test_words_that_are_no_strings() -> None:

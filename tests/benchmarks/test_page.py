@@ -148,7 +148,7 @@ def test_the_readme_has_the_figures_of_the_record(page: ModuleType, script: Call
 
 def test_a_corpus_that_was_fetched(page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BUNRUI_DATASETS", str(tmp_path / "cache"))
-    with pytest.raises(FileNotFoundError, match="bunrui datasets fetch sms"):
+    with pytest.raises(FileNotFoundError, match=r"bunrui.datasets.fetch\('sms'\)"):
         page.speed.corpora.load("sms_spam", tmp_path / "none")
     with zipfile.ZipFile(tmp_path / "sms.zip", "w") as archive:
         archive.writestr("SMSSpamCollection", "ham\tsee you at noon\nspam\tfree pills\n" * 10)

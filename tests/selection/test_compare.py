@@ -12,7 +12,7 @@ from bunrui import AnalyzerSpec, TextClassifier, data
 from bunrui.errors import DataError, OptionError
 from bunrui.estimators.pipelines import fit_baseline
 from bunrui.evaluation import folds, leave_one_out, mcnemar, measure
-from bunrui.models import MODELS
+from bunrui.models import AUTO, MODELS
 from bunrui.selection import Comparison, compare
 from bunrui.selection.compare import Progress, Row, _rank
 from bunrui.selection.settings import analyzers_for, scripts_of
@@ -66,7 +66,7 @@ def test_given_folds_test_what_they_name() -> None:
 
 def test_leave_one_out() -> None:
     found = compare(TEXTS, LABELS, loo=True)
-    assert {row.model for row in found.rows} == set(MODELS)
+    assert {row.model for row in found.rows} == {AUTO, *MODELS}
     for model in MODELS:
         alone = leave_one_out(TextClassifier(model), TEXTS, LABELS)
         row = row_of(found, model)
@@ -89,7 +89,7 @@ def test_test_documents_are_predicted_by_the_others_alone() -> None:
 def test_rows_are_rank_and_held_against_the_first() -> None:
     found = compare(TEXTS, LABELS)
     accuracies = [row.metrics.accuracy for row in found.rows]
-    assert accuracies == sorted(accuracies, reverse=True) and len(found.rows) == 3 * (len(MODELS) + 4)
+    assert accuracies == sorted(accuracies, reverse=True) and len(found.rows) == 3 * (len(MODELS) + 4) + 1
     assert (found.rows[0].against_first, found.rows[0].verdict) == (None, "first")
     for row in found.rows[1:]:
         expected = mcnemar(found.rows[0].right, row.right)

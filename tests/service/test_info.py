@@ -25,7 +25,10 @@ def test_labels_words_info_log(server: Server) -> None:
         assert (service["file"], service["writable"]) == ("mail.bunrui", True)
         assert service["limits"]["documents"] == 100_000
         changes = ask("/v1/log").json()["changes"]
-        assert changes == [json.loads(json.dumps(entry._asdict())) for entry in reversed(clf.history())]
+        history = [json.loads(json.dumps(entry._asdict())) for entry in reversed(clf.history())]
+        for entry in history:
+            entry["note"].pop("settings_before", None)  # long, and for undo alone
+        assert changes == history
     assert ask("/v1/log", params={"limit": 1}).json()["changes"] == changes[:1]
     assert ask("/v1/log", params={"before": 2}).json()["changes"] == changes[-1:]
 

@@ -165,7 +165,8 @@ def _say_refits(clf: AnyClassifier, n_docs: int) -> None:
         options = ("max_features", "class_norm", "against_rest")
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options if getattr(clf, name))
         so = f"with {names}, " if names else ""
-        say(f"{so}{clf.model} is fitted for each of {counted(n_docs, 'document')}: --folds 5 fits it 5 times")
+        model, documents = clf.effective_options["model"], counted(n_docs, "document")
+        say(f"{so}{model} is fitted for each of {documents}: --folds 5 fits it 5 times")
 
 
 def say_duplicates(found: Collection) -> int | None:

@@ -31,6 +31,7 @@ _NARROW, _WIDE = 60, 100  # terminals: below the one there is no table, from the
 
 
 _MOST_NAMES = 8  # of a list in a note
+_CHOICE = ("choice", "settings_before")  # notes that undo reads; a line says them
 
 
 def log(
@@ -108,12 +109,13 @@ def _note(entry: Entry) -> str:
     if entry.kind == "calibrate":
         return _calibration_note(entry.note.get("calibration"))
     if entry.kind == "set":
-        changed = {name: value for name, value in entry.note.items() if name not in ("before", "choice")}
-        return "; ".join(f"{name.replace('_', '-')} {written(name, value)}" for name, value in changed.items())
+        changed = {name: value for name, value in entry.note.items() if name not in ("before", *_CHOICE)}
+        parts = [f"{name.replace('_', '-')} {written(name, value)}" for name, value in changed.items()]
+        return "; ".join([*parts, *_choice_note(entry.note.get("choice"))])
     values = {
         name: some(value, _MOST_NAMES) if isinstance(value, list) else value
         for name, value in entry.note.items()
-        if name not in ("choice", "settings_before")
+        if name not in _CHOICE
     }
     chosen = _choice_note(entry.note.get("choice"))
     return "; ".join([*(f"{name} {value}" for name, value in values.items() if value is not None), *chosen])

@@ -341,7 +341,8 @@ class Scorer:
         lists = cells.lengths > 0
         most = np.zeros(len(cells.ids), np.int64)
         most[lists] = np.maximum.reduceat(cells.counts, cells.starts[lists])
-        if int(most.sum(dtype=np.float64)) > len(cells.counts) // 2:
+        # Without a document, a feature that only it had has a cell of count 0.
+        if int(most.sum(dtype=np.float64)) > len(cells.counts) // 2 or cells.counts.min() < 1:
             return self.weigh(cells)
         once = cells.up_to(most)
         return np.asarray(self.weigh(once)[np.repeat(once.starts - 1, cells.lengths) + cells.counts])

@@ -18,7 +18,7 @@ from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.metrics import Metrics
 from bunrui.evaluation.result import Evaluation
 from bunrui.evaluation.uncertainty import Interval, McNemar, mcnemar
-from bunrui.models import MODELS, TRAINED
+from bunrui.models import AUTO, MODELS, TRAINED
 from bunrui.selection.measurement import Cost, Documents, Fitted, Folds, LeaveOneOut, by_folds
 from bunrui.selection.settings import Settings, analyzer_fields, analyzer_name, analyzer_named, analyzers_for
 
@@ -212,9 +212,15 @@ def compare(
         raise OptionError(f"{what} are for text, and these documents are tokens or counts: leave them out")
     specs = [analyzer_named(name) for name in analyzers] if analyzers else analyzers_for(documents.texts)
     todo = [Settings(model=model, analyzer=spec) for spec in dict.fromkeys(specs) for model in chosen]
+    # What is chosen must not have seen documents that test it, so that only the learned ones count.
+    automatic = Settings.automatic(texts, labels, specs[0]) if models is None else None
     # Trained models take their time: models that count come first.
     todo.sort(key=lambda settings: settings.is_trained)
-    return _measure(basis, todo, baselines, watch or (lambda progress: None))
+    return _measure(basis, [*todo, *([automatic] if automatic else [])], automatic, baselines, watch or _watch_not)
+
+
+def _watch_not(progress: Progress) -> None:
+    """Nobody watches."""
 
 
 def check_models(models: Iterable[str] | None, *, loo: bool, baselines: bool) -> tuple[str, ...]:
@@ -257,7 +263,11 @@ def _on_test(documents: Documents, test: Labelled) -> Folds:
 
 
 def _measure(
-    basis: LeaveOneOut | Folds, todo: list[Settings], baselines: bool, watch: Callable[[Progress], None]
+    basis: LeaveOneOut | Folds,
+    todo: list[Settings],
+    automatic: Settings | None,
+    baselines: bool,
+    watch: Callable[[Progress], None],
 ) -> Comparison:
     rows: list[Row] = []
     skipped: list[str] = []
@@ -274,7 +284,8 @@ def _measure(
             _warm_up(basis.documents, settings)
             warm.add(settings.model)
         scores = basis.scores(settings)
-        rows.append(_row(basis, settings.model, settings.analyzer, scores, basis.cost(settings)))
+        name = AUTO if settings is automatic else settings.model
+        rows.append(_row(basis, name, settings.analyzer, scores, basis.cost(settings)))
     for name, fit in fits.items():
         assert isinstance(basis, Folds)
         watch(Progress(so_far(), name, n_all))

@@ -12,7 +12,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.classifier import TextClassifier
 from bunrui.errors import MissingExtraError, OptionError
 from bunrui.kernel import unicode
-from bunrui.models import DEFAULT_MODEL, MODELS, kind_of
+from bunrui.models import DEFAULT_MODEL, kind_of
 from bunrui.models.scorer import smoothing_of
 
 _USUAL = AnalyzerSpec()
@@ -70,7 +70,16 @@ class Settings:
 
     @property
     def _default_lam(self) -> float:
-        return MODELS[self.model].default_alpha(class_norm=self.class_norm)
+        return kind_of(self.model).default_alpha(class_norm=self.class_norm)
+
+    @classmethod
+    def automatic(cls, texts: Any, labels: Any, analyzer: AnalyzerSpec) -> Settings | None:
+        """What `auto` chooses for some documents; None where they cannot tell."""
+        choice = TextClassifier(analyzer=analyzer).learn(texts, labels).choice
+        if choice is None or not choice.evidence:
+            return None
+        found = cls(analyzer=analyzer, **choice.options)
+        return found.replace(alpha=None) if found.alpha == found._default_lam else found
 
     def replace(self, **changes: Any) -> Settings:
         """The same with some of them changed."""

@@ -2,6 +2,7 @@
 
 Settings are tried from coarse to fine: each round starts from the best of the rounds before it.
 
+    start       what `auto` chooses: its model and λ are tried beside the plain default
     orders      n-grams of each script in the text: one shorter, and longer as long as that helps; plain words
     models      all models that read counts, with the two best analyzers
     smoothing   λ up and down from the default for the three best, as long as that helps
@@ -261,7 +262,9 @@ def tune(
     first = last = search_by(LeaveOneOut(documents) if folds is None else by_folds(documents, folds))
     is_cut_short = False
     try:
-        _try_counting(first, usual.analyzer, None if inputs.is_given(documents.texts) else scripts_of(documents.texts))
+        automatic = Settings.automatic(documents.texts, documents.true, usual.analyzer)
+        scripts = None if inputs.is_given(documents.texts) else scripts_of(documents.texts)
+        _try_counting(first, automatic or usual, scripts)
         choice = choose(first.trials)
         if folds is None:
             if is_late():
@@ -295,9 +298,14 @@ def _run_again(finals: Search, usual: Settings, choice: Choice) -> None:
         finals.run(settings)
 
 
-def _try_counting(search: Search, base: AnalyzerSpec, scripts: Scripts | None) -> None:
-    """Settings that can leave out one document at a time; `scripts` is None where documents are no text."""
+def _try_counting(search: Search, automatic: Settings, scripts: Scripts | None) -> None:
+    """Settings that can leave out one document at a time, from the automatic choice on.
+
+    `scripts` is None where documents are no text.
+    """
+    base = automatic.analyzer
     search.run(Settings(analyzer=base))
+    search.run(automatic)
     if scripts is not None:
         _orders(search, base, scripts)
     # One analyzer after the other, the better one last: its counts serve the next trials.
@@ -305,12 +313,14 @@ def _try_counting(search: Search, base: AnalyzerSpec, scripts: Scripts | None) -
     for spec in kept:
         for model in MODELS:
             search.run(Settings(analyzer=spec, model=model))
+        search.run(automatic.replace(analyzer=spec))
     pairs = [s for s in search.top(len(search.trials), _analyzer_and_model) if s.analyzer in kept]
     for start in sorted(pairs[:3], key=lambda settings: kept.index(settings.analyzer)):
-        _climb(search, start, _ALPHAS)
+        _climb(search, start, _NORMED_ALPHAS if start.class_norm else _ALPHAS)
     for change in _REST:
         best = search.top(1)[0]
-        if _makes_sense(best.model, change):
+        # Without a word, classes of one size change as a whole: a model would be fitted for each document.
+        if _makes_sense(best.model, change) and not (best.class_norm and "min_df" in change):
             search.run(best.replace(**change))
 
 

@@ -184,6 +184,12 @@ def _beginning(text: str) -> str:
 # --- what the classifier knows
 
 
+def _as_change(entry: Entry) -> Any:
+    """The change without all settings before it, which only undo reads: they are long."""
+    note = {name: value for name, value in entry.note.items() if name != "settings_before"}
+    return entry._replace(note=note)._asdict()
+
+
 def add_info(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     served = service.served
@@ -235,7 +241,7 @@ def add_info(app: FastAPI, service: Service) -> None:
 
         found = await call_of(request).room.lookups.run(work)
         page = found[-limit:]
-        changes: list[schemas.Change] = [entry._asdict() for entry in reversed(page)]
+        changes: list[schemas.Change] = [_as_change(entry) for entry in reversed(page)]
         return answer(schemas.Log(changes=changes, next=page[0].number if len(found) > limit else None))
 
     @app.get("/v1/token", **describe("Whether the token is right", schemas.Token, token=True))
