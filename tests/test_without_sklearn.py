@@ -65,12 +65,14 @@ for model in ("binary-complement", "multinomial", "wcnb", "twcnb", "nbsvm", "aro
     clf = TextClassifier(model)
     clf.learn(["cheap pills", "cheap watches", "see you at noon", "noon it is"], ["spam", "spam", "ham", "ham"])
     found = [*clf.predict(["pills", "at noon"])]
-    clf.explain("cheap noon"), clf.words("spam"), clf.predict_proba(["pills"])
+    why = clf.explain("cheap pills")
+    found += [why.label, clf.words("spam", top=1)[0].text, clf.predict_proba(["pills"])[0].argmax()]
     clf.unlearn(["cheap pills"], ["spam"])
     print(model, *found, *clf.predict(["watches"]))
 """
     found = run(place, "-c", code).splitlines()
-    assert len(found) == 7 and all(line.split()[1:] == ["spam", "ham", "spam"] for line in found), found
+    expected = ["spam", "ham", "spam", "cheap", "1", "spam"]
+    assert len(found) == 7 and all(line.split()[1:] == expected for line in found), found
 
 
 def test_models_of_tables(place: Path) -> None:

@@ -103,7 +103,7 @@ _SYSTEM = {
     errno.ENOTDIR: ("a part of the path is a file, not a folder", "check the path"),
     errno.EISDIR: ("this is a folder", "name a file in it"),
     errno.ENOSPC: _NO_ROOM,
-    errno.EFBIG: _NO_ROOM,
+    errno.EFBIG: ("the file would be larger than the system allows", "raise the limit, or write elsewhere"),
     getattr(errno, "EDQUOT", errno.ENOSPC): _NO_ROOM,
     errno.EACCES: _PERMISSIONS,
     errno.EPERM: _PERMISSIONS,

@@ -239,6 +239,13 @@ def test_slim_onto_something(run, mail: Path) -> None:
     assert Path("s.bunrui").read_text() == "precious"
 
 
+def test_train_where_nothing_can_be_told_apart(run, mail: Path) -> None:
+    Path("one.csv").write_text("text,label\ncheap pills,spam\n")
+    assert run("learn", "one.bunrui", "one.csv", "--model", "nbsvm").code == 0
+    code, out, err = run("train", "one.bunrui")
+    assert (code, out) == (0, "") and err.startswith("nothing was trained: nbsvm tells nothing apart yet")
+
+
 def test_train(run, mail: Path) -> None:
     assert run("train", "mail.bunrui") == (
         2,

@@ -40,6 +40,17 @@ def test_learning_within_memory(run, keep: str) -> None:
     assert run("check", "b.bunrui").code == 0
 
 
+def test_no_model_is_chosen_within_memory(run) -> None:
+    advice = "'bunrui choose a.bunrui' does it"
+    done = run("learn", "a.bunrui", "mail.csv", "--memory", LEAST)
+    assert (done.code, done.out) == (0, "")
+    assert done.err.endswith(f"\nwith --memory, no model is chosen: {advice}\n")
+    assert f"nothing was chosen yet; {advice}" in " ".join(run("info", "a.bunrui").out.split())
+    assert run("choose", "a.bunrui").code == 0
+    assert advice not in run("info", "a.bunrui").out
+    assert advice not in run("learn", "b.bunrui", "mail.csv", "--memory", LEAST, "--keep", "nothing").err
+
+
 def test_what_does_not_fit(run) -> None:
     run("learn", "a.bunrui", "mail.csv")
     for options, code, message in (
@@ -105,7 +116,8 @@ def test_hashed_features(run) -> None:
     options = ("--analyzer", "words", "--words", "2", "--hash-bits", "22")
     for more in ((), ("--memory", LEAST)):
         done = run("learn", f"{len(more)}.bunrui", "mail.csv", *options, *more)
-        assert done == (0, "", f"learned 4 documents of 2 labels into {len(more)}.bunrui in T\n{said}\n")
+        advice = "with --memory, no model is chosen: 'bunrui choose 2.bunrui' does it\n" if more else ""
+        assert done == (0, "", f"learned 4 documents of 2 labels into {len(more)}.bunrui in T\n{said}\n{advice}")
     Path("twice.csv").write_text(Path("mail.csv").read_text() + Path("mail.csv").read_text().partition("\n")[2])
     twice = run("learn", "twice.bunrui", "twice.csv", *options).err
     assert twice.splitlines()[1].startswith("4 of them: a text"), "documents, not the buckets"

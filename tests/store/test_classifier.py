@@ -262,6 +262,13 @@ def test_a_batch_that_fails_takes_the_session_with_it(path: str) -> None:
         clf.learn(["fresh"], ["ham"], unique=True)
 
 
+def test_choosing_inside_the_first_session(path: str) -> None:
+    with bunrui.create(path) as clf, clf.learning() as session:
+        session.add(TEXTS, LABELS)
+        with pytest.raises(StoreError, match=r"a session of .* is open: do this after its block"):
+            clf.choose()
+
+
 def test_inside_a_session(path: str) -> None:
     with learned(path) as clf, bunrui.open(path) as other:
         with clf.learning() as session:

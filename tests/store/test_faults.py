@@ -68,7 +68,10 @@ def test_kills(tmp_path: Path, n_kills: int) -> None:
     figures = json.loads(done.stdout)
     assert figures["kills"] >= n_kills
     assert figures["failures"] == []
-    assert n_kills < 100 or figures["lost"] > 0  # else it would have killed nothing but sleepers
+    # Else it would have killed nothing but sleepers.  Most kills wait for a statement of the child, however slow it is;
+    # whether the call was lost is a matter of less than a millisecond, and 30 kills may all come too late for that.
+    assert sum(n for when, n in figures["by_statement"].items() if when not in ("between calls", "none")) > 0
+    assert n_kills < 100 or figures["lost"] > 0
     assert figures["most_kills"] > 1
     assert not os.listdir(tmp_path)
 
@@ -349,5 +352,11 @@ def test_no_right_to_write(kind: str) -> None:
         finally:
             os.chmod(folder, 0o755)
         assert os.listdir(folder) == ["mail.bunrui"]
-    assert all(folder in message for message in messages), messages
-    assert all("cannot be" in message or "you may not" in message for message in messages), messages
+    cannot_create = "you may not write into its folder: choose another folder"
+    cannot_change = f"{path} cannot be written: check its permissions and those of its folder"
+    assert messages == [
+        f"{os.path.join(folder, 'new.bunrui')}: {cannot_create}",
+        cannot_change,
+        cannot_change,
+        f"{os.path.join(folder, 'slim.bunrui')}: {cannot_create}",
+    ]

@@ -19,9 +19,10 @@ import pytest
 
 import bunrui
 from bunrui import TextClassifier
+from bunrui.counts import Counts
 from bunrui.errors import StoreError
 from bunrui.store import schema
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, wait_until
 
 SCRIPT = Path(__file__).resolve().parent.parent.parent / "scripts" / "processes.py"
 SPAWN = multiprocessing.get_context("spawn")
@@ -220,6 +221,31 @@ def test_threads_that_learn_take_turns(path: str) -> None:
         assert clf.counts == expected.counts
 
 
+def test_info_asks_once_for_the_lock(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits to learn keeps new readers out: one that reads already and asks again would wait for ever."""
+    clf = bunrui.create(path, keep="nothing").learn(["one", "two"], ["x", "y"])
+    assert clf.model_ is not None and clf.choice is None
+    writer = threading.Thread(target=clf.learn, args=(["three"], ["x"]), daemon=True)
+    totals = Counts.class_totals
+
+    def class_totals(counts: Counts) -> Any:
+        """The totals, at a moment when somebody waits to learn."""
+        monkeypatch.undo()
+        writer.start()
+        wait_until(lambda: clf.memory.lock.is_wanted_to_write)
+        return totals(counts)
+
+    monkeypatch.setattr(Counts, "class_totals", class_totals)
+    found: list[int] = []
+    reader = threading.Thread(target=lambda: found.append(clf.info()["documents"]), daemon=True)
+    reader.start()
+    reader.join(PATIENCE)
+    assert found == [2]
+    writer.join(PATIENCE)
+    assert clf.counts.n_docs == 3
+    clf.close()
+
+
 # --- what else may happen at once
 
 
@@ -309,7 +335,8 @@ def test_a_forked_child_answers_from_memory_and_leaves_the_file_alone(path: str)
         import os, signal, sys, threading, warnings
         warnings.simplefilter("ignore")
         import bunrui
-        from bunrui.errors import StoreError
+        from bunrui.counts import Counts
+from bunrui.errors import StoreError
 
         clf = bunrui.create(sys.argv[1]).learn(["cheap pills", "lunch at noon"], ["spam", "ham"])
         begun, go = threading.Event(), threading.Event()

@@ -21,6 +21,8 @@ import bunrui
 from bunrui import StoredClassifier, TextClassifier
 from bunrui.errors import DamagedError, OptionError, StoreError
 from bunrui.models.kinds import TRAINED, is_kept
+from bunrui.selection import calibrate
+from bunrui.store import classifier
 from bunrui.store.codec import Unpacker, pack, pack_json
 
 KEPT = tuple(filter(is_kept, TRAINED))
@@ -129,7 +131,7 @@ def test_one_label_tells_nothing_apart(path: Path) -> None:
     with bunrui.create(path, "arow") as clf:
         clf.learn(TEXTS[:4], ["spam"] * 4)
         assert rows(path) == {}
-        clf.train()
+        assert not clf.train()
         clf.learn(["noon"], ["ham"])
         assert clf.is_trained
         expected = clf.scores(QUERIES)
@@ -176,6 +178,44 @@ def test_training_when_it_is_asked_for(path: Path, model: str) -> None:
         assert np.array_equal(clf.scores(QUERIES), expected)
         with pytest.raises(StoreError, match="opened for reading only"):
             clf.train()
+
+
+@pytest.mark.parametrize("model", KEPT)
+def test_training_after_changes_that_leave_the_documents(path: Path, model: str) -> None:
+    with learned(path, model) as clf:
+        clf.learn(TEXTS[:3], LABELS[:3])
+        clf.predict(QUERIES)  # trains it in memory
+        calibrate(clf)
+        assert clf.train() and clf.is_trained
+        assert clf.check().is_right
+        expected = clf.scores(QUERIES)
+        clf.compact()
+        assert clf.train() and clf.is_trained
+    without_log(path)
+    assert np.array_equal(scores_of(path), expected)
+
+
+@pytest.mark.parametrize("kind", ["learn", "set"])
+def test_training_while_others_change_the_file(path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack_weights = classifier.pack_weights
+
+    def pack_late(*args: Any) -> Any:
+        """The weights, after another has changed the file."""
+        monkeypatch.undo()
+        with bunrui.open(path) as other:
+            other.learn(["more words"], ["ham"]) if kind == "learn" else other.configure(model="arow")
+        return pack_weights(*args)
+
+    with learned(path, "nbsvm") as clf:
+        monkeypatch.setattr(classifier, "pack_weights", pack_late)
+        with pytest.raises(StoreError, match="and nothing was kept: train it again"):
+            clf.train()
+        clf.refresh()
+        assert clf.is_trained == (kind == "set")  # the other has trained it
+        assert clf.train() and clf.is_trained
+        expected = clf.scores(QUERIES)
+    without_log(path)
+    assert np.array_equal(scores_of(path), expected)
 
 
 def test_setting_a_model_trains_it(path: Path) -> None:
@@ -324,6 +364,36 @@ def test_compacting_leaves_them_as_they_should_be(path: Path, model: str) -> Non
         clf.configure(model="multinomial")
         clf.compact()
         assert rows(path) == {}
+
+
+@pytest.mark.parametrize("model", KEPT)
+def test_weights_after_compacting_are_those_of_the_new_ids(path: Path, model: str) -> None:
+    with bunrui.create(path, model) as clf:
+        clf.learn(["a word that goes"], ["ham"])
+        clf.learn(TEXTS, LABELS)
+        clf.unlearn(["a word that goes"], ["ham"])
+    with bunrui.open(path) as clf:  # which still has an id for that word
+        clf.compact()
+        clf.train()
+        expected = clf.scores(QUERIES)
+    without_log(path)
+    assert np.array_equal(scores_of(path), expected)
+
+
+@pytest.mark.parametrize("model", KEPT)
+def test_weights_of_another_process_after_an_undo(path: Path, model: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Who has undone a learn has more ids than the process that trained since: no file is damaged by that."""
+    with learned(path, model) as clf:
+        clf.learn(["brand new words"], ["ham"])
+        clf.undo()
+        with bunrui.open(path) as other:
+            assert other.train()
+            expected = other.scores(QUERIES)
+        assert np.array_equal(clf.scores(QUERIES), expected)
+        assert clf.check().is_right
+        assert clf.train() and clf.is_trained
+    assert caplog.records == []
+    assert np.array_equal(scores_of(path), expected)
 
 
 # --- slim copies
@@ -651,6 +721,19 @@ def test_a_failed_write_leaves_the_change(path: Path, caplog: pytest.LogCaptureF
     with bunrui.open(path) as clf:
         assert clf.counts.n_docs == 40 and not clf.is_trained
         assert np.array_equal(clf.scores(QUERIES), expected)
+
+
+def test_a_lack_of_memory_leaves_the_change(
+    path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pack_weights(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(classifier, "pack_weights", pack_weights)
+    with bunrui.create(path, "arow") as clf, caplog.at_level(logging.WARNING, "bunrui"):
+        clf.learn(TEXTS, LABELS)
+        assert clf.counts.n_docs == 40 and not clf.is_trained
+    assert "were not kept: out of memory" in caplog.text
 
 
 def test_files_of_older_formats_have_none(tmp_path: Path) -> None:

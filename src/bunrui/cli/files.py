@@ -167,8 +167,11 @@ def train(file: Classifier) -> None:
     """
     before = os.path.getsize(file) if os.path.isfile(file) else 0
     with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
-        classifier.train()
+        has_weights = classifier.train()
         model, n_docs = classifier.model, classifier.counts.n_docs
+    if not has_weights:
+        say(f"nothing was trained: {model} tells nothing apart yet; learn documents of two labels first")
+        return
     after, old = size(os.path.getsize(file)), size(before)
     say(f"trained {model} from {counted(n_docs, 'document')}: {file} has {after}, it had {old}")
 

@@ -34,6 +34,7 @@ from bunrui.cli.options import (
 )
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, DuplicateError, OptionError, StoreError, UnlearnError
+from bunrui.models import AUTO
 from bunrui.phrases import counted, one_line, some
 
 if TYPE_CHECKING:
@@ -77,9 +78,10 @@ def learn(
     must see. FILE is the same to the last bit, but keeps nothing of the
     documents. Without a cluster, 'bunrui count' makes parts to merge.
 
-    With --memory, DATA may be larger than the memory, and FILE is the same to
-    the last bit. To predict, all of FILE must fit into memory; 'bunrui slim
-    --min-df 2 --memory 2GB' makes a small copy.
+    With --memory, DATA may be larger than the memory, and the counts of FILE
+    are the same to the last bit; 'bunrui choose' then chooses its model. To
+    choose or predict, all of FILE must fit into memory; 'bunrui slim --min-df
+    2 --memory 2GB' makes a small copy.
 
     With --columns, DATA are tables, and FILE then reads only tables: each
     column has its own likelihood. Numbers are normal (gaussian) or cut into
@@ -199,6 +201,8 @@ def _learn_bounded(
     # Nobody has counted how many buckets of an old file are in use.
     _say_learned(file, reader, done, hashing_of(target.classifier, target.n_features) if is_new else None)
     say_alike(target.learned.live_labels)
+    if target.classifier.model == AUTO and target.keep == "text":
+        say(f"with --memory, no model is chosen: 'bunrui choose {file}' does it")
 
 
 def _calibrate(file: str) -> None:

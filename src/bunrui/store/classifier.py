@@ -143,8 +143,9 @@ class StoredClassifier(AnyClassifier):
         is_new = self._file.catch_up()
         if self._is_twin:
             return is_new
-        store = self._file.store
-        options, calibration, choice = options_of(store), calibration_of(store), choice_of(store)
+        with self._file.use():
+            store = self._file.store
+            options, calibration, choice = options_of(store), calibration_of(store), choice_of(store)
         if options != self.get_params():
             self._classifier.set_params(**options).check_options()
             is_new = True
@@ -346,17 +347,21 @@ class StoredClassifier(AnyClassifier):
         """Whether the next question is answered without training: counts are enough, or the file has the weights."""
         return not self.needs_documents or (is_kept(self.model) and self._file.is_trained(self.get_params()))
 
-    def train(self) -> None:
+    def train(self) -> bool:
         """Train the model now and keep its weights in the file, so that the next process answers at once.
 
-        A change does it by itself when the model was never trained with these options, and when documents have doubled
-        or halved since.  After other changes `arow` goes on from its weights, and the next question trains the rest, in
-        memory.
+        `learn`, `merge`, `configure` and `compact` do it by themselves when the model was never trained with these
+        options, and when documents have doubled or halved since.  After another `learn`, `arow` goes on from its
+        weights, and the next question trains the rest, in memory.  All other changes of documents drop the weights.
+
+        Returns whether there are weights: a model of one label has none.
 
         Raises
         ------
         OptionError
             If the model has no weights that a file keeps: it reads counts, or is `aode` or `columns`.
+        StoreError
+            If another process has changed the documents or the model meanwhile.
         """
         file = self._file
         file.check_not_read_only("train")
@@ -369,13 +374,16 @@ class StoredClassifier(AnyClassifier):
         file.catch_up()
         file.read_again()
 
-        def pack(fitted: Fitted) -> tuple[Heading, Rows] | None:
+        def pack(fitted: Fitted) -> tuple[Fitted, Heading, Rows] | None:
             weights = fitted.arrays(to_learn=True)
-            return weights and pack_weights(weights, self.get_params(), fitted.counts, fitted.mark)
+            return weights and (fitted, *pack_weights(weights, self.get_params(), fitted.counts, fitted.mark))
 
         packed = self.current_model.export(pack)
-        if packed is not None:
-            file.keep_weights(*packed)
+        if packed is None:
+            return False
+        fitted, heading, rows = packed
+        file.keep_weights(heading, rows, fitted.is_of)
+        return True
 
     def _train_when_due(self) -> None:
         """Train the model at the end of a change, if enough has changed."""
@@ -444,14 +452,18 @@ class StoredClassifier(AnyClassifier):
         return self
 
     def _why_no_sample(self) -> str:
-        return "the documents are not kept" if self.keep != "text" else "nothing was chosen yet"
+        if self.keep != "text":
+            return "the documents are not kept"
+        return f"nothing was chosen yet; 'bunrui choose {self.path}' does it"  # learned within some memory
 
     def choose(self, metric: str = "accuracy") -> Choice:
         """Choose the model that `model="auto"` stands for anew, by the documents of the file; `undo` takes it back."""
         self._check_auto()
         if self._is_twin:
             raise OptionError("a model is chosen for a file: ask the classifier that `open` gave")
-        if not can_choose(self._file.store, self.counts.n_docs):
+        with self._file.use():
+            can = can_choose(self._file.store, self.counts.n_docs)
+        if not can:
             hint = "learn into a file with ", Option("keep", "text")
             raise StoreError(f"{self.path} has no documents to choose by", hint=hint)
         self._file.choose(metric)
@@ -488,7 +500,8 @@ class StoredClassifier(AnyClassifier):
             history = History(store)
             n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
-        is_trained = self.is_trained
+        # Before the lock: both ask for it, and who waits to learn keeps all out, also one that reads and asks again.
+        is_trained, choice = self.is_trained, self.model_
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
@@ -500,7 +513,7 @@ class StoredClassifier(AnyClassifier):
                 **self.effective_settings,
                 "model": self.model,
                 "alpha": self.effective_alpha,
-                "choice": None if self.model_ is None else {**self.model_.to_dict(), "line": self.model_.describe()},
+                "choice": None if choice is None else {**choice.to_dict(), "line": choice.describe()},
                 "is_trained": is_trained,
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,

@@ -30,6 +30,7 @@ from bunrui.store.weights import (
     Heading,
     Rows,
     is_due,
+    key_of,
     read_heading,
     read_weights,
     stamp_weights,
@@ -277,7 +278,8 @@ class File:
     def read_again(self) -> None:
         """Let features have the ids that whoever opens the file will give them: weights are kept by these."""
         with self.use():
-            if not self._is_as_read:
+            counts = self.memory.counts
+            if not self._is_as_read or counts.n_ids != counts.n_features:  # a snapshot leaves lost features out
                 self._load()
 
     def is_training_due(self, options: Mapping[str, Any]) -> bool:
@@ -308,11 +310,17 @@ class File:
             return None
         return stored.heading if stored is not None and stored.is_current else None
 
-    def keep_weights(self, heading: Heading, rows: Rows) -> None:
-        """Write weights down, unless another process has changed the file since they were trained."""
+    def keep_weights(self, heading: Heading, rows: Rows, is_of: Callable[[Counts], bool]) -> None:
+        """Write weights down; `is_of` tells whether they were trained from some counts."""
         with self.use(), self._session():
-            if self.store.state() == (heading.generation, heading.tx):
-                write_weights(self.store, heading, rows)
+            # Only documents and options matter: a calibration since, or a compaction, changes no weight.
+            if not is_of(self.memory.counts) or heading.options != key_of(options_of(self.store)):
+                raise StoreError(
+                    f"another process has changed {self.store.path} while its model was trained, and nothing was kept",
+                    hint="train it again",
+                )
+            write_weights(self.store, heading, rows)
+            stamp_weights(self.store, heading)
 
     def check_not_read_only(self, verb: str) -> None:
         """Refuse what would change a file that was opened for reading."""
@@ -412,7 +420,10 @@ def find_weights(store: Store, options: Mapping[str, Any], counts: Counts) -> St
         return None
     mark = State(heading.generation, heading.tx)
     kinds = kinds_since(store, mark)
-    return Stored(heading, mark, "learn" not in kinds) if kinds <= set(GOES_ON) else None
+    is_current = "learn" not in kinds
+    # A process that has undone a learn still has the ids of its words; then the weights are as good as none.
+    fits = kinds <= set(GOES_ON) and (not is_current or heading.n_ids == counts.n_ids)
+    return Stored(heading, mark, is_current) if fits else None
 
 
 def check_keeps(model: str, keep: str, path: str) -> None:
