@@ -392,3 +392,10 @@ def test_estimators() -> None:
     assert search.best_params_ == {"model": "auto"}
     assert search.best_estimator_.choice == clf.choice
     assert Candidate(**clf.choice.options) == clf.choice.candidate
+
+
+def test_a_second_label_is_a_time_to_choose() -> None:
+    clf = TextClassifier(analyzer="words").learn([f"rice tea {k}" for k in range(60)], ["drink"] * 60)
+    assert not clf.model_.evidence
+    clf.learn([f"oil coal {k}" for k in range(30)], ["fuel"] * 30)
+    assert clf.model_.evidence

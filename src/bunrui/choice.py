@@ -260,7 +260,8 @@ def choose(
         raise OptionError(option="metric", value=metric, choices=METRICS)
     reason = why_not(counts, options)
     if reason is not None:
-        return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
+        # With another label, it is time to choose.
+        return Choice(reason=reason, metric=metric, n_docs=counts.n_docs if len(counts.live_labels) > 1 else 0), None
     corpus = _Corpus(counts, analyzer, drawn, options)
     if len(corpus.classes) < FEWEST:
         reason = f"{counts.n_docs:,} documents are too few to tell"
