@@ -278,6 +278,18 @@ def test_a_question_is_answered_by_one_choice(monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_array_equal(clf.predict_proba(iter(texts[:5])), plain)
 
 
+def test_what_a_twin_learns_makes_a_choice_due() -> None:
+    texts, labels = corpus(200)
+    clf = TextClassifier().learn(texts[:60], labels[:60])
+    twin = clf.with_model("binary")
+    other = clf.with_model("auto", unseen="smooth")
+    twin.learn(texts[60:], labels[60:])
+    assert clf.choice == TextClassifier().learn(texts, labels).choice
+    assert other.choice == TextClassifier(unseen="smooth").learn(texts, labels).choice
+    clf.fit(texts[:70], labels[:70])  # which shares nothing any more
+    assert other.choice.n_docs == 200 and twin.counts.n_docs == 200
+
+
 def test_copies() -> None:
     texts, labels = corpus(300)
     clf = pickle.loads(pickle.dumps(TextClassifier().learn(texts, labels)))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -466,6 +467,7 @@ class TextClassifier(AnyClassifier):
         self.against_rest = against_rest
         self.m = m
         self._model: Model | None = None
+        self._twins: WeakSet[TextClassifier] = WeakSet([self])
         self._forget()
 
     def attach(self, memory: Memory, calibration: Calibration | None = None, choice: Choice | None = None) -> Self:
@@ -546,7 +548,7 @@ class TextClassifier(AnyClassifier):
         several labels, give a collection.
         """
         self._memory.learn(*self._counted(texts, labels))
-        self._choose_if_due()
+        self._choose_where_due()
         return self
 
     def unlearn(self, texts: Texts, labels: Labels) -> Self:
@@ -561,7 +563,7 @@ class TextClassifier(AnyClassifier):
             If something in them was never learned; then nothing is taken back.
         """
         self._memory.unlearn(*self._counted(texts, labels))
-        self._choose_if_due()
+        self._choose_where_due()
         return self
 
     def merge(self, other: AnyClassifier) -> Self:
@@ -571,7 +573,14 @@ class TextClassifier(AnyClassifier):
         before = self.choice
         self.take_on(None, asked_for(self.calibration))
         self._choose_if_due(before)
+        self._choose_where_due()
         return self
+
+    def _choose_where_due(self) -> None:
+        """Choose here, and for those that share the memory, and so have learned the same."""
+        for each in list(self._twins):
+            if each._memory is self._memory:
+                each._choose_if_due()
 
     def _choose_if_due(self, before: Choice | None = None) -> None:
         """Choose if it is time, by the metric of the last choice: `before` is one that holds no longer."""
@@ -624,7 +633,10 @@ class TextClassifier(AnyClassifier):
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
         has = self.get_params() if model else self.effective_options
         options = complete_options(options | ({"model": model} if model else {}))
-        return type(self)(**(has | options)).attach(self._memory, self.calibration, self.choice)
+        twin = type(self)(**(has | options)).attach(self._memory, self.calibration, self.choice)
+        twin._twins = self._twins
+        twin._twins.add(twin)
+        return twin
 
     # As a scikit-learn estimator
 
@@ -673,7 +685,7 @@ class TextClassifier(AnyClassifier):
         self._memory, self.calibration, self.choice, self._is_checked = (
             state[name] for name in ("memory", "calibration", "choice", "is_checked")
         )
-        self._model = None
+        self._model, self._twins = None, WeakSet([self])
         if not self._is_checked:
             return
         self._analyzer = analyzer_of(self.analyzer)
