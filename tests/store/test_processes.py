@@ -335,8 +335,7 @@ def test_a_forked_child_answers_from_memory_and_leaves_the_file_alone(path: str)
         import os, signal, sys, threading, warnings
         warnings.simplefilter("ignore")
         import bunrui
-        from bunrui.counts import Counts
-from bunrui.errors import StoreError
+        from bunrui.errors import StoreError
 
         clf = bunrui.create(sys.argv[1]).learn(["cheap pills", "lunch at noon"], ["spam", "ham"])
         begun, go = threading.Event(), threading.Event()
