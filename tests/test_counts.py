@@ -542,10 +542,11 @@ def test_counts_of_other_analyzers_refuse_to_join() -> None:
     one = TextClassifier(analyzer="words").learn(["a b"], ["x"])
     other = TextClassifier(analyzer=AnalyzerSpec(name="words", words=2)).learn(["a b"], ["x"])
     before = one.counts.copy()
-    words = "^counts of different analyzers cannot be joined: learn both with the same analyzer "
-    with pytest.raises(MismatchError, match=words):
+    with pytest.raises(MismatchError, match=r"the other classifier was made with another analyzer .words, 1–2-grams."):
         one.merge(other)
-    with pytest.raises(MismatchError, match=words):
+    with pytest.raises(
+        MismatchError, match=r"^counts of different analyzers cannot be joined: learn both with the same"
+    ):
         one.counts.subtract(other.counts)
     with pytest.raises(MismatchError, match="counts of different analyzers cannot be joined"):
         Counts("p").add(Counts("q"))
@@ -600,7 +601,7 @@ def test_mail_of_six_users(data_folder: Path, step: int) -> None:
     ]
 
     def learned(*who: int) -> TextClassifier:
-        clf = TextClassifier()
+        clf = TextClassifier("binary-complement")  # a choice depends on when it was made
         for k in who:
             clf.learn(texts[k], labels[k])
         return clf
@@ -615,7 +616,7 @@ def test_mail_of_six_users(data_folder: Path, step: int) -> None:
         assert bits(merged, queries, models) == expected
     pairs = learned(4, 5).merge(learned(0, 2)).merge(learned(3, 1))
     assert pairs.counts == whole.counts
-    interleaved = TextClassifier()
+    interleaved = TextClassifier("binary-complement")
     for k in range(3):
         for text, label in zip(texts, labels, strict=True):
             rows = np.arange(k, len(text), 3)

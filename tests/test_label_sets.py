@@ -66,7 +66,7 @@ def test_thresholds() -> None:
         clf.predict_labels(["tea"], threshold={"nobody": 0.0})
 
 
-@pytest.mark.parametrize("model", ["wcnb", "nbsvm", "twcnb"])
+@pytest.mark.parametrize("model", ["nbsvm", "twcnb"])
 def test_models_that_tell_labels_from_each_other(model: str) -> None:
     clf = TextClassifier(model).learn(TEXTS, LABELS)
     with pytest.raises(OptionError, match="tells labels from each other"):

@@ -48,7 +48,7 @@ def tiny(piece: int = 1, group: int = 2) -> Iterator[int]:
 
 def learn(path: str, sessions: Sequence[Sequence[Documents]], memory: int, keep: str, analyzer: str) -> None:
     """Each session in one transaction, each of its batches by itself."""
-    options = {"keep": keep, "analyzer": analyzer}
+    options = {"model": "binary-complement", "keep": keep, "analyzer": analyzer}
     for batches in sessions:
         with bounded(path, memory, **options) as session:
             for batch in batches:
@@ -57,7 +57,7 @@ def learn(path: str, sessions: Sequence[Sequence[Documents]], memory: int, keep:
 
 
 def learn_in_memory(path: str, sessions: Sequence[Sequence[Documents]], keep: str, analyzer: str) -> None:
-    with bunrui.create(path, keep=keep, analyzer=analyzer) as clf:
+    with bunrui.create(path, "binary-complement", keep=keep, analyzer=analyzer) as clf:
         for batches in sessions:
             with clf.learning() as session:
                 for batch in batches:

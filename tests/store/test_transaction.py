@@ -19,7 +19,7 @@ def test_labels_are_read_once_for_all_batches(tmp_path: Path, monkeypatch: pytes
             self.set_trace_callback(statements.append)
 
     monkeypatch.setattr(schema, "Connection", Traced)
-    with bunrui.create(tmp_path / "a.bunrui") as clf:
+    with bunrui.create(tmp_path / "a.bunrui", "multinomial") as clf:  # nothing else reads labels, as a choice would
         clf.learn(["a", "b"], ["x", "y"])
         statements.clear()
         with clf.learning() as session:
