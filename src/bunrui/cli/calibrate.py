@@ -52,7 +52,17 @@ def calibrate(
         found = calibrate_file(classifier)
     if json:
         known = found.to_dict()
-        for name in ("level", "slope", "confidences", "accuracies", "thresholds", "errors", "options", "tx"):
+        for name in (
+            "level",
+            "slope",
+            "confidences",
+            "accuracies",
+            "thresholds",
+            "errors",
+            "options",
+            "tx",
+            "by_choice",
+        ):
             del known[name]
         print(to_json(known))
         return
