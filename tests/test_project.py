@@ -116,10 +116,18 @@ def imported(node: ast.AST) -> Iterator[str]:
             yield module
 
 
+def parse(source: str) -> ast.AST:
+    """The tree of a source.  CPython 3.11 counts its depth for all threads together: another may spoil the count."""
+    try:
+        return ast.parse(source)
+    except SystemError:
+        return ast.parse(source)
+
+
 def runs_code(source: str) -> list[str]:
     """Everything in a source that could run code out of data, as `line: what`."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         for module in imported(node):
             if module.partition(".")[0] in CAN_RUN_CODE:
                 found.append(f"{node.lineno}: import {module}")
@@ -138,7 +146,7 @@ def runs_code(source: str) -> list[str]:
 def talks_or_leaves(source: str) -> list[str]:
     """Everything in a source that prints or ends the process, as `line: what`."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         match node:
             case ast.Name(id="print" | "SystemExit" as name):
                 found.append(f"{node.lineno}: {name}")
