@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import bunrui
 from bunrui import TextClassifier, choice, classifier
 from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
@@ -156,7 +158,7 @@ def test_a_choice_stays_until_documents_double_or_halve() -> None:
     clf.merge(TextClassifier().learn(texts[200:210], labels[200:210]))
     assert clf.choice.n_docs == 110
     assert clf.choose("macro_f1").metric == "macro_f1"
-    assert [is_due(None, 0), is_due(Choice(n_docs=0), 1)] == [True, True]
+    assert [is_due(None, 0, 0), is_due(Choice(n_docs=0), 1, 2)] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -411,3 +413,12 @@ def test_a_second_label_is_a_time_to_choose() -> None:
     assert not clf.model_.evidence
     clf.learn([f"oil coal {k}" for k in range(30)], ["fuel"] * 30)
     assert clf.model_.evidence
+
+
+def test_more_of_one_label_is_no_time_to_choose(tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "a.bunrui") as clf:
+        clf.learn(["rice tea", "tea", "rice"], ["drink"] * 3)
+        clf.learn(["green tea"], ["drink"])
+        assert "choice" not in clf.history()[-1].note
+        clf.learn(["oil"], ["fuel"])
+        assert "choice" in clf.history()[-1].note

@@ -33,7 +33,7 @@ from bunrui.errors import DataError, OptionError
 from bunrui.memory import Memory
 from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
 from bunrui.models.loo import CountedCorpus
-from bunrui.sample import FEW, Drawn
+from bunrui.sample import FEW, Drawn, ranks_in_class
 
 __all__ = ["AUTO", "METRICS", "PLAIN", "Candidate", "Choice", "Evidence", "LeftOut", "choose", "is_due", "why_not"]
 
@@ -56,6 +56,8 @@ _FAR = 2.0  # standard errors behind the best
 # Characters on the average: in shorter texts few words occur twice, and wcnb, which counts occurrences and takes as
 # long as two others, was the best on none of ten corpora.
 _SHORT = 150
+
+ONE_LABEL = "there are no two labels to tell apart"
 
 # Options that say themselves how counts are read.
 _FIXED = {"smoothing": "eap", "alpha": None, "max_features": None, "class_norm": False, "against_rest": False}
@@ -220,13 +222,17 @@ class LeftOut(NamedTuple):
     own: npt.NDArray[np.bool_]
 
 
-def is_due(choice: Choice | None, n_docs: int) -> bool:
-    """Whether it is time to choose: at first, and when documents have doubled or halved since.
+def is_due(choice: Choice | None, n_docs: int, n_labels: int) -> bool:
+    """Whether it is time to choose: at first, with the second label, and when documents have doubled or halved since.
 
-    >>> [is_due(Choice(n_docs=100), n) for n in (50, 51, 199, 200)]
+    >>> [is_due(Choice(n_docs=100), n, 2) for n in (50, 51, 199, 200)]
     [True, False, False, True]
+    >>> [is_due(Choice(n_docs=100, reason=ONE_LABEL), 101, n) for n in (1, 2)]
+    [False, True]
     """
-    return choice is None or not choice.n_docs / 2 < n_docs < 2 * choice.n_docs
+    if choice is None or (choice.reason == ONE_LABEL and n_labels > 1):
+        return True
+    return not choice.n_docs / 2 < n_docs < 2 * choice.n_docs
 
 
 def why_not(counts: Counts, options: Mapping[str, Any]) -> str | None:
@@ -235,7 +241,7 @@ def why_not(counts: Counts, options: Mapping[str, Any]) -> str | None:
     if fixed:
         return f"{' and '.join(fixed)} {'is' if len(fixed) == 1 else 'are'} given"
     if len(counts.live_labels) < 2:
-        return "there are no two labels to tell apart"
+        return ONE_LABEL
     if int(counts.doc_count.sum()) != counts.n_docs:
         return "some documents have several labels"
     return None
@@ -260,8 +266,7 @@ def choose(
         raise OptionError(option="metric", value=metric, choices=METRICS)
     reason = why_not(counts, options)
     if reason is not None:
-        # With another label, it is time to choose.
-        return Choice(reason=reason, metric=metric, n_docs=counts.n_docs if len(counts.live_labels) > 1 else 0), None
+        return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
     corpus = _Corpus(counts, analyzer, drawn, options)
     if len(corpus.classes) < FEWEST:
         reason = f"{counts.n_docs:,} documents are too few to tell"
@@ -294,7 +299,7 @@ def _candidates(n_classes: int, mean_length: float, options: Mapping[str, Any]) 
     return [
         candidate
         for candidate in CANDIDATES
-        # Of two classes, each is the rest of the other.
+        # With two classes, the rest of one is the other.
         if not (candidate.against_rest and n_classes == 2)
         and not (candidate.class_norm and options["min_df"] > 1)
         and not (candidate.model == "wcnb" and mean_length < _SHORT)
@@ -338,12 +343,7 @@ def _cut(classes: Integers, n_classes: int, most: int) -> tuple[Integers, npt.ND
     >>> _cut(np.array([0, 0, 0, 0, 0, 1]), n_classes=2, most=4)
     (array([0, 1, 2, 5]), array([ True,  True,  True, False]))
     """
-    n = len(classes)
-    by_class = np.argsort(classes, kind="stable")
-    starts = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
-    rank = np.empty(n, np.int64)
-    rank[by_class] = np.arange(n) - np.repeat(starts, np.diff(starts, append=n))
-    is_few = rank < min(FEW, most // (2 * n_classes))
+    is_few = ranks_in_class(classes) < min(FEW, most // (2 * n_classes))
     is_lowest = np.cumsum(~is_few) <= most - is_few.sum()
     stays = np.flatnonzero(is_few | is_lowest)
     return stays, is_lowest[stays]
@@ -371,7 +371,7 @@ class _Corpus:
         rows = np.flatnonzero(counts.doc_count[ids] > drawn.copies)
         stays, is_lowest = _cut(ids[rows], n_classes, most)
         rows = rows[stays]
-        # Of those that stay, only the lowest digests are a plain random sample.
+        # Only the lowest digests are a plain random sample; the first few of each class are not.
         self._ids, self._is_common = ids[rows], drawn.is_common[rows] & is_lowest
         self._texts = [drawn.texts[row] for row in rows.tolist()]
         self.mean_length = sum(map(len, self._texts)) / max(len(rows), 1)
@@ -379,7 +379,7 @@ class _Corpus:
         rank[self._columns] = np.arange(n_classes)
         self.classes = rank[self._ids]
         self._scores: dict[Candidate, Floats] = {}
-        # Of every class, one of so many comes first.
+        # The first stage has one in `_FIRST` documents of every class.
         is_first = np.ones(len(rows), bool)
         if self.mean_length * len(rows) > _WORTH_STAGES:
             is_first[:] = False

@@ -95,14 +95,26 @@ def find_lowest(keys: Keys, classes: Integers, sizes: Integers, n_classes: int, 
     is_common = (np.arange(len(rows)) < MOST_DOCS) & (np.cumsum(n_bytes) <= MOST_BYTES)
     few = min(FEW, MOST_DOCS // max(n_classes, 1))
     by_class = np.argsort(own, kind="stable")
-    first = np.flatnonzero(np.diff(own[by_class], prepend=-1))
-    lengths = np.diff(first, append=len(rows))
+    ranks = ranks_in_class(own)
     so_far = np.cumsum(n_bytes[by_class])
-    before = np.repeat(so_far[first] - n_bytes[by_class[first]], lengths)
-    rank = np.arange(len(rows)) - np.repeat(first, lengths)
+    first = np.flatnonzero(ranks[by_class] == 0)
+    before = np.repeat(so_far[first] - n_bytes[by_class[first]], np.diff(first, append=len(rows)))
     is_taken = is_common.copy()
-    is_taken[by_class[(rank < few) & ((so_far - before) * n_classes <= MOST_BYTES)]] = True
+    is_taken[by_class[(ranks[by_class] < few) & ((so_far - before) * n_classes <= MOST_BYTES)]] = True
     return Lowest(rows, n_copies, is_common, is_taken)
+
+
+def ranks_in_class(classes: Integers) -> Integers:
+    """How many documents of the same class come before each.
+
+    >>> ranks_in_class(np.array([2, 0, 2, 2, 0])).tolist()
+    [0, 0, 1, 2, 1]
+    """
+    by_class = np.argsort(classes, kind="stable")
+    first = np.flatnonzero(np.diff(classes[by_class], prepend=-1))
+    ranks = np.empty(len(classes), np.int64)
+    ranks[by_class] = np.arange(len(classes)) - np.repeat(first, np.diff(first, append=len(classes)))
+    return ranks
 
 
 class Drawn(NamedTuple):
@@ -216,7 +228,7 @@ class LowestDigests(Sample):
             self._leave_out(self._lowest(n_classes)[1])
 
     def _lowest(self, n_classes: int) -> tuple[Lowest, dict[Label, int]]:
-        """Of all items: which of them are taken, and the lowest keys of those that are not."""
+        """The items that are taken, and for each label the lowest key that is not."""
         codes: dict[Label, int] = {}
         classes = np.array([codes.setdefault(label, len(codes)) for _, label in self._items], np.int64)
         keys = np.array([key for key, _ in self._items], np.uint64)
@@ -224,7 +236,7 @@ class LowestDigests(Sample):
         return _take(keys, list(codes), classes, sizes, n_classes, copies)
 
     def _leave_out(self, bounds: Mapping[Label, int]) -> None:
-        """Leave out all from some keys on: of what was left out once, nobody knows what else there was."""
+        """Leave out all keys from some bounds on: nobody knows which documents were left out there before."""
         for label, key in bounds.items():
             self._bounds[label] = min(key, self._bounds.get(label, key))
         for place in [(key, label) for key, label in self._items if key >= self._bounds.get(label, key + 1)]:

@@ -109,7 +109,7 @@ class Progress:
     doubtful_headers: list[str] = field(default_factory=list)  # files whose names of columns look like a row
 
     def unpacked(self, n_bytes: int) -> None:
-        """So many more bytes were decompressed; whoever keeps the progress may refuse columns that are too large."""
+        """Count bytes that were decompressed; the owner of the progress may refuse columns that are too large."""
         self.bytes_unpacked += n_bytes
 
 

@@ -144,7 +144,7 @@ def fit_baseline(name: str, texts: Any, labels: list[Any]) -> Baseline:
     """
     if name not in BASELINES:
         raise OptionError(option="baseline", value=name, choices=BASELINES)
-    # As many steps as it takes: with the 100 of the default it warns that it has not come to an end.
+    # The default of 100 steps is too few: scikit-learn warns that the fit has not converged.
     model = LinearSVC() if name == "LinearSVC" else LogisticRegression(max_iter=1000)
     sets = [[label] if isinstance(label, str) else sorted(label) for label in labels]
     rows = [row for row, names in enumerate(sets) for _ in names]

@@ -227,7 +227,7 @@ def _entries(parts: list[Rows], n_ids: int, by_docs: bool) -> tuple[Integers, In
     own = [place[rows.features] for rows in parts]
     if by_docs and not has_copies:
         return features, np.ones(len(features), np.int64), 1, own
-    # Of every feature of the rows: how often the document has it, and how often it was learned.
+    # For every feature of the rows: its count in the document, and its count in all.
     values = [np.ones_like(rows.values) if by_docs else rows.values for rows in parts]
     copies = [np.repeat(rows.copies, np.diff(rows.starts)) for rows in parts] if has_copies else []
     often = [np.flatnonzero(each != 1) for each in values]

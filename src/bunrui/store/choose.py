@@ -39,7 +39,8 @@ def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
         return _write(store, transaction, None, None)
     if not transaction.changes or not can_choose(store, n_docs):
         return None
-    if transaction.kind != "merge" and not is_due(choice, n_docs):
+    labels = {*before.live_labels, *(label for _, delta in transaction.changes for label in delta.live_labels)}
+    if transaction.kind != "merge" and not is_due(choice, n_docs, len(labels)):
         return None
     return choose_now(file, transaction, _changed(before, transaction, store), choice.metric if choice else "accuracy")
 
