@@ -50,8 +50,11 @@ WORDS = [*(f"word{n}" for n in range(60)), "料金が無料", "회의", "a-very-
 def cluster() -> Iterator[Cluster]:
     """A head that does nothing but drive, and two machines with one core each."""
     folder = tempfile.mkdtemp(prefix="ray")  # a short name: sockets lie in it
-    before = {name: os.environ.get(name) for name in ("RAY_TMPDIR", "RAY_ADDRESS", "PYTHONPATH")}
+    before = {
+        name: os.environ.get(name) for name in ("RAY_TMPDIR", "RAY_ADDRESS", "RAY_USAGE_STATS_ENABLED", "PYTHONPATH")
+    }
     os.environ["RAY_TMPDIR"] = folder
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # else threads of Ray log, in whichever test runs next
     os.environ.pop("RAY_ADDRESS", None)
     source = str(Path(bunrui.__file__).parents[1])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [source, before["PYTHONPATH"]]))
