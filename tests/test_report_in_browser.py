@@ -13,8 +13,6 @@ from bunrui.data import read
 from bunrui.evaluation import learning_curve, leave_one_out
 from bunrui.report import evaluation_page
 
-pytestmark = pytest.mark.xdist_group("report")
-
 WATCH = "window.broken = []; addEventListener('securitypolicyviolation', (e) => broken.push(e.violatedDirective));"
 NAMES = {
     "sports": "スポーツ・体育",

@@ -15,8 +15,6 @@ from bunrui.models import MODELS
 from bunrui.selection import Settings, Tuning, tune
 from bunrui.selection.tune import METRICS, Merit, Trial, choose, measure_merit, standard_error
 
-pytestmark = pytest.mark.xdist_group("tune")
-
 ROWS = data.read("demo")
 TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]
 ENGLISH = [row for row in ROWS if row["lang"] == "en"]

@@ -114,10 +114,12 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 def shared_server(folder: Path, *options: str, **settings: Any) -> Iterator[Server]:
     server = _start(make_classifier(folder / "mail.bunrui"), folder / "log", *options, **settings)
-    yield server
-    server.process.kill()
-    server.process.wait()
-    server.client.close()
+    try:
+        yield server
+    finally:
+        server.process.kill()
+        server.process.wait()
+        server.client.close()
 
 
 @pytest.fixture(scope="session")

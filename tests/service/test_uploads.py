@@ -22,8 +22,6 @@ import bunrui
 from tests.service.conftest import TOKEN, Serve, Server, finished, problem, shared_server
 from tests.support.waiting import PATIENCE, wait_until
 
-pytestmark = pytest.mark.xdist_group("uploads")
-
 BYTES = {"Content-Type": "application/octet-stream"}
 CSV = "subject,folder\ncheap pills,spam\n無料の薬,spam\n会議は正午,ham\n".encode()
 JSONL = b'{"text": "cheap pills", "labels": ["spam", "ad"]}\n{"text": "lunch", "labels": ["ham"]}\n'

@@ -25,10 +25,7 @@ from tests.store.probing import Outcome, Prober, reseal
 from tests.support.examples import examples
 
 # Each file is used in a forked process, whose memory is known from /proc.
-pytestmark = [
-    pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux"),
-    pytest.mark.xdist_group("fuzz"),
-]
+pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
 
 PAGE = 4096
 SEEDS = sorted((Path(__file__).parent / "fuzz_seeds").glob("*.sql"))
