@@ -19,12 +19,13 @@ import pytest
 import bunrui
 from bunrui.data import read
 from tests.service.conftest import TOKEN, Server, _start
+from tests.support.waiting import PATIENCE
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
 Browser = Page = Any
 
 EXPECTED = sync_api.expect
-EXPECTED.set_options(timeout=20_000)
+EXPECTED.set_options(timeout=1000 * PATIENCE)
 TEXT = "The prime minister welcomed the team after the final and promised parliament a vote on the stadium."
 JAPANESE = "首相は決勝のあと代表チームを官邸に迎え、新しい競技場の予算を議会に約束した。"
 HARM = (
@@ -74,7 +75,7 @@ class Tab:
 
     def __init__(self, browser: Browser, server: Server, **options: Any) -> None:
         self.context = browser.new_context(**{"locale": "en-US", "viewport": {"width": 1100, "height": 800}, **options})
-        self.context.set_default_timeout(30_000)
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.context.add_init_script(WATCH)
         self.page: Page = self.context.new_page()
         self.server = server
@@ -1043,7 +1044,7 @@ def test_demo_serves_the_page(browser: Browser, tmp_path: Path) -> None:
         address = re.fullmatch(r"the page is at (http://127\.0\.0\.1:\d+/#token=[\w-]{32})\n", said)[1]
         page = browser.new_page()
         page.goto(address)
-        page.wait_for_selector("html[data-ready]", timeout=60_000)
+        page.wait_for_selector("html[data-ready]", timeout=1000 * PATIENCE)
         EXPECTED(page.locator("#about")).to_contain_text("news.bunrui")
         EXPECTED(page.locator("#about")).to_contain_text("400")
         EXPECTED(page.locator("#notice")).to_be_hidden()
