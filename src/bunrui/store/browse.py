@@ -119,9 +119,8 @@ def browse(store: Store, search: Search, begin: str | None = None, limit: int = 
         shown = places[max(0, more) :]
         if len(shown):
             found = documents_in(store.log.block(number).pick(shown), names)
-            hits += [Hit(str(Place(number, place)), one) for place, one in zip(shown.tolist(), found, strict=True)][
-                ::-1
-            ]
+            both = zip(shown.tolist(), found, strict=True)
+            hits += [Hit(str(Place(number, place)), document) for place, document in both][::-1]
         if more > 0:
             return Page(hits, str(Place(number, int(places[more - 1]))), looked)
         if looked >= _MOST_DOCS or n_bytes >= _MOST_BYTES:

@@ -474,7 +474,7 @@ class StoredClassifier(AnyClassifier):
         ...     page = clf.browse("CHEAP", limit=1)
         ...     print(page.hits[0].document.text, page.next)
         ...     print(clf.browse("CHEAP", begin=page.next).hits[0].document.text)
-        cheap tea 1.1
+        cheap tea 1.0
         Cheap pills
         """
         check_whole("limit", limit)
@@ -511,6 +511,12 @@ class StoredClassifier(AnyClassifier):
         """The last change that was not undone: the one that `undo` would take back."""
         with self._file.use():
             return History(self._file.store).last_standing()
+
+    @property
+    def joined(self) -> int:
+        """The number of the last change that was joined with those before it: up to it, nothing can be undone."""
+        with self._file.use():
+            return self._file.store.snapshot()
 
     def check(self) -> Report:
         """Read everything in the file, and count the documents again where it keeps their texts."""
