@@ -42,7 +42,9 @@ def add_history(app: FastAPI, service: Service) -> None:
 
     @app.get(
         "/v1/documents",
-        **describe("Look through the documents, those that came last first", schemas.Documents, 409, 422, token=True),
+        **describe(
+            "Look through the documents, those that came last first", schemas.Documents, 409, 413, 422, token=True
+        ),
     )
     async def documents(
         request: Request,
