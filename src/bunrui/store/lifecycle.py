@@ -227,6 +227,7 @@ Places = npt.NDArray[np.bool_]
 
 _SHOWN = 3
 _START = datetime(1970, 1, 1, tzinfo=UTC)
+_NEVER = 1 << 62
 
 
 class Document(NamedTuple):
@@ -372,8 +373,15 @@ def by_time(before: datetime | None = None, since: datetime | None = None) -> Se
 
 
 def microseconds(moment: datetime) -> int:
-    """A time as the log has it; one without a zone is local."""
-    return int(moment.astimezone(UTC).timestamp() * 1e6)
+    """A time as the log has it; one without a zone is local.
+
+    >>> microseconds(datetime(2026, 1, 31, tzinfo=UTC)), microseconds(datetime(1, 1, 1))
+    (1769817600000000, 0)
+    """
+    try:
+        return int(moment.astimezone(UTC).timestamp() * 1e6)
+    except (OverflowError, ValueError):  # the first and the last day of the calendar, in another zone
+        return 0 if moment.year < _START.year else _NEVER
 
 
 def by_source(source: str) -> Selection:
