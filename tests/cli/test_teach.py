@@ -102,8 +102,9 @@ def test_labels_beyond_the_keys_can_be_searched(teach: Teach, tmp_path: Path) ->
     assert "19 more" in found.err
 
 
-def test_the_log_says_who(teach: Teach, run: Run) -> None:
-    teach("1q", "--labels", "spam,ham", "--by", "Ann")
+def test_the_log_says_who(teach: Teach, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUNRUI_AUTHOR", "Ann")
+    teach("1q", "--labels", "spam,ham")
     assert run("log", "a.bunrui").out.rstrip("\n").endswith("learn\t1\tby Ann")
 
 

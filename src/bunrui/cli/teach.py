@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
 from collections.abc import Iterator
@@ -36,7 +35,6 @@ def teach(
     wish: float | None = option(
         "--wish", "ACCURACY", "Say how many answers an accuracy such as 0.9 still takes.", min=0.0, max=1.0
     ),
-    by: str | None = option("--by", "NAME", "Who answers, for 'bunrui log' (your login name)."),
 ) -> None:
     """Label documents with one key each, and teach a classifier with them.
 
@@ -44,7 +42,8 @@ def teach(
     random: by those the accuracy on DATA is estimated, each predicted before
     it was learned. An answer is learned at once, and is in FILE even if the
     terminal closes. To go on later, start the command again: it does not ask
-    twice. Several people can teach one FILE.
+    twice. Several people can teach one FILE; the log says who has answered if
+    the environment variable BUNRUI_AUTHOR has the name.
 
     Keys: the one beside a label; / to search for a label, n for a new label,
     a comma before several labels and Enter after them, s to skip, u to undo,
@@ -75,7 +74,7 @@ def teach(
         names += [name for name in classifier.counts.live_labels if name not in names]
         n_before = len(asked.answers)
         with _keyboard() as keys:
-            _Session(asked, names, keys, wish, by or _login()).run()
+            _Session(asked, names, keys, wish).run()
         say(f"learned {counted(len(asked.answers) - n_before, 'answer')} into {file}; {_left(asked)}")
         say(_describe(asked, wish))
 
@@ -86,13 +85,6 @@ def _names(labels: str | None) -> list[str]:
         if reason := unfit(name):
             raise OptionError(f"--labels: the label {excerpt(name, 40)!r} {reason}")
     return names
-
-
-def _login() -> str | None:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return None
 
 
 def _read(data: list[str], documents: Documents) -> list[str]:
@@ -142,12 +134,10 @@ def _describe(asked: Queue, wish: float | None) -> str:
 class _Session:
     """Questions and keys."""
 
-    def __init__(
-        self, asked: Queue, labels: list[str], keys: Iterator[str], wish: float | None, by: str | None
-    ) -> None:
+    def __init__(self, asked: Queue, labels: list[str], keys: Iterator[str], wish: float | None) -> None:
         from rich.console import Console
 
-        self._asked, self._labels, self._keys, self._wish, self._by = asked, labels, keys, wish, by
+        self._asked, self._labels, self._keys, self._wish = asked, labels, keys, wish
         self._done: list[Question] = []  # to be taken back, the last one first
         self._waiting: list[Question] = []
         self._described, self._n_described = "", 0
@@ -165,7 +155,7 @@ class _Session:
                 self._undo()
             elif answer == _SKIP:
                 self._asked.skip(question)
-            elif self._asked.answer(question, answer, by=self._by):
+            elif self._asked.answer(question, answer):
                 self._done.append(question)
             else:
                 say("somebody else has answered this meanwhile")

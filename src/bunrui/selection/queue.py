@@ -323,11 +323,8 @@ class Queue:
 
     # Answering
 
-    def answer(self, question: Question, label: Any, *, by: str | None = None) -> bool:
-        """Learn the label of a document, a list where it has several; whether nobody else was faster.
-
-        `by` says who has answered: the log of a file keeps it, with the time.
-        """
+    def answer(self, question: Question, label: Any) -> bool:
+        """Learn the label of a document, a list where it has several; whether nobody else was faster."""
         self.catch_up()
         if question.row in self.answers:
             return False
@@ -335,13 +332,8 @@ class Queue:
         labels = label if isinstance(label, list) else [label]
         if not labels:
             raise OptionError("an answer has at least one label: skip the document")
-        stored = _stored(self.classifier)
-        if stored is None:
-            self.classifier.learn([question.text], [label])
-        else:
-            with stored.learning(note={"by": by} if by else None) as session:
-                session.add([question.text], [label])
-            self._follow(stored)
+        self.classifier.learn([question.text], [label])
+        self._follow()
         with self._lock:
             self._put(question.row, label)
             if question.guess is not None:
@@ -361,9 +353,7 @@ class Queue:
         if question.row not in self.answers:
             return False
         self.classifier.unlearn([question.text], [self.answers[question.row]])
-        stored = _stored(self.classifier)
-        if stored is not None:
-            self._follow(stored)
+        self._follow()
         with self._lock:
             label = self.answers.pop(question.row)
             self._left.append(question.row)
@@ -398,9 +388,10 @@ class Queue:
             for digest, labels in known.items():
                 self._take_in(digest, labels[0] if len(labels) == 1 else labels)
 
-    def _follow(self, stored: Any) -> None:
+    def _follow(self) -> None:
         """There is nothing to take in after a change of one's own, unless others came before it."""
-        if self._seen is not None and stored.state == (self._seen[0], self._seen[1] + 1):
+        stored = _stored(self.classifier)
+        if stored is not None and self._seen is not None and stored.state == (self._seen[0], self._seen[1] + 1):
             self._seen = stored.state
 
     # How good it is
