@@ -205,7 +205,7 @@ class Queue:
         self._lock = RLock()
         self._left = self._order.copy()  # to draw from; some may have got an answer
         self._draw = random.Random(0)
-        self._place = 0  # in the order of digests: where to ask at random
+        self._place = self._reach = 0  # in the order of digests: where to ask at random, and how far that ever came
         self._n_asked = 0
         self._given: set[int] = set()
         self._skipped: set[int] = set()
@@ -217,10 +217,16 @@ class Queue:
         self.catch_up()
         while self._place < len(self._order) and self._order[self._place] in self.answers:
             self._place += 1
+        self._reach = self._place
 
     def __len__(self) -> int:
         """Documents that have no answer and were not skipped."""
         return len(self._order) - len(self.answers) - len(self._skipped)
+
+    @property
+    def n_skipped(self) -> int:
+        """Documents that were skipped."""
+        return len(self._skipped)
 
     @property
     def n_docs(self) -> int:
@@ -253,10 +259,11 @@ class Queue:
                 self._given.difference_update(row for row in rows if question is None or row != question.row)
         return question
 
-    def ask_again(self) -> None:
-        """Ask for documents again that were given to somebody, or skipped, and have no answer."""
+    def ask_again(self, *, skipped: bool = False) -> None:
+        """Ask again for documents that somebody was given, or with `skipped` only those that somebody has skipped."""
         with self._lock:
-            self._given.clear()
+            if not skipped:
+                self._given.clear()
             self._skipped.clear()
             self._left = [row for row in self._order if row not in self.answers]
             self._place = 0
@@ -292,6 +299,7 @@ class Queue:
         while self._place < len(self._order):
             row = self._order[self._place]
             self._place += 1
+            self._reach = max(self._reach, self._place)
             if self._is_free(row):
                 return [row]
         return []
@@ -436,7 +444,7 @@ class Queue:
     def _sample(self) -> list[int]:
         """The documents that were asked at random, and have an answer."""
         with self._lock:
-            return [row for row in self._order[: self._place] if row in self.answers]
+            return [row for row in self._order[: self._reach] if row in self.answers]
 
     def _is_right(self, classifier: AnyClassifier, rows: list[int], learned: Sequence[int]) -> Booleans:
         """Which documents a classifier predicts, those that it has learned each by all the others."""
