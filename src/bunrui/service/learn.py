@@ -1,14 +1,15 @@
-"""Routes that write, by documents (learn, unlearn, relabel, undo) and by files (inspect, train)."""
+"""Routes that write, by documents (learn, unlearn, relabel) and by files (inspect, train)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
 
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
+from bunrui.service.evaluate import test_batches
 from bunrui.service.jobs import Job
 from bunrui.service.monitor import event
 from bunrui.service.processes import Died, run_apart
@@ -16,14 +17,14 @@ from bunrui.service.schemas import answer, describe
 from bunrui.service.service import GONE, Service, call_of
 from bunrui.service.uploads import Upload, batches_apart, inspect_apart
 
-T = TypeVar("T", bound=schemas.Body)
-
 _HEADER = "Whether the first line of CSV and TSV has the names of the columns"
 
 Name = Annotated[str, Query(min_length=1, max_length=255, description="Of the file: its suffix tells the format.")]
 Guessed = Annotated[str | None, Query(description="A column; guessed where it is not given.")]
 Column = Annotated[str | None, Query(description="A column; the one of this name where it is not given.")]
 Encoding = Annotated[str, Query(description="Of CSV, TSV and JSON lines.")]
+SkipBad = Annotated[bool, Query(description="Leave out rows that cannot be read.")]
+Header = Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")]
 
 
 def add_learn(app: FastAPI, service: Service) -> None:
@@ -33,30 +34,20 @@ def add_learn(app: FastAPI, service: Service) -> None:
     def describe_change(summary: str, answer: type = schemas.Changed, **more: Any) -> dict[str, Any]:
         return describe(summary, answer, 409, 507, token=True, **more)
 
-    async def change(kind: type[T], request: Request, work: Callable[[T], Any]) -> Response:
-        done = await service.writer.run(work, await service.body(kind, request))
-        number = {"transaction": done["transaction"]} if "transaction" in done else {}
-        event("change", kind=work.__name__, **number, documents=done["changed"])
-        return answer(done)
-
     @app.post("/v1/learn", **describe_change("Learn documents, all or none of them", body=schemas.Learn))
     async def learn(request: Request) -> Response:
-        return await change(schemas.Learn, request, served.learn)
+        return await service.change(schemas.Learn, request, served.learn)
 
     @app.post(
         "/v1/unlearn",
         **describe_change("Take documents back, as if they had never been learned", body=schemas.Unlearn),
     )
     async def unlearn(request: Request) -> Response:
-        return await change(schemas.Unlearn, request, served.unlearn)
+        return await service.change(schemas.Unlearn, request, served.unlearn)
 
     @app.post("/v1/relabel", **describe_change("Give documents that were learned another label", body=schemas.Relabel))
     async def relabel(request: Request) -> Response:
-        return await change(schemas.Relabel, request, served.relabel)
-
-    @app.post("/v1/undo", **describe_change("Take the last change back", schemas.Undone, body=schemas.Undo))
-    async def undo(request: Request) -> Response:
-        return await change(schemas.Undo, request, served.undo)
+        return await service.change(schemas.Relabel, request, served.relabel)
 
     # --- files
 
@@ -72,13 +63,15 @@ def add_learn(app: FastAPI, service: Service) -> None:
         encoding: Encoding = "utf-8",
         header: Annotated[bool | None, Query(description=f"{_HEADER}; guessed where it is not given.")] = None,
     ) -> Response:
-        upload = _upload(service, request, name, encoding, header)
-        found = await service.while_there(request, lambda job: _apart(job, inspect_apart, upload, text, label))
+        upload = upload_of(service, request, name, encoding, header)
+        found = await service.while_there(request, lambda job: read_apart(job, inspect_apart, upload, text, label))
         return Response(status_code=GONE) if found is None else answer(found[0])
 
     @app.post(
         "/v1/train",
-        **describe_change("Learn the documents of a file, all or none", schemas.Job, is_file=True, status=202),
+        **describe_change(
+            "Learn the documents of a file, all or none", schemas.Job, is_file=True, status=202, kind="train"
+        ),
     )
     async def train(
         request: Request,
@@ -86,30 +79,57 @@ def add_learn(app: FastAPI, service: Service) -> None:
         text: Column = None,
         label: Column = None,
         encoding: Encoding = "utf-8",
-        skip_bad: Annotated[bool, Query(description="Leave out rows that cannot be read.")] = False,
-        header: Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")] = True,
+        skip_bad: SkipBad = False,
+        header: Header = True,
     ) -> Response:
-        upload = _upload(service, request, name, encoding, header)
+        upload = upload_of(service, request, name, encoding, header)
         upload.check_options()
 
         def work(job: Job) -> dict[str, Any]:
             # Read as a whole first: errors of the file show before anybody has to wait for a long change.
-            batches = _apart(job, batches_apart, upload, text, label, skip_bad)
+            batches = read_apart(job, batches_apart, upload, text, label, skip_bad)
             job.total = sum(batch.num_rows for batch in batches)
-            done = service.writer.call(served.learn_batches, batches, job.add)
+            done = service.writer.call(service.sign(request, served.learn_batches), batches, job.add)
             event("change", kind="train", transaction=done["transaction"], documents=done["changed"])
             return dict(done)
 
         return service.start_job(Job("train", None, writes=True, is_owners=True), work)
 
+    @app.post(
+        "/v1/test",
+        **describe_change(
+            "Measure how well the documents of a file are predicted", schemas.Job, is_file=True, status=202, kind="test"
+        ),
+    )
+    async def test(
+        request: Request,
+        name: Name,
+        text: Column = None,
+        label: Column = None,
+        encoding: Encoding = "utf-8",
+        skip_bad: Annotated[bool, Query(description="Leave out rows that cannot be read.")] = False,
+        header: Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")] = True,
+        report: Annotated[bool, Query(description="Also a page to keep, in the member report of the result.")] = False,
+    ) -> Response:
+        """Nothing is learned."""
+        upload = upload_of(service, request, name, encoding, header)
+        upload.check_options()
 
-def _upload(service: Service, request: Request, name: str, encoding: str, header: bool | None) -> Upload:
+        def work(job: Job) -> dict[str, Any]:
+            batches = read_apart(job, batches_apart, upload, text, label, skip_bad)
+            return test_batches(served.classifier, batches, report, job)
+
+        return service.start_job(Job("test", None, is_private=True, is_owners=True), work)
+
+
+def upload_of(service: Service, request: Request, name: str, encoding: str, header: bool | None) -> Upload:
+    """The body of a request, as a file to be read."""
     if len(request.query_params) < len(request.query_params.multi_items()):
         raise Problem("invalid", "an option comes twice in the address: give it once")
     return Upload(call_of(request).body, name, encoding, service.settings.limits.body, header)
 
 
-def _apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> list[Any]:
+def read_apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> list[Any]:
     """All that a function sends about a file, from a process of its own."""
     about = upload.name, upload.encoding, upload.most_bytes, upload.header
     try:
