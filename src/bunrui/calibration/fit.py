@@ -223,28 +223,40 @@ class _Problem:
 
     def __init__(self, scores: Floats, own: Booleans, x: Floats) -> None:
         self._x = x
-        lead = scores.max(axis=1, keepdims=True) - scores
-        self._there = np.isfinite(lead)
-        self._lead = np.where(self._there, lead, 0.0)  # of the best score before this one
-        self._own = own & self._there
-        self._is_single = bool((self._own.sum(axis=1) == 1).all())  # then half of the work is none
-        self._best = np.where(self._own, lead, np.inf).min(axis=1)
-        self._behind = np.where(self._own, lead - self._best[:, None], 0.0)  # the best of its own
-        seconds = np.where(self._there, lead, np.inf)
-        seconds[np.arange(len(x)), scores.argmax(axis=1)] = np.inf
-        gaps = seconds.min(axis=1)
+        rows, top = np.arange(len(x)), scores.argmax(axis=1)
+        lead = scores[rows, top][:, None] - scores  # of the best score before this one
+        there = np.isfinite(lead)
+        self._there = None if there.all() else there
+        seconds = np.where(there, lead, np.inf)
+        if self._there is not None:
+            lead, own = np.where(there, lead, 0.0), own & there
+        self._lead, self._own = lead, own
+        self._any_lead = _sums(lead) / _sums(there)
+        self._is_single = bool((_sums(own) == 1).all())  # then half of the work is none
+        if self._is_single:
+            self._best = lead[rows, own.argmax(axis=1)]  # of its own
+        else:
+            self._best = np.where(own, lead, np.inf).min(axis=1)
+            self._behind = np.where(own, lead - self._best[:, None], 0.0)
+        seconds[rows, top] = np.inf
+        gaps = seconds[rows, seconds.argmin(axis=1)]
         gaps = gaps[np.isfinite(gaps) & (gaps > 0)]
         usual = float(np.log(np.median(gaps) / _USUAL_LEAD)) if len(gaps) else 0.0
         self.usual_level = min(max(usual, -_FAR), _FAR)
 
+    def _weights(self, cold: Floats) -> tuple[Floats, Floats, Floats]:
+        """The shares of classes, (n_docs, n_classes), before they are divided by their sum; that sum; the mean lead."""
+        weights = np.exp(-cold[:, None] * self._lead)
+        if self._there is not None:
+            weights *= self._there
+        total = _sums(weights)
+        return weights, total, _sums(weights, self._lead) / total
+
     def curvature(self, parameters: Any) -> Floats:
         """The second derivatives of the loss, as far as they are never negative: the variance of the leads, (2, 2)."""
         cold = np.exp(-(parameters[0] + parameters[1] * self._x))
-        weights = np.where(self._there, np.exp(-cold[:, None] * self._lead), 0.0)
-        total = weights.sum(axis=1)
-        weighted = weights * self._lead
-        spread = (weighted * self._lead).sum(axis=1) / total - (weighted.sum(axis=1) / total) ** 2
-        by_document = cold**2 * spread
+        weights, total, mean_lead = self._weights(cold)
+        by_document = cold**2 * (_sums(weights, self._lead**2) / total - mean_lead**2)
         both = np.stack([np.ones_like(self._x), self._x])
         found = (both * by_document) @ both.T + np.diag([_LEVEL_SPREAD**-2, _SLOPE_SPREAD**-2])
         return np.asarray(found / len(self._x))
@@ -252,20 +264,17 @@ class _Problem:
     def loss(self, parameters: Any) -> tuple[float, Floats]:
         """The mean loss of a document, and its gradient."""
         level, slope = float(parameters[0]), float(parameters[1])
-        n, lead = len(self._x), self._lead
+        n, any_lead = len(self._x), self._any_lead
         cold = np.exp(-(level + slope * self._x))
-        weights = np.where(self._there, np.exp(-cold[:, None] * lead), 0.0)
-        total = weights.sum(axis=1)
-        mean_lead = (weights * lead).sum(axis=1) / total
+        _, total, mean_lead = self._weights(cold)
         if self._is_single:
             own_total, own_lead = np.ones(n), self._best
         else:
             own_weights = np.where(self._own, np.exp(-cold[:, None] * self._behind), 0.0)
-            own_total = own_weights.sum(axis=1)
-            own_lead = (own_weights * lead).sum(axis=1) / own_total
+            own_total = _sums(own_weights)
+            own_lead = _sums(own_weights, self._lead) / own_total
         log_total = np.log(total)
         losses = log_total + cold * self._best - np.log(own_total)
-        any_lead = lead.sum(axis=1) / self._there.sum(axis=1)
         nothing = log_total + cold * any_lead
         value = losses.sum() + nothing.sum() / n
         by_cold = (own_lead - mean_lead) + (any_lead - mean_lead) / n
@@ -275,6 +284,13 @@ class _Problem:
         value += (off**2).sum() / 2
         gradient += off / np.array([_LEVEL_SPREAD, _SLOPE_SPREAD])
         return value / n, gradient / n
+
+
+def _sums(rows: npt.NDArray[Any], others: Any = None) -> Floats:
+    """The sum of every row, or of its products with another: several times as quick as `sum`."""
+    if others is None:
+        return np.asarray(np.einsum("ij->i", rows, dtype=np.float64))
+    return np.asarray(np.einsum("ij,ij->i", rows, others))
 
 
 class Blocks(NamedTuple):
