@@ -44,8 +44,8 @@ def test_keys_that_are_used_are_there_and_the_other_way_round() -> None:
     known = {re.sub(r"\.(one|other)$", "", key) for key in ENGLISH}
     spelled = {key for key in used if key.partition(".")[0] in {name.partition(".")[0] for name in known}}
     assert spelled <= known
-    # made from parts: problems by their kind, themes, views, columns, verdicts
-    made = re.compile(r"(problem|theme|train|compare)\.|\w+\.title$")
+    # made from parts: problems and changes by their kind, themes, views, columns, verdicts
+    made = re.compile(r"(problem|theme|train|compare|history\.kind)\.|\w+\.title$")
     assert {key for key in known - spelled if not made.match(key)} == set()
 
 

@@ -39,6 +39,10 @@ export const percent = (share) =>
     share,
   );
 
+/** A time of the service, as the language writes it. */
+export const when = (time) =>
+  new Intl.DateTimeFormat(current, { dateStyle: "medium", timeStyle: "short" }).format(new Date(time));
+
 /** Have an element, or an attribute of it, say a string in whatever language is chosen. */
 export function bind(element, key, parameters, attribute = "") {
   const known = bound.get(element) ?? {};
