@@ -112,11 +112,11 @@ def add_learn(app: FastAPI, service: Service) -> None:
         report: Annotated[bool, Query(description="Also a page to keep, in the member report of the result.")] = False,
     ) -> Response:
         """Nothing is learned."""
-        upload = _upload(service, request, name, encoding, header)
+        upload = upload_of(service, request, name, encoding, header)
         upload.check_options()
 
         def work(job: Job) -> dict[str, Any]:
-            batches = _apart(job, batches_apart, upload, text, label, skip_bad)
+            batches = read_apart(job, batches_apart, upload, text, label, skip_bad)
             return test_batches(served.classifier, batches, report, job)
 
         return service.start_job(Job("test", None, is_private=True, is_owners=True), work)

@@ -7,13 +7,11 @@ import { t, when } from "./i18n.js";
 import { picker } from "./picker.js";
 import { open } from "./results.js";
 import { visible } from "./show.js";
-import { state } from "./state.js";
+import { countedLabels, hasSets, state } from "./state.js";
 import { announce, guarded, oneAtATime } from "./tell.js";
 
 const MOST_SHOWN = 20; // on a page
 const WHOLE = 4000000; // characters, as the service has it
-
-export const labelCounts = () => Object.entries(state.info?.labels ?? {}).sort(([, a], [, b]) => b - a);
 
 /** Show a document in the first view: all of it, where the list has the beginning alone. */
 export const openWhole = guarded(async (one, change = null) => {
@@ -92,6 +90,14 @@ export function browser() {
     return date.toISOString();
   };
 
+  /** What to look for. */
+  const wanted = () => ({
+    contains: words.value.trim() || null,
+    label,
+    since: midnight(since.value),
+    before: midnight(until.value, 1),
+  });
+
   const search = guarded(async () => {
     chosen.clear();
     found = [];
@@ -104,13 +110,7 @@ export function browser() {
   /** Read on from where the list ends, until there is something to show: one page of the service may find nothing. */
   const look = guarded(async () => {
     const mine = ++turn;
-    const wanted = {
-      contains: words.value.trim() || null,
-      label,
-      since: midnight(since.value),
-      before: midnight(until.value, 1),
-      limit: MOST_SHOWN,
-    };
+    const options = { ...wanted(), limit: MOST_SHOWN };
     const before = found.length;
     let looked = 0;
     let isStopped = false;
@@ -122,7 +122,7 @@ export function browser() {
         const said = ["history.looked", { n: looked, total: state.info.documents }];
         show(replace(looking, h("span", { class: "muted", t: said }), stop), true);
       }
-      const page = await get(address("/v1/documents", { ...wanted, begin: next }));
+      const page = await get(address("/v1/documents", { ...options, begin: next }));
       if (mine !== turn) return;
       found.push(...page.documents);
       list.append(...page.documents.map((one) => item(one, { beside: box(one) })));
@@ -148,11 +148,11 @@ export function browser() {
 
   /** What can be done with the documents that are chosen. */
   function drawActing() {
-    const isSeveral = found.some((one) => one.labels.length > 1);
+    const isSeveral = hasSets();
     const first = found.find((one) => chosen.has(one.digest));
     let to = isSeveral ? (first?.labels ?? []) : null;
     const pick = picker({
-      labels: labelCounts(),
+      labels: countedLabels(),
       chosen: to ?? [],
       several: isSeveral,
       key: "history.relabel",
@@ -199,7 +199,7 @@ export function browser() {
     replace(
       labelled,
       picker({
-        labels: labelCounts(),
+        labels: countedLabels(),
         chosen: label === null ? [] : [label],
         key: "history.label",
         makes: false,
@@ -219,5 +219,5 @@ export function browser() {
     if (!turn) search();
   }
 
-  return { element, update, focus: () => words.focus() };
+  return { element, update, focus: () => words.focus(), wanted };
 }

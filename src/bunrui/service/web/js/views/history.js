@@ -4,6 +4,7 @@ import { Problem, address, author, get, post } from "../api.js";
 import { data, h, replace, show, view } from "../dom.js";
 import { browser, item } from "../documents.js";
 import { t, when } from "../i18n.js";
+import { curl, file, literal, program, same } from "../same.js";
 import { visible } from "../show.js";
 import { canWrite, events, refresh } from "../state.js";
 import { announce, guarded, oneAtATime } from "../tell.js";
@@ -37,7 +38,22 @@ export function create() {
     h("h3", { t: "history.documents" }),
     locked,
     found.element,
+    same(snippets),
   );
+
+  function snippets() {
+    const { contains, label } = found.wanted();
+    const options = [contains !== null && literal(contains), label !== null && `label=${literal(label)}`];
+    return {
+      curl: [
+        curl("/v1/log?limit=20"),
+        curl(address("/v1/documents", { contains, label }), { token: true }),
+        curl("/v1/undo", { json: {}, token: true }),
+      ].join("\n"),
+      python: program("clf.history(limit=20)", `clf.browse(${options.filter(Boolean).join(", ")})`, "clf.undo()"),
+      shell: [`bunrui log ${file()}`, `bunrui log ${file()} --documents`, `bunrui undo ${file()}`].join("\n"),
+    };
+  }
 
   // --- the changes
 
