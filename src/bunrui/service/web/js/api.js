@@ -8,8 +8,9 @@ const POLL = [100, 150, 250, 400, 600];
 const MOST_FAILURES = 5; // one after the other, before the work is given up
 
 export class Problem extends Error {
-  constructor({ type = "", detail = "", status = 0 }) {
+  constructor({ type = "", detail = "", status = 0, ...fields }) {
     super(detail);
+    this.fields = fields;
     this.kind = type.split(":").pop() || "unreachable";
     this.status = status;
   }

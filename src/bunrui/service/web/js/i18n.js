@@ -32,6 +32,10 @@ export function t(key, parameters = {}) {
   return text.replace(/\{(\w+)\}/g, (_, name) => written(parameters[name]));
 }
 
+/** Whether there is a string of a key, and all that it speaks of is known. */
+export const canSay = (key, parameters) =>
+  key in strings && Array.from(strings[key].matchAll(/\{(\w+)\}/g)).every(([, name]) => parameters[name] !== undefined);
+
 const written = (value) => (typeof value === "number" ? number(value) : String(value ?? ""));
 export const number = (value) => new Intl.NumberFormat(current, { maximumFractionDigits: 3 }).format(value);
 export const percent = (share) =>
