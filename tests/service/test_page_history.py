@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -245,3 +246,17 @@ def test_older_changes_come_page_by_page(tab: Tab) -> None:
         tab.view.get_by_text("Older changes").click()
         EXPECTED(tab.view.locator(".changes > li").nth(n)).to_be_visible()
     EXPECTED(change(tab, 1)).to_be_visible()
+
+
+@pytest.mark.parametrize("locale", ["ja-JP", "zh-CN", "ko-KR"])
+def test_problems_are_said_in_the_language_of_the_page(browser: Browser, past: Server, locale: str) -> None:
+    learn(past, "gone soon")
+    tab = Tab(browser, past, locale=locale)
+    tab.open("history")
+    find(tab, "gone soon").get_by_role("checkbox").check()
+    past.client.post("/v1/unlearn", json={"texts": ["gone soon"], "labels": ["ham"]}).raise_for_status()
+    tab.view.locator(".acting > button").first.click()
+    EXPECTED(tab.page.locator("#alert strong")).to_be_visible()
+    said = tab.page.locator("#alert div").inner_text()
+    assert not re.search("[A-Za-z]", said), said
+    tab.close()
