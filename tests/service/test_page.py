@@ -860,21 +860,6 @@ def test_by_keyboard_alone(tab: Tab) -> None:
     EXPECTED(page.locator("#words-title")).to_be_visible()
 
 
-def test_everything_has_a_name(tab: Tab) -> None:
-    page = tab.open()
-    tab.predict(TEXT)
-    for view in VIEWS:
-        tab.go(view)
-        nameless = page.evaluate(
-            """() => [...document.querySelectorAll("button, input, select, textarea, a, svg")]
-                .filter((e) => e.checkVisibility() && !e.closest("[aria-hidden]"))
-                .filter((e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length || e.title))
-                .map((e) => e.outerHTML)"""
-        )
-        assert nameless == [], view
-    assert page.locator("[aria-live=polite]").count() > 2
-
-
 def test_dark_and_light(browser: Browser, news: Server) -> None:
     tab = Tab(browser, news, color_scheme="dark")
     page = tab.open()

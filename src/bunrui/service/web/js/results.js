@@ -108,8 +108,10 @@ function listed(found, row, column) {
     return h("p", { class: "muted", t: [row === column ? "evaluate.right" : "evaluate.private", pair] });
   }
   const here = found.mistakes.filter((one) => one.predicted === column && one.true.includes(row));
+  const [, , n] = found.pairs.find((one) => one[0] === row && one[1] === column) ?? [row, column, 0];
   return [
-    h("h4", { t: ["evaluate.mistakes", { ...pair, n: here.length }] }),
+    h("h4", { t: ["evaluate.mistakes", { ...pair, n }] }),
+    n > here.length && h("p", { class: "muted", t: ["evaluate.surest", { n: found.mistakes.length }] }),
     h("ol", {}, here.slice(0, MOST_MISTAKES).map((one) => mistake(one, column))),
   ];
 }

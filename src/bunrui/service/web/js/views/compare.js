@@ -13,7 +13,7 @@ export function create() {
   const running = h("div");
   const acting = h("div");
   const present = h("div", { class: "present" });
-  const change = h("div", { class: "change", role: "status" });
+  const change = h("div", { class: "outcome", role: "status" });
   const found = h("div", { class: "whole" });
   const trained = h("input", { type: "checkbox", id: "trained" });
   const alone = oneAtATime((isBusy) => {
