@@ -37,6 +37,7 @@ from bunrui.service.predict import Endpoint, add_info, add_predict
 from bunrui.service.requests import describe
 from bunrui.service.schemas import describe_all
 from bunrui.service.service import GONE, Service
+from bunrui.service.teach import add_teach
 from bunrui.store import StoredClassifier
 
 Scope = Any
@@ -71,7 +72,7 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
         redirect_slashes=False,
     )
     direct = add_predict(app, service)
-    for add in (add_info, add_history, add_learn, add_evaluate, add_jobs, add_monitor):
+    for add in (add_info, add_history, add_learn, add_teach, add_evaluate, add_jobs, add_monitor):
         add(app, service)
     _add_errors(app, service)
     app.openapi = lambda: describe_all(app)  # type: ignore[method-assign]

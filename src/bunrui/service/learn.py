@@ -23,6 +23,8 @@ Name = Annotated[str, Query(min_length=1, max_length=255, description="Of the fi
 Guessed = Annotated[str | None, Query(description="A column; guessed where it is not given.")]
 Column = Annotated[str | None, Query(description="A column; the one of this name where it is not given.")]
 Encoding = Annotated[str, Query(description="Of CSV, TSV and JSON lines.")]
+SkipBad = Annotated[bool, Query(description="Leave out rows that cannot be read.")]
+Header = Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")]
 
 
 def add_learn(app: FastAPI, service: Service) -> None:
@@ -61,8 +63,8 @@ def add_learn(app: FastAPI, service: Service) -> None:
         encoding: Encoding = "utf-8",
         header: Annotated[bool | None, Query(description=f"{_HEADER}; guessed where it is not given.")] = None,
     ) -> Response:
-        upload = _upload(service, request, name, encoding, header)
-        found = await service.while_there(request, lambda job: _apart(job, inspect_apart, upload, text, label))
+        upload = upload_of(service, request, name, encoding, header)
+        found = await service.while_there(request, lambda job: read_apart(job, inspect_apart, upload, text, label))
         return Response(status_code=GONE) if found is None else answer(found[0])
 
     @app.post(
@@ -77,15 +79,15 @@ def add_learn(app: FastAPI, service: Service) -> None:
         text: Column = None,
         label: Column = None,
         encoding: Encoding = "utf-8",
-        skip_bad: Annotated[bool, Query(description="Leave out rows that cannot be read.")] = False,
-        header: Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")] = True,
+        skip_bad: SkipBad = False,
+        header: Header = True,
     ) -> Response:
-        upload = _upload(service, request, name, encoding, header)
+        upload = upload_of(service, request, name, encoding, header)
         upload.check_options()
 
         def work(job: Job) -> dict[str, Any]:
             # Read as a whole first: errors of the file show before anybody has to wait for a long change.
-            batches = _apart(job, batches_apart, upload, text, label, skip_bad)
+            batches = read_apart(job, batches_apart, upload, text, label, skip_bad)
             job.total = sum(batch.num_rows for batch in batches)
             done = service.writer.call(service.sign(request, served.learn_batches), batches, job.add)
             event("change", kind="train", transaction=done["transaction"], documents=done["changed"])
@@ -110,23 +112,24 @@ def add_learn(app: FastAPI, service: Service) -> None:
         report: Annotated[bool, Query(description="Also a page to keep, in the member report of the result.")] = False,
     ) -> Response:
         """Nothing is learned."""
-        upload = _upload(service, request, name, encoding, header)
+        upload = upload_of(service, request, name, encoding, header)
         upload.check_options()
 
         def work(job: Job) -> dict[str, Any]:
-            batches = _apart(job, batches_apart, upload, text, label, skip_bad)
+            batches = read_apart(job, batches_apart, upload, text, label, skip_bad)
             return test_batches(served.classifier, batches, report, job)
 
         return service.start_job(Job("test", None, is_private=True, is_owners=True), work)
 
 
-def _upload(service: Service, request: Request, name: str, encoding: str, header: bool | None) -> Upload:
+def upload_of(service: Service, request: Request, name: str, encoding: str, header: bool | None) -> Upload:
+    """The body of a request, as a file to be read."""
     if len(request.query_params) < len(request.query_params.multi_items()):
         raise Problem("invalid", "an option comes twice in the address: give it once")
     return Upload(call_of(request).body, name, encoding, service.settings.limits.body, header)
 
 
-def _apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> list[Any]:
+def read_apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> list[Any]:
     """All that a function sends about a file, from a process of its own."""
     about = upload.name, upload.encoding, upload.most_bytes, upload.header
     try:

@@ -129,6 +129,33 @@ class Undo(Body):
     ] = None
 
 
+Client = Annotated[str, Field(max_length=100, description="A name that each client makes up for itself.")]
+
+
+class Ask(Body):
+    """Who asks for questions, and for how many."""
+
+    client: Client
+    n: Annotated[int, Field(ge=1, le=10)] = 1
+    skipped: Annotated[bool, Field(description="Ask also for documents that were skipped.")] = False
+
+
+class Answer(Body):
+    """An answer to a question."""
+
+    digest: Annotated[str, Field(description="Of the document.")]
+    labels: Annotated[
+        list[str] | None, Field(min_length=1, max_length=1000, description="Its labels; null to skip the document.")
+    ]
+
+
+class TakeBack(Body):
+    """An answer to take back."""
+
+    digest: Annotated[str, Field(description="Of the document.")]
+    client: Client
+
+
 class Evaluate(Body):
     """Documents with their labels, to be predicted; without them, each that the file keeps is left out in turn."""
 
@@ -346,6 +373,73 @@ class Inspected(TypedDict):
     problems: Annotated[list[str], Field(description="What is wrong with the first of them.")]
 
 
+class Taught(TypedDict):
+    """How far teaching is."""
+
+    name: Annotated[str, Field(description="Of the file with the documents; empty where there are none.")]
+    documents: Annotated[int, Field(description="Documents to teach with, copies counted once.")]
+    answers: Annotated[int, Field(description="Documents among them that are learned.")]
+    left: int
+    skipped: int
+    labels: Annotated[list[str], Field(description="In the order of keys.")]
+
+
+class Question(TypedDict):
+    digest: str
+    text: str
+    cut: Annotated[int, Field(description="Characters after that, which are not shown.")]
+    random: Annotated[bool, Field(description="Whether it was drawn at random, to estimate the accuracy.")]
+    guess: Annotated[str | None, Field(description="What the classifier thinks; null before it knows two labels.")]
+    probability: float
+
+
+class Questions(TypedDict):
+    """Questions, the next one first; none where nothing is left."""
+
+    questions: list[Question]
+
+
+class Answered(TypedDict):
+    """The answer is in the file."""
+
+    learned: Annotated[bool, Field(description="False if it was skipped, or somebody was quicker.")]
+    labels: Annotated[list[str], Field(description="Those that the document has now.")]
+    transaction: int | None
+    changed: int
+    answers: int
+    left: int
+
+
+class TakenBack(TypedDict):
+    """An answer was taken back."""
+
+    changed: Annotated[int, Field(description="0 if there was none.")]
+    question: Question
+    answers: int
+
+
+class Forecast(TypedDict):
+    likely: int
+    low: int
+    high: int
+
+
+class TaughtProgress(TypedDict):
+    """How good the classifier is on the documents; null before anybody can tell."""
+
+    answers: int
+    left: int
+    guessed: Annotated[int, Field(description="Answers to questions that came with a guess,")]
+    agreed: Annotated[int, Field(description="… and those that were the same.")]
+    trained: Annotated[bool, Field(description="Whether the model is trained: then there is no estimate.")]
+    sample: Annotated[int, Field(description="Documents drawn at random, each predicted by all the others.")]
+    accuracy: float | None
+    low: Annotated[float | None, Field(description="The interval of 95 %, from here")]
+    high: Annotated[float | None, Field(description="… to here.")]
+    forecast: Annotated[Forecast | None, Field(description="How many more answers the wish takes.")]
+    html: Annotated[str, Field(description="The curve, drawn.")]
+
+
 class Token(TypedDict):
     right: bool
 
@@ -359,7 +453,18 @@ class Progress(TypedDict):
 
 
 Kind = Literal[
-    "batch", "leave-one-out", "test", "train", "mistakes", "curve", "compare", "audit", "set", "choose", "calibrate"
+    "batch",
+    "leave-one-out",
+    "test",
+    "train",
+    "teach",
+    "mistakes",
+    "curve",
+    "compare",
+    "audit",
+    "set",
+    "choose",
+    "calibrate",
 ]
 
 
@@ -399,6 +504,15 @@ def answer(members: Any, status: int = 200, headers: dict[str, str] | None = Non
 
 
 _JOB = {"id": "hPZ2ZbTmP5xW", "kind": "leave-one-out", "state": "waiting", "progress": {"done": 0, "total": 2000}}
+
+_QUESTION = {
+    "digest": "0f343b0931126a20f133d67c2b018a3b",
+    "text": "cheap pills",
+    "cut": 0,
+    "random": False,
+    "guess": "spam",
+    "probability": 0.6,
+}
 
 _EXAMPLES: dict[type, Any] = {
     Predict: {"texts": ["free pills"], "top": 2},
@@ -468,6 +582,26 @@ _EXAMPLES: dict[type, Any] = {
         "n_labels": 2,
         "skipped": 0,
         "problems": [],
+    },
+    Ask: {"client": "a", "n": 3},
+    Answer: {"digest": "0f343b0931126a20f133d67c2b018a3b", "labels": ["spam"]},
+    TakeBack: {"digest": "0f343b0931126a20f133d67c2b018a3b", "client": "a"},
+    Taught: {"name": "mails.csv", "documents": 5, "answers": 1, "left": 4, "skipped": 0, "labels": ["spam", "ham"]},
+    Questions: {"questions": [_QUESTION]},
+    Answered: {"learned": True, "labels": ["spam"], "transaction": 7, "changed": 1, "answers": 7, "left": 12},
+    TakenBack: {"changed": 1, "question": _QUESTION, "answers": 6},
+    TaughtProgress: {
+        "answers": 120,
+        "left": 880,
+        "guessed": 110,
+        "agreed": 93,
+        "trained": False,
+        "sample": 25,
+        "accuracy": 0.84,
+        "low": 0.65,
+        "high": 0.94,
+        "forecast": {"likely": 60, "low": 0, "high": 170},
+        "html": "<svg></svg>",
     },
     Token: {"right": True},
     Evaluate: {"texts": ["free pills"], "labels": ["spam"]},

@@ -103,10 +103,13 @@ class Upload:
             "problems": [error.tell(spell_in_json) for error in progress.skipped],
         }
 
-    def batches(self, text: str | None, label: str | None, *, skip_bad: bool) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, text: str | None, label: str | None, *, skip_bad: bool, labelled: bool = True
+    ) -> Iterator[pa.RecordBatch]:
         """Batches of its documents."""
         self._check_growth()
-        yield from self._limited(self._reader(text, label, skip_bad=skip_bad).batches(self._progress()))
+        reader = self._reader(text, label, skip_bad=skip_bad, labelled=labelled)
+        yield from self._limited(reader.batches(self._progress()))
 
     def check_options(self) -> None:
         """Refuse a name or an encoding that cannot be read, whatever is in the file."""
@@ -250,11 +253,19 @@ def inspect_apart(send: Send, body: bytes, about: Named, text: str | None, label
         send(upload.inspect(text, label))
 
 
-def batches_apart(send: Send, body: bytes, about: Named, text: str | None, label: str | None, skip_bad: bool) -> None:
+def batches_apart(
+    send: Send,
+    body: bytes,
+    about: Named,
+    text: str | None,
+    label: str | None,
+    skip_bad: bool,
+    labelled: bool = True,
+) -> None:
     """Send what `Upload.batches` gives."""
     upload = Upload(body, *about)
     with upload.within_memory():
-        for batch in upload.batches(text, label, skip_bad=skip_bad):
+        for batch in upload.batches(text, label, skip_bad=skip_bad, labelled=labelled):
             send(batch)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from bunrui.counts import Label
     from bunrui.evaluation import Evaluation, Interval, LearningCurve, Metrics, MultilabelMetrics
+    from bunrui.evaluation.crossvalidation import CurvePoint
     from bunrui.evaluation.scores import Ranking
 
 _LONGEST_LABEL = 24
@@ -274,7 +275,7 @@ def page_parts(evaluation: Evaluation) -> dict[str, Any]:
 
 def curve_html(curve: LearningCurve) -> Markup:
     """The learning curve as the page of the service shows it."""
-    return joined((learning_chart(curve), _behind(curve_table(curve))))
+    return joined((learning_chart(curve.points, has_band=curve.n_folds > 1), _behind(curve_table(curve))))
 
 
 def _behind(table: Table) -> Markup:
@@ -364,12 +365,11 @@ def bins_table(evaluation: Evaluation) -> Table:
     return Table(columns, rows, caption=Phrase("Accuracy by confidence", "evaluate.reliability"))
 
 
-def learning_chart(curve: LearningCurve) -> Markup:
-    """Accuracy over the number of learned documents."""
-    points = curve.points
+def learning_chart(points: Sequence[CurvePoint], *, has_band: bool) -> Markup:
+    """Accuracy over the number of learned documents, with a band from lowest to highest."""
     sizes, means, lows, highs = zip(*points, strict=True)
     plane = Plane(Axis.counts(_LEARNED, sizes), Axis.share(_ACCURACY, min(lows)))
-    marks = [plane.band(sizes, lows, highs)] if curve.n_folds > 1 else []
+    marks = [plane.band(sizes, lows, highs)] if has_band else []
     marks.append(plane.line(sizes, means))
     for one in points:
         accuracy = percent(one.accuracy)
