@@ -155,6 +155,7 @@ function listKeys() {
         line(["←", "→"], "keys.move"),
         line(["k"], "keys.keep"),
         line(["r"], "keys.relabel"),
+        line(["s"], "keys.save"),
         line(["1", "9"], "keys.others"),
         line(["u"], "keys.undo"),
         line(["?"], "keys.list"),
