@@ -353,18 +353,18 @@ def test_unknown_suffix(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError) as caught:
         read(path)
     assert str(caught.value) == (
-        f"the name '{path}' does not tell the format: give format=, one of csv, tsv, tab, jsonl, parquet, arrow, "
+        f"the name '{path}' does not tell the format: give format=, one of csv, tsv, tab, xlsx, jsonl, parquet, arrow, "
         "fasttext, lines, eml, mbox"
     )
 
 
-@pytest.mark.parametrize("name", ["all.xlsx", "all.XLS", "all.ods"])
-def test_spreadsheets(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["all.xlsb", "all.XLS", "all.ods"])
+def test_other_spreadsheets(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"PK\3\4")
     with pytest.raises(DataError) as caught:
         read(path)
-    assert str(caught.value) == f"the spreadsheet '{path}' cannot be read: save it as CSV (UTF-8) first"
+    assert str(caught.value) == f"the spreadsheet '{path}' cannot be read: save it as .xlsx, or as CSV (UTF-8), first"
 
 
 def test_nothing_to_read() -> None:

@@ -30,7 +30,9 @@ Integers = npt.NDArray[np.int64]
 
 _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')
 _LONGEST_NAME = 200  # bytes of the name of a column
-_COMPARED = 100
+COMPARED = 100
+"""Rows below a header that tell whether it looks like one of them."""
+
 _UNCLOSED = 'a field begins with a quote that is never closed: close it, or write quotes inside text twice ("")'
 _GOES_ON = 'a field goes on after its closing quote: write quotes inside it twice ("")'
 
@@ -87,7 +89,9 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
     is_row = False
     if not reading.options.header:
         names, end = [str(number) for number in range(1, len(names) + 1)], first.start
-    elif is_row := _is_row(first.fields, split_records(block.data[end:], delimiter, quotes)):
+    elif is_row := looks_like_row(
+        first.fields, (record.fields for record in split_records(block.data[end:], delimiter, quotes))
+    ):
         reading.progress.doubtful_headers.append(reading.source.name)
     if reading.options.columns:
         names = [name.strip() for name in names]
@@ -96,19 +100,19 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
     return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
 
 
-def _is_row(names: list[bytes], below: Iterator[Record]) -> bool:
+def looks_like_row(names: list[bytes], below: Iterator[list[bytes]]) -> bool:
     """Whether a header looks like a row: a text, or a value that comes again below, such as a label.
 
-    >>> _is_row([b"lunch?", b"ham"], split_records(b"win money,spam\\nnoon?,ham\\n", b","))
+    >>> looks_like_row([b"lunch?", b"ham"], iter([[b"win money", b"spam"], [b"noon?", b"ham"]]))
     True
-    >>> _is_row([b"text", b"label"], split_records(b"lunch?,ham\\n", b","))
+    >>> looks_like_row([b"text", b"label"], iter([[b"lunch?", b"ham"]]))
     False
     """
     if {b"text", b"label"} & {name.strip().lower() for name in names}:
         return False
     if any(len(name) > _LONGEST_NAME or b"\n" in name for name in names):
         return True
-    rows = (record.fields for record in islice(below, _COMPARED))
+    rows = islice(below, COMPARED)
     # Files that were put together have the whole header again.
     return any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows)
 
