@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import bunrui
 from bunrui.cli.console import Bar, interrupts, say, say_reading, uninterrupted, watch_blocks
 from bunrui.cli.documents import empty_in, find_chosen, labels_in, placed, point_to_log, require, say_alike, set_place
-from bunrui.cli.info import describe_hashing
+from bunrui.cli.info import describe_hashing, say_choice
 from bunrui.cli.options import (
     Chosen,
     Classifier,
@@ -40,7 +40,6 @@ from bunrui.phrases import counted, one_line, some
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.choice import Choice
     from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
 
@@ -151,13 +150,6 @@ def learn(
         _calibrate(file)
 
 
-def say_choice(classifier: AnyClassifier, before: Choice | None) -> None:
-    """Say which model a change has chosen, where the documents could tell."""
-    choice = classifier.choice
-    if choice is not None and choice.evidence and choice != before:
-        say(f"chose {choice.describe()}")
-
-
 def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any] | None) -> None:
     say(f"learned {done} into {file} in {done.time}")
     if reader.names_labels:
@@ -237,14 +229,17 @@ def unlearn(
 
     chosen.check(data)
     with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
+        before = classifier.choice
         if not data:
             n_docs = _unlearn_named(classifier, chosen)
             say(f"unlearned {counted(n_docs, 'document')} from {file}")
+            say_choice(classifier, before)
             return
         reader = documents.read(data, labelled=True, columns=reads_tables(classifier))
         done = _pour(reader, classifier.unlearning)
     say(f"unlearned {done} from {file} in {done.time}")
     say_reading(reader)
+    say_choice(classifier, before)
 
 
 def _unlearn_named(classifier: bunrui.StoredClassifier, chosen: Chosen) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import bunrui
 from bunrui.cli.console import interrupts, say, say_reading, uninterrupted
 from bunrui.cli.documents import find_chosen, point_to_log, require, say_new
+from bunrui.cli.info import say_choice
 from bunrui.cli.options import Chosen, Classifier, Documents, argument, option, reads_tables, written
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, UnlearnError
@@ -108,7 +109,7 @@ def relabel(
         else:
             require(classifier, "text", "give the texts as DATA")
         which = {"texts": texts.texts} if data else find_chosen(classifier, chosen)
-        known = classifier.counts.live_labels
+        known, choice = classifier.counts.live_labels, classifier.choice
         try:
             with uninterrupted():
                 n_docs = classifier.relabel(to, **which)
@@ -121,6 +122,7 @@ def relabel(
             say(f"these documents of {file} had that label already: nothing was changed")
         if reader is not None:
             say_reading(reader)
+        say_choice(classifier, choice)
 
 
 class _Texts:
@@ -181,10 +183,12 @@ def forget(
     moment = None if before is None else _moment(before)
     with closing(bunrui.open(file)) as classifier:
         require(classifier, "text", f"take them back by their texts, with 'bunrui unlearn {file} DATA'")
+        choice = classifier.choice
         with uninterrupted():
             n_docs = classifier.forget(before=moment, source=source)
         if n_docs:
             say(f"forgot {counted(n_docs, 'document')}: {_now(classifier)}")
+            say_choice(classifier, choice)
         else:
             say(f"nothing was forgotten: 'bunrui log {file} --documents' lists the times and sources that there are")
 
@@ -230,6 +234,7 @@ def label(
     if to == "":
         raise OptionError("the new name is empty: give the label one.")
     with closing(bunrui.open(file)) as classifier:
+        choice = classifier.choice
         with uninterrupted():
             if action == "rename":
                 n_docs = classifier.rename_label(name, to or "")
@@ -239,6 +244,7 @@ def label(
                 n_docs = classifier.drop_label(name)
         change = _PAST[action].format(name=one_line(name), to=one_line(to or ""))
         say(f"{change} ({counted(n_docs, 'document')}): {_now(classifier)}")
+        say_choice(classifier, choice)
 
 
 def _now(classifier: bunrui.StoredClassifier) -> str:

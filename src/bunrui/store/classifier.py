@@ -502,6 +502,7 @@ class StoredClassifier(AnyClassifier):
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
         # Before the lock: both ask for it, and who waits to learn keeps all out, also one that reads and asks again.
         is_trained, choice = self.is_trained, self.model_
+        n_trained = self._file.n_trained(self.get_params()) if is_kept(self.model) else 0
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
@@ -515,6 +516,7 @@ class StoredClassifier(AnyClassifier):
                 "alpha": self.effective_alpha,
                 "choice": None if choice is None else {**choice.to_dict(), "line": choice.describe()},
                 "is_trained": is_trained,
+                "trained_documents": n_trained,
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,

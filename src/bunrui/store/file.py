@@ -292,10 +292,19 @@ class File:
 
     def is_trained(self, options: Mapping[str, Any]) -> bool:
         """Whether the file has the weights of a model with these options, of all its documents."""
+        stored = self._stored(options)
+        return stored is not None and stored.is_current
+
+    def n_trained(self, options: Mapping[str, Any]) -> int:
+        """How many documents a model with these options need not learn again: `arow` goes on from older weights."""
+        stored = self._stored(options)
+        goes_on = stored is not None and (stored.is_current or options["model"] == "arow")
+        return stored.heading.n_docs if stored is not None and goes_on else 0
+
+    def _stored(self, options: Mapping[str, Any]) -> Stored | None:
         with self.at_rest(), suppress(DamagedError):
-            stored = find_weights(self.store, options, self.memory.counts)
-            return stored is not None and stored.is_current
-        return False
+            return find_weights(self.store, options, self.memory.counts)
+        return None
 
     def _heading_to_stay(self) -> Heading | None:
         """The heading of weights that the counts of a compacted file fit to; call while writing."""
