@@ -23,7 +23,7 @@ import pyarrow.csv
 from bunrui.documents.lines import Block, cut_blocks, find_last_line, join_chunks, parse_in_parts, row_error
 from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_columns, trim
-from bunrui.documents.validation import STRING, Reading, Rows, listing
+from bunrui.documents.validation import STRING, Reading, Rows, each_once, listing
 from bunrui.errors import DataError, Option
 
 Integers = npt.NDArray[np.int64]
@@ -144,7 +144,8 @@ class _Table:
         self._keys = [str(at) for at in range(len(names))]  # Arrow wants names that differ
         places = {name: at for at, name in enumerate(names)}
         self._at = {name: places[name] for name in reading.columns}
-        wanted = [self._keys[at] for at in self._at.values()]
+        self._all = each_once(names) if reading.options.rows else None
+        wanted = self._keys if self._all else [self._keys[at] for at in self._at.values()]
         self._convert = pa.csv.ConvertOptions(
             check_utf8=False, column_types=dict.fromkeys(wanted, STRING), include_columns=wanted
         )
@@ -159,11 +160,15 @@ class _Table:
         table = self._parse_block(block.data)
         if table is None or table.num_rows != len(lines):
             return None
-        columns = dict(zip(self._reading.columns, map(join_chunks, table.columns), strict=True))
+        parsed = {key: join_chunks(table[key]) for key in table.column_names}
+        columns = {name: parsed[self._keys[at]] for name, at in self._at.items()}
         if self._reading.options.columns:
             texts = frozenset(self._reading.options.text)
             columns = {name: column if name in texts else trim(column) for name, column in columns.items()}
-        return tidy_columns(self._reading, columns, lines + block.line, read_cell)
+        batch = tidy_columns(self._reading, columns, lines + block.line, read_cell)
+        if batch is None or self._all is None:
+            return batch
+        return batch.append_column("row", pa.StructArray.from_arrays(list(parsed.values()), self._all))
 
     def _parse_block(self, data: bytes) -> pa.Table | None:
         def parse(size: int) -> pa.Table:
@@ -176,6 +181,7 @@ class _Table:
         """A block record by record."""
         reading = self._reading
         rows, line, seen = Rows(reading), block.line, 0
+        whole: dict[int, dict[str, str]] = {}
         for record in split_records(block.data, self._delimiter, self._quotes):
             line += block.data.count(b"\n", seen, record.start)
             seen = record.start
@@ -188,13 +194,19 @@ class _Table:
             else:
                 try:
                     values = {name: record.fields[index].decode() for name, index in self._at.items()}
+                    if self._all is not None:
+                        whole[line] = {n: field.decode() for n, field in zip(self._all, record.fields, strict=True)}
                 except UnicodeDecodeError as error:
                     reading.fail(row_error(reading, line, error.object, error.start))
                     continue
                 if reading.options.columns:
                     values = {name: value.strip() for name, value in values.items()}
                 add_row(rows, values, line, read_cell)
-        return rows.batch()
+        batch = rows.batch()
+        if batch is None or self._all is None:
+            return batch
+        kind = pa.struct(dict.fromkeys(self._all, STRING))
+        return batch.append_column("row", pa.array([whole[line] for line in batch["line"].to_pylist()], kind))
 
     def _describe_miscount(self, n_fields: int) -> str:
         n_names = len(self._names)

@@ -42,6 +42,7 @@ def read(
     separator: str | None = None,
     columns: bool = False,
     header: bool = True,
+    rows: bool = False,
 ) -> Reader:
     """Read documents from files, folders and streams.
 
@@ -80,6 +81,9 @@ def read(
     header : bool
         CSV, TSV and spreadsheets begin with a line of column names; else the columns are called `"1"`, `"2"` and so on.
         `Reader.doubtful_headers` has the files whose first line looks like a row.
+    rows : bool
+        Also give the whole rows, as a column `row`: a struct of all columns, strings except in Parquet and Arrow files;
+        of JSON lines the line.  Formats without columns have none.
 
     Returns
     -------
@@ -132,7 +136,7 @@ def read(
             check_format(source.name, source.format)
         names, batch_bytes = (), max(1, batch_bytes // _GROWTH)
     wanted, unwanted = _names(include or ()), _names(exclude or ())
-    how = (encoding, skip_bad, labelled, batch_bytes, wanted, unwanted, separator, columns, header)
+    how = (encoding, skip_bad, labelled, batch_bytes, wanted, unwanted, separator, columns, header, rows)
     options = Options(names, label, id, *how)
     return Reader(found, options)
 

@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 from bunrui.documents.delimited import COMPARED, looks_like_row
 from bunrui.documents.sources import MAX_RECORD, Stream
 from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_columns
-from bunrui.documents.validation import STRING, Reading, Rows
+from bunrui.documents.validation import STRING, Reading, Rows, each_once
 from bunrui.errors import BunruiError, DataError
 
 MOST_ROWS = 1 << 20
@@ -105,36 +105,43 @@ class _Table:
         self._rows: Iterator[Row] = chain(first, rows)
         places = {name: at for at, name in enumerate(names)}
         self._at = {name: places[name] for name in reading.columns}
+        self._all = each_once(names) if reading.options.rows else None
+        self._taken = range(width) if self._all else sorted(set(self._at.values()))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """As `bunrui.documents.read` gives them."""
-        columns: dict[str, list[str]] = {name: [] for name in self._at}
+        columns: dict[int, list[str]] = {at: [] for at in self._taken}
         numbers: list[int] = []
         n_bytes = 0
         for number, cells in self._rows:
             numbers.append(number)
-            for name, at in self._at.items():
+            for at, column in columns.items():
                 cell = self._read(cells[at]) if at in cells else ""
-                columns[name].append(cell)
+                column.append(cell)
                 n_bytes += 8 + len(cell)
             if n_bytes >= self._reading.options.batch_bytes:
                 yield from self._batch(columns, numbers)
-                columns, numbers, n_bytes = {name: [] for name in columns}, [], 0
+                columns, numbers, n_bytes = {at: [] for at in columns}, [], 0
         yield from self._batch(columns, numbers)
 
-    def _batch(self, columns: dict[str, list[str]], numbers: list[int]) -> Iterator[pa.RecordBatch]:
+    def _batch(self, columns: dict[int, list[str]], numbers: list[int]) -> Iterator[pa.RecordBatch]:
         if not numbers:
             return
         reading = self._reading
-        arrays = {name: pa.array(cells, STRING) for name, cells in columns.items()}
-        batch = tidy_columns(reading, arrays, np.array(numbers, np.int64), read_cell)
+        arrays = {at: pa.array(cells, STRING) for at, cells in columns.items()}
+        lines = np.array(numbers, np.int64)
+        batch = tidy_columns(reading, {name: arrays[at] for name, at in self._at.items()}, lines, read_cell)
         if batch is None:
             rows = Rows(reading)
-            for number, *cells in zip(numbers, *columns.values(), strict=True):
-                add_row(rows, dict(zip(columns, cells, strict=True)), number, read_cell)
+            for k, number in enumerate(numbers):
+                add_row(rows, {name: columns[at][k] for name, at in self._at.items()}, number, read_cell)
             batch = rows.batch()
-        if batch is not None and batch.num_rows:
-            yield batch
+        if batch is None or not batch.num_rows:
+            return
+        if self._all:
+            whole = pa.StructArray.from_arrays(list(arrays.values()), self._all)
+            batch = batch.append_column("row", whole.take(pa.array(np.searchsorted(lines, batch["line"].to_numpy()))))
+        yield batch
 
 
 def _letters(at: int) -> str:
