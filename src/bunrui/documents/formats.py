@@ -56,6 +56,8 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
             if not isinstance(name, str) or not name:
                 raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty")
             yield from _find(inner, format, name)
+    elif isinstance(sources, Source):
+        yield replace(sources, format=format or sources.format, label=label)
     elif isinstance(sources, (str, os.PathLike)):
         path = os.fsdecode(os.fspath(sources))
         if is_address(path):

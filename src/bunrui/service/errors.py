@@ -26,6 +26,7 @@ from bunrui.errors import (
     UNSAID,
     BunruiError,
     DamagedError,
+    DataError,
     DuplicateError,
     LabelSetError,
     MismatchError,
@@ -33,6 +34,7 @@ from bunrui.errors import (
     MovedError,
     NotLearnedError,
     Option,
+    Sentence,
     Step,
     StoreError,
     UnlearnError,
@@ -81,6 +83,8 @@ class Problem(Exception):  # noqa: N818
         To be sent with it.
     errors : list of dict
         What is wrong with which part of the body.
+    about : dict
+        For programs: the `line` of a file that is wrong, and the options to try next (`actions`).
     """
 
     def __init__(
@@ -90,6 +94,7 @@ class Problem(Exception):  # noqa: N818
         *,
         headers: dict[str, str] | None = None,
         errors: list[dict[str, str]] | None = None,
+        about: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
         self.kind = kind
@@ -97,6 +102,7 @@ class Problem(Exception):  # noqa: N818
         self.detail = detail
         self.headers = headers or {}
         self.errors = errors
+        self.about = about or {}
         self.instance = f"urn:uuid:{uuid.uuid4()}"
 
     @classmethod
@@ -123,7 +129,7 @@ class Problem(Exception):  # noqa: N818
             "detail": self.detail,
             "instance": self.instance,
         }
-        return members | ({"errors": self.errors} if self.errors else {})
+        return members | ({"errors": self.errors} if self.errors else {}) | self.about
 
 
 def problem_of(error: Exception, path: str) -> Problem:
@@ -146,8 +152,30 @@ def problem_of(error: Exception, path: str) -> Problem:
         case StoreError():
             return _store_problem(error, detail)
         case BunruiError():
-            return Problem("conflict" if isinstance(error, _CONFLICTS) else "invalid", detail)
+            return Problem("conflict" if isinstance(error, _CONFLICTS) else "invalid", detail, about=_about(error))
     return Problem("internal", "this should not happen: the log of the service says more about this instance")
+
+
+def _about(error: BunruiError) -> dict[str, Any]:
+    """What a program can do about a file that cannot be read.
+
+    >>> _about(DataError(("try ", Option("encoding", "cp932")), file="a.csv", line=7))
+    {'line': 7, 'actions': [{'encoding': 'cp932'}, {'skip_bad': True}]}
+    """
+    said = (*_parts(error.problem), *_parts(error.hint))
+    actions: list[dict[str, Any]] = [
+        {part.name: part.value} for part in said if isinstance(part, Option) and isinstance(part.value, str)
+    ]
+    if not isinstance(error, DataError):
+        return {}
+    if error.line is not None:
+        actions.append({"skip_bad": True})
+    line = {} if error.line is None else {"line": error.line}
+    return line | ({"actions": actions} if actions else {})
+
+
+def _parts(sentence: Sentence) -> tuple[str | Option | Step, ...]:
+    return sentence if isinstance(sentence, tuple) else (sentence,)
 
 
 _STEPS = STEPS | {

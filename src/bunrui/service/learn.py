@@ -11,27 +11,31 @@ from bunrui.service import schemas
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job
 from bunrui.service.monitor import event
-from bunrui.service.processes import Died, run_apart
+from bunrui.service.predictions import (
+    Column,
+    Encoding,
+    Given,
+    Guessed,
+    GuessedHeader,
+    Header,
+    Name,
+    SkipBad,
+    look,
+    upload_of,
+)
 from bunrui.service.schemas import answer, describe
-from bunrui.service.service import GONE, Service, call_of
-from bunrui.service.uploads import Upload, batches_apart, inspect_apart
+from bunrui.service.service import Service, call_of
+from bunrui.service.uploads import all_apart, batches_apart
 
 T = TypeVar("T", bound=schemas.Body)
-
-_HEADER = "Whether the first line of CSV and TSV has the names of the columns"
-
-Name = Annotated[str, Query(min_length=1, max_length=255, description="Of the file: its suffix tells the format.")]
-Guessed = Annotated[str | None, Query(description="A column; guessed where it is not given.")]
-Column = Annotated[str | None, Query(description="A column; the one of this name where it is not given.")]
-Encoding = Annotated[str, Query(description="Of CSV, TSV and JSON lines.")]
 
 
 def add_learn(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     served = service.served
 
-    def describe_change(summary: str, answer: type = schemas.Changed, **more: Any) -> dict[str, Any]:
-        return describe(summary, answer, 409, 507, token=True, **more)
+    def describe_change(summary: str, answer: type = schemas.Changed, *problems: int, **more: Any) -> dict[str, Any]:
+        return describe(summary, answer, 409, 507, *problems, token=True, **more)
 
     async def change(kind: type[T], request: Request, work: Callable[[T], Any]) -> Response:
         done = await service.writer.run(work, await service.body(kind, request))
@@ -70,31 +74,42 @@ def add_learn(app: FastAPI, service: Service) -> None:
         text: Guessed = None,
         label: Guessed = None,
         encoding: Encoding = "utf-8",
-        header: Annotated[bool | None, Query(description=f"{_HEADER}; guessed where it is not given.")] = None,
+        header: GuessedHeader = None,
     ) -> Response:
-        upload = _upload(service, request, name, encoding, header)
-        found = await service.while_there(request, lambda job: _apart(job, inspect_apart, upload, text, label))
-        return Response(status_code=GONE) if found is None else answer(found[0])
+        _check_once(request)
+        folder = service.files.put(name, call_of(request).body)
+        try:
+            return await look(service, request, [folder], text, label, header=header, encoding=encoding)
+        finally:
+            service.files.remove(folder)
 
     @app.post(
         "/v1/train",
-        **describe_change("Learn the documents of a file, all or none", schemas.Job, is_file=True, status=202),
+        **describe_change("Learn the documents of files, all or none", schemas.Job, 404, is_file=True, status=202),
     )
     async def train(
         request: Request,
-        name: Name,
+        name: Annotated[str, Query(max_length=255, description="Of the file that is the body.")] = "",
+        file: Annotated[list[str] | None, Query(description="Ids of files that were sent before, not a body.")] = None,
         text: Column = None,
         label: Column = None,
+        given: Given = None,
         encoding: Encoding = "utf-8",
-        skip_bad: Annotated[bool, Query(description="Leave out rows that cannot be read.")] = False,
-        header: Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")] = True,
+        skip_bad: SkipBad = False,
+        header: Header = True,
     ) -> Response:
-        upload = _upload(service, request, name, encoding, header)
+        _check_once(request)
+        if bool(name) == bool(file):
+            raise Problem("invalid", "name: give the name of the file that is the body, or the ids of files")
+        files = service.files
+        folders = [files.find(id) for id in file] if file else [files.put(name, call_of(request).body)]
+        upload = upload_of(service, folders, encoding, header, given)
         upload.check_options()
 
         def work(job: Job) -> dict[str, Any]:
             # Read as a whole first: errors of the file show before anybody has to wait for a long change.
-            batches = _apart(job, batches_apart, upload, text, label, skip_bad)
+            with files.in_use(folders, remove=not file):
+                batches = list(all_apart(job, batches_apart, upload, text, label, skip_bad))
             job.total = sum(batch.num_rows for batch in batches)
             done = service.writer.call(served.learn_batches, batches, job.add)
             event("change", kind="train", transaction=done["transaction"], documents=done["changed"])
@@ -103,16 +118,7 @@ def add_learn(app: FastAPI, service: Service) -> None:
         return service.start_job(Job("train", None, writes=True, is_owners=True), work)
 
 
-def _upload(service: Service, request: Request, name: str, encoding: str, header: bool | None) -> Upload:
-    if len(request.query_params) < len(request.query_params.multi_items()):
+def _check_once(request: Request) -> None:
+    names = [name for name, _ in request.query_params.multi_items() if name != "file"]
+    if len(set(names)) < len(names):
         raise Problem("invalid", "an option comes twice in the address: give it once")
-    return Upload(call_of(request).body, name, encoding, service.settings.limits.body, header)
-
-
-def _apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> list[Any]:
-    """All that a function sends about a file, from a process of its own."""
-    about = upload.name, upload.encoding, upload.most_bytes, upload.header
-    try:
-        return list(run_apart(job, function, about, *args, body=upload.body, memory=upload.memory))
-    except Died:
-        raise Problem("invalid", f"{upload.name} is damaged: get or write it again") from None

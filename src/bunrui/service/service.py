@@ -20,6 +20,7 @@ from bunrui.models import MODELS
 from bunrui.service import Settings, requests, schemas
 from bunrui.service.admission import Call, Lane, Room, Security
 from bunrui.service.errors import Problem, problem_of
+from bunrui.service.files import Files
 from bunrui.service.jobs import Cancelled, Job, Jobs
 from bunrui.service.monitor import Metrics, event
 from bunrui.store import StoredClassifier
@@ -213,6 +214,7 @@ class Service:
         self.writer = Lane("write", 1, limits.queue)
         self.rooms = {is_owner: Room(limits, self.writer) for is_owner in (True, False)}
         self.jobs = Jobs(classifier.path)
+        self.files = Files(limits.file)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, also: Callable[[], object]) -> None:
@@ -258,6 +260,7 @@ class Service:
         for room in self.rooms.values():
             room.readers.close()
         self.writer.close()
+        self.files.close()
         self.served.classifier.close()
 
     def stop_reading(self) -> None:
