@@ -31,6 +31,7 @@ from bunrui.service.admission import ARROW, HEADERS, JSON, Body, Call, Gone, Hea
 from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
 from bunrui.service.files import Folder
+from bunrui.service.history import add_history
 from bunrui.service.jobs import add_jobs
 from bunrui.service.learn import add_learn
 from bunrui.service.monitor import ALWAYS, add_monitor, event, log_request, open_log
@@ -39,6 +40,7 @@ from bunrui.service.predictions import FILES, add_predictions
 from bunrui.service.requests import describe
 from bunrui.service.schemas import describe_all
 from bunrui.service.service import GONE, Service
+from bunrui.service.teach import add_teach
 from bunrui.store import StoredClassifier
 
 Scope = Any
@@ -73,7 +75,7 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
         redirect_slashes=False,
     )
     direct = add_predict(app, service)
-    for add in (add_info, add_learn, add_predictions, add_evaluate, add_jobs, add_monitor):
+    for add in (add_info, add_history, add_learn, add_predictions, add_teach, add_evaluate, add_jobs, add_monitor):
         add(app, service)
     _add_errors(app, service)
     app.openapi = lambda: describe_all(app)  # type: ignore[method-assign]

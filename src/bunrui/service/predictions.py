@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing
 from itertools import repeat
 from typing import Annotated, Any, Literal
@@ -35,11 +35,12 @@ from bunrui.phrases import excerpt
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
 from bunrui.service.files import Files, Folder
+from bunrui.service.intake import Encoding, Given, Guessed, GuessedHeader, Intake, Name, SkipBad, upload_of
 from bunrui.service.jobs import Job
 from bunrui.service.predict import MOST_BYTES
 from bunrui.service.schemas import answer, describe
-from bunrui.service.service import GONE, Service, call_of
-from bunrui.service.uploads import Upload, all_apart, inspect_apart, rows_apart
+from bunrui.service.service import Service, call_of
+from bunrui.service.uploads import all_apart, rows_apart
 
 FILES = "/v1/files"
 """The route whose bodies go to the disk."""
@@ -50,53 +51,11 @@ Order = Literal["file", "unsure", "sure", "label"]
 
 _LONGEST_SHOWN = 300
 _MOST_LABELS = 1000
-_HEADER = "Whether the first line of CSV, TSV and spreadsheets has the names of the columns"
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "parquet": "application/vnd.apache.parquet",
 }
-
-Name = Annotated[str, Query(min_length=1, max_length=255, description="Of the file: its suffix tells the format.")]
-Guessed = Annotated[str | None, Query(description="A column; guessed where it is not given.")]
-Column = Annotated[str | None, Query(description="A column; the one of this name where it is not given.")]
-Given = Annotated[str | None, Query(min_length=1, max_length=200, description="The label of all documents.")]
-Encoding = Annotated[str, Query(description="Of CSV, TSV and JSON lines; auto finds it out.")]
-SkipBad = Annotated[bool, Query(description="Leave out rows that cannot be read.")]
-Header = Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")]
-GuessedHeader = Annotated[bool | None, Query(description=f"{_HEADER}; guessed where it is not given.")]
-
-
-def upload_of(
-    service: Service, folders: Sequence[Folder], encoding: str, header: bool | None, given: str | None = None
-) -> Upload:
-    """Folders as files to be read."""
-    files = [(folder.name, folder.file) for folder in folders]
-    return Upload(files, encoding, service.settings.limits.body, header, given)
-
-
-async def look(
-    service: Service,
-    request: Request,
-    folders: Sequence[Folder],
-    text: str | None,
-    label: str | None,
-    *,
-    encoding: str,
-    header: bool | None,
-    given: str | None = None,
-    whole: bool = True,
-) -> Response:
-    """The answer to who looks into files."""
-    upload = upload_of(service, folders, encoding, header, given)
-
-    def work(job: Job) -> Any:
-        with service.files.in_use(folders):
-            return list(all_apart(job, inspect_apart, upload, text, label, whole))
-
-    found = await service.while_there(request, work)
-    return Response(status_code=GONE) if found is None else answer(found[0])
-
 
 # --- answers
 
@@ -532,9 +491,8 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         header: GuessedHeader = None,
         whole: Annotated[bool, Query(description="Count all documents and labels, not only look at the first.")] = True,
     ) -> Response:
-        folders = [files.find(one) for one in (id, *(also or ()))]
-        options: dict[str, Any] = {"encoding": encoding, "header": header, "given": given, "whole": whole}
-        return await look(service, request, folders, text, label, **options)
+        intake = Intake(service, request, "", [id, *(also or ())], encoding, header, given)
+        return await intake.look(service, request, text, label, whole=whole)
 
     @app.delete(f"{FILES}/{{id}}", **describe("Delete a file that was sent", schemas.File, 404))
     async def delete(id: str) -> Response:

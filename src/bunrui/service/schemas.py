@@ -53,6 +53,12 @@ class Predict(Body):
     top: Annotated[
         int | None, Field(ge=1, description="Also the best so many labels of each text, with probabilities.")
     ] = None
+    several: Annotated[
+        bool, Field(description="Also the set of labels of each text: each label is held against the rest.")
+    ] = False
+    threshold: Annotated[float, Field(description="With several: the log-odds above which a label is in the set.")] = (
+        0.0
+    )
 
 
 class Explain(Body):
@@ -114,11 +120,41 @@ class Relabel(_Chosen):
 
 
 class Undo(Body):
-    """Which change to take back."""
+    """Which changes to take back."""
 
     transaction: Annotated[
         int | None, Field(ge=1, description="Only if this is the last change; else nothing is undone (409).")
     ] = None
+    to: Annotated[
+        int | None, Field(ge=0, description="All changes after this one, all or none (409); 0 for all that there are.")
+    ] = None
+
+
+Client = Annotated[str, Field(max_length=100, description="A name that each client makes up for itself.")]
+
+
+class Ask(Body):
+    """Who asks for questions, and for how many."""
+
+    client: Client
+    n: Annotated[int, Field(ge=1, le=10)] = 1
+    skipped: Annotated[bool, Field(description="Ask also for documents that were skipped.")] = False
+
+
+class Answer(Body):
+    """An answer to a question."""
+
+    digest: Annotated[str, Field(description="Of the document.")]
+    labels: Annotated[
+        list[str] | None, Field(min_length=1, max_length=1000, description="Its labels; null to skip the document.")
+    ]
+
+
+class TakeBack(Body):
+    """An answer to take back."""
+
+    digest: Annotated[str, Field(description="Of the document.")]
+    client: Client
 
 
 class Evaluate(Body):
@@ -130,6 +166,18 @@ class Evaluate(Body):
     model: Model = None
     html: Annotated[bool, Field(description="Without texts: also draw the result, for a page.")] = False
     _both = model_validator(mode="after")(_check_both)
+
+
+class Mistakes(Body):
+    """What to make of them."""
+
+    report: Annotated[bool, Field(description="Also a page to keep, in the member report of the result.")] = False
+
+
+class SetModel(Body):
+    """How the counts are read from now on."""
+
+    model: Annotated[str, Field(description="Any model of bunrui, or auto: the file chooses by its documents.")]
 
 
 class Audit(Body):
@@ -154,12 +202,31 @@ class Share(TypedDict):
     probability: float
 
 
-class Predicted(TypedDict):
+class Odds(Share):
+    """A label held against the rest: the probabilities of several labels do not add up to 1."""
+
+    log_odds: float
+
+
+class Sets(TypedDict):
+    """In the order of the texts."""
+
+    sets: NotRequired[
+        Annotated[list[list[str]] | None, Field(description="With several: the labels of each text, the surest first.")]
+    ]
+    top: NotRequired[
+        Annotated[
+            list[list[Share]] | list[list[Odds]] | None,
+            Field(description="Where it was asked for: the best labels; with several, each held against the rest."),
+        ]
+    ]
+
+
+class Predicted(Sets):
     """In the order of the texts."""
 
     labels: list[str]
     probabilities: Annotated[list[float], Field(description="P(label | text) of these labels.")]
-    top: NotRequired[Annotated[list[list[Share]] | None, Field(description="Where it was asked for: the best labels.")]]
 
 
 class Contribution(TypedDict):
@@ -206,10 +273,11 @@ class Changed(TypedDict):
 
 
 class Undone(TypedDict):
-    """The last change was taken back."""
+    """The last change was taken back, or several."""
 
-    undone: Annotated[str, Field(description="What it was.")]
-    changed: int
+    undone: Annotated[str, Field(description="What the last one was.")]
+    changes: Annotated[int, Field(description="How many were taken back.")]
+    changed: Annotated[int, Field(description="Documents that they were about.")]
     documents: int
 
 
@@ -253,8 +321,8 @@ class Change(TypedDict):
     kind: str
     time: str
     n_docs: int
-    note: dict[str, Any]
-    undone: str | None
+    note: Annotated[dict[str, Any], Field(description="What else is known of it: `by` and `undone_by` say who.")]
+    undone: Annotated[str | None, Field(description="When it was taken back.")]
 
 
 class Log(TypedDict):
@@ -262,6 +330,28 @@ class Log(TypedDict):
 
     changes: list[Change]
     next: Annotated[int | None, Field(description="There are more: they are before this number.")]
+    joined: Annotated[int, Field(description="Changes up to this number were joined, and cannot be undone.")]
+
+
+class Document(TypedDict):
+    place: Annotated[str, Field(description="Where it stands: a page that begins here has it first.")]
+    digest: str
+    labels: list[str]
+    time: Annotated[str, Field(description="When it was learned first.")]
+    id: str | None
+    source: str | None
+    text: Annotated[str | None, Field(description="Its beginning; null where the file keeps no texts.")]
+    length: Annotated[int | None, Field(description="Characters of the whole text.")]
+
+
+class Documents(TypedDict):
+    """Documents, those that came last first."""
+
+    documents: list[Document]
+    next: Annotated[
+        str | None, Field(description="Where the next page begins. A page may be empty, and not the last one.")
+    ]
+    looked: Annotated[int, Field(description="Documents that were looked at for this page.")]
 
 
 class Inspected(TypedDict):
@@ -317,6 +407,73 @@ class Correct(Body):
     labels: Annotated[list[str] | None, Field(max_length=1000)] = None
 
 
+class Taught(TypedDict):
+    """How far teaching is."""
+
+    name: Annotated[str, Field(description="Of the file with the documents; empty where there are none.")]
+    documents: Annotated[int, Field(description="Documents to teach with, copies counted once.")]
+    answers: Annotated[int, Field(description="Documents among them that are learned.")]
+    left: int
+    skipped: int
+    labels: Annotated[list[str], Field(description="In the order of keys.")]
+
+
+class Question(TypedDict):
+    digest: str
+    text: str
+    cut: Annotated[int, Field(description="Characters after that, which are not shown.")]
+    random: Annotated[bool, Field(description="Whether it was drawn at random, to estimate the accuracy.")]
+    guess: Annotated[str | None, Field(description="What the classifier thinks; null before it knows two labels.")]
+    probability: float
+
+
+class Questions(TypedDict):
+    """Questions, the next one first; none where nothing is left."""
+
+    questions: list[Question]
+
+
+class Answered(TypedDict):
+    """The answer is in the file."""
+
+    learned: Annotated[bool, Field(description="False if it was skipped, or somebody was quicker.")]
+    labels: Annotated[list[str], Field(description="Those that the document has now.")]
+    transaction: int | None
+    changed: int
+    answers: int
+    left: int
+
+
+class TakenBack(TypedDict):
+    """An answer was taken back."""
+
+    changed: Annotated[int, Field(description="0 if there was none.")]
+    question: Question
+    answers: int
+
+
+class Forecast(TypedDict):
+    likely: int
+    low: int
+    high: int
+
+
+class TaughtProgress(TypedDict):
+    """How good the classifier is on the documents; null before anybody can tell."""
+
+    answers: int
+    left: int
+    guessed: Annotated[int, Field(description="Answers to questions that came with a guess,")]
+    agreed: Annotated[int, Field(description="… and those that were the same.")]
+    trained: Annotated[bool, Field(description="Whether the model is trained: then there is no estimate.")]
+    sample: Annotated[int, Field(description="Documents drawn at random, each predicted by all the others.")]
+    accuracy: float | None
+    low: Annotated[float | None, Field(description="The interval of 95 %, from here")]
+    high: Annotated[float | None, Field(description="… to here.")]
+    forecast: Annotated[Forecast | None, Field(description="How many more answers the wish takes.")]
+    html: Annotated[str, Field(description="The curve, drawn.")]
+
+
 class Token(TypedDict):
     right: bool
 
@@ -329,17 +486,34 @@ class Progress(TypedDict):
     total: int | None
 
 
+Kind = Literal[
+    "batch",
+    "leave-one-out",
+    "test",
+    "train",
+    "teach",
+    "predict",
+    "mistakes",
+    "curve",
+    "compare",
+    "audit",
+    "set",
+    "choose",
+    "calibrate",
+]
+
+
 class Job(TypedDict):
     """Work in the background."""
 
     id: str
-    kind: Literal["batch", "leave-one-out", "train", "predict", "mistakes", "curve", "compare", "audit"]
+    kind: Kind
     state: State
     progress: Progress
     result: NotRequired[
         Annotated[
             dict[str, Any] | None,
-            Field(description="When it is done: metrics, suspects and so on; of train what learn answers."),
+            Field(description="When it is done: metrics, suspects and so on; of what changes the file, the change."),
         ]
     ]
     problem: NotRequired[Annotated[dict[str, Any] | None, Field(description="Why it failed.")]]
@@ -368,7 +542,16 @@ def answer(members: Any, status: int = 200, headers: dict[str, str] | None = Non
 # --- what the routes are, for /openapi.json
 
 
-_JOB = {"id": "hPZ2ZbTmP5xW", "kind": "curve", "state": "waiting", "progress": {"done": 0, "total": 2000}}
+_JOB = {"id": "hPZ2ZbTmP5xW", "kind": "leave-one-out", "state": "waiting", "progress": {"done": 0, "total": 2000}}
+
+_QUESTION = {
+    "digest": "0f343b0931126a20f133d67c2b018a3b",
+    "text": "cheap pills",
+    "cut": 0,
+    "random": False,
+    "guess": "spam",
+    "probability": 0.6,
+}
 
 _ROW = {"row": 7, "line": 9, "text": "free", "labels": ["spam"], "probabilities": [0.6], "corrected": False}
 
@@ -394,7 +577,7 @@ _EXAMPLES: dict[type, Any] = {
     Relabel: {"to": "ham", "ids": ["1"]},
     Changed: {"transaction": 17, "changed": 2, "documents": 5574},
     Undo: {"transaction": 17},
-    Undone: {"undone": "learn", "changed": 2, "documents": 5572},
+    Undone: {"undone": "learn", "changes": 1, "changed": 2, "documents": 5572},
     Labels: {"labels": [{"label": "ham", "documents": 2}, {"label": "spam", "documents": 2}]},
     Words: {"words": [{"word": "pills", "weight": 3.0, "counts": {"spam": 2}}]},
     Info: {
@@ -411,6 +594,23 @@ _EXAMPLES: dict[type, Any] = {
             {"number": 1, "kind": "learn", "time": "2026-01-31T12:00:00+00:00", "n_docs": 4, "note": {}, "undone": None}
         ],
         "next": None,
+        "joined": 0,
+    },
+    Documents: {
+        "documents": [
+            {
+                "place": "1.0",
+                "digest": "0f343b0931126a20f133d67c2b018a3b",
+                "labels": ["spam"],
+                "time": "2026-01-31T12:00:00+00:00",
+                "id": "1",
+                "source": None,
+                "text": "cheap pills",
+                "length": 11,
+            }
+        ],
+        "next": None,
+        "looked": 1,
     },
     Inspected: {
         "columns": ["text", "label"],
@@ -430,9 +630,31 @@ _EXAMPLES: dict[type, Any] = {
     PredictedRow: _ROW,
     PredictedRows: {"rows": [_ROW], "total": 1},
     Correct: {"row": 7, "labels": ["ham"]},
+    Ask: {"client": "a", "n": 3},
+    Answer: {"digest": "0f343b0931126a20f133d67c2b018a3b", "labels": ["spam"]},
+    TakeBack: {"digest": "0f343b0931126a20f133d67c2b018a3b", "client": "a"},
+    Taught: {"name": "mails.csv", "documents": 5, "answers": 1, "left": 4, "skipped": 0, "labels": ["spam", "ham"]},
+    Questions: {"questions": [_QUESTION]},
+    Answered: {"learned": True, "labels": ["spam"], "transaction": 7, "changed": 1, "answers": 7, "left": 12},
+    TakenBack: {"changed": 1, "question": _QUESTION, "answers": 6},
+    TaughtProgress: {
+        "answers": 120,
+        "left": 880,
+        "guessed": 110,
+        "agreed": 93,
+        "trained": False,
+        "sample": 25,
+        "accuracy": 0.84,
+        "low": 0.65,
+        "high": 0.94,
+        "forecast": {"likely": 60, "low": 0, "high": 170},
+        "html": "<svg></svg>",
+    },
     Token: {"right": True},
     Evaluate: {"texts": ["free pills"], "labels": ["spam"]},
     Compare: {"trained": False},
+    Mistakes: {"report": False},
+    SetModel: {"model": "complement"},
     Audit: {"kept": ["0f343b0931126a20f133d67c2b018a3b"]},
     Job: _JOB,
 }
@@ -458,6 +680,7 @@ def describe(
     is_file: bool = False,
     token: bool = False,
     status: int = 200,
+    kind: Kind | None = None,
 ) -> dict[str, Any]:
     """The arguments of FastAPI's decorators that describe a route.
 
@@ -476,10 +699,13 @@ def describe(
         Whether it needs the token.
     status : int
         The status of its answer.
+    kind : str, optional
+        The kind of the job that it starts.
     """
     every = {*_EVERYWHERE, *problems, *(_WITH_BODY if body or is_file else ()), *((401,) if token else ())}
     if isinstance(answer, type):
-        content = {JSON: {"example": _EXAMPLES[answer]}} | ({ARROW: _BINARY} if answer is Predicted else {})
+        example = _EXAMPLES[answer] | ({"kind": kind} if kind else {})
+        content = {JSON: {"example": example}} | ({ARROW: _BINARY} if answer is Predicted else {})
     else:
         content = dict.fromkeys(answer, _BINARY)
     extra: dict[str, Any] = {"security": [{"token": []}]} if token else {}

@@ -6,25 +6,28 @@ import asyncio
 import gc
 import logging
 import os
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
 
 from fastapi import Request, Response
 from pydantic import BaseModel
 
 from bunrui import __version__, store
+from bunrui.calibration import Calibration
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
-from bunrui.models import MODELS
+from bunrui.models import AUTO, MODELS, TRAINED
 from bunrui.service import Settings, requests, schemas
-from bunrui.service.admission import Call, Lane, Room, Security
+from bunrui.service.admission import Call, Lane, Room, Security, author_of
 from bunrui.service.errors import Problem, problem_of
 from bunrui.service.files import Files
 from bunrui.service.jobs import Cancelled, Job, Jobs
 from bunrui.service.monitor import Metrics, event
 from bunrui.store import StoredClassifier
 
+P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
 
@@ -82,9 +85,7 @@ class Served:
         if model is None or model == self.classifier.model:
             return self.classifier
         if model not in MODELS:
-            raise Problem(
-                "invalid", f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
-            )
+            raise Problem("invalid", _why_not(model, self.classifier.model))
         if model not in self._models:
             self._models[model] = self.classifier.with_model(model)
         return self._models[model]
@@ -137,6 +138,7 @@ class Served:
         if not os.path.exists(old.path):
             raise Problem("not-ready", f"{name} was moved away: put it back, or another classifier in its place")
         self.classifier = store.open(old.path, read_only=old.is_read_only)
+        self.classifier.author = old.author
         self._forget_models()
         old.close()
         event("the file was replaced", file=old.path, documents=self.classifier.counts.n_docs)
@@ -144,6 +146,15 @@ class Served:
     def _forget_models(self) -> None:
         self._models = {}
         self._answered = {}
+
+    @contextmanager
+    def signed(self, author: str | None) -> Iterator[None]:
+        """A block whose changes are made by somebody."""
+        self.classifier.author = author
+        try:
+            yield
+        finally:
+            self.classifier.author = None
 
     def learn(self, body: schemas.Learn) -> schemas.Changed:
         """Learn documents; they are in the file when this returns."""
@@ -179,14 +190,44 @@ class Served:
         return self._changed(n_docs)
 
     def undo(self, body: schemas.Undo) -> schemas.Undone:
-        """Take the last change back, if it is the one that is meant."""
+        """Take the last change back, or all after one, if the last one is the one that is meant."""
         self._follow()
-        last = None if body.transaction is None else self.classifier.last_standing()
-        if body.transaction is not None and (last is None or last.number != body.transaction):
-            raise Problem("changed-since", f"transaction {body.transaction} is not the last change: /v1/log lists them")
-        kind, n_docs = self.classifier.undo()
+        if body.to is None:
+            kind, n_docs = self.classifier.undo(last=body.transaction)
+            n_changes = 1
+        else:
+            taken = self.classifier.undo_to(body.to, last=body.transaction)
+            kind, n_docs, n_changes = taken[0].kind, sum(entry.n_docs for entry in taken), len(taken)
         self._forget_models()  # it may have been a change of the options
-        return {"undone": kind, "changed": n_docs, "documents": self.classifier.counts.n_docs}
+        n_left = self.classifier.counts.n_docs
+        return {"undone": kind, "changes": n_changes, "changed": n_docs, "documents": n_left}
+
+    def set_model(self, model: str) -> schemas.Changed:
+        """Read the counts by another model from now on."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.configure(model=model)
+        return self._reread(before)
+
+    def choose(self) -> schemas.Changed:
+        """Choose anew what auto stands for."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.choose()
+        return self._reread(before)
+
+    def calibrate(self, calibration: Calibration) -> schemas.Changed:
+        """Take on a calibration."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.set_calibration(calibration)
+        return self._reread(before)
+
+    def _reread(self, before: int) -> schemas.Changed:
+        """A change of no documents; the answers of before are no longer those of the file."""
+        self._forget_models()
+        now = self.classifier.last_change
+        return {"transaction": now if now > before else None, "changed": 0, "documents": self.classifier.counts.n_docs}
 
     def _changed(self, n_docs: int) -> schemas.Changed:
         return {
@@ -194,6 +235,21 @@ class Served:
             "changed": n_docs,
             "documents": self.classifier.counts.n_docs,
         }
+
+
+def _why_not(model: str, own: str) -> str:
+    """Why counts are not read by a model, and what to do."""
+    if model == AUTO:
+        return (
+            f"auto is how a file chooses its model, and this file answers by {own}: leave model out, or have the file "
+            "choose by POST /v1/set"
+        )
+    if model in TRAINED:
+        return (
+            f"{model} is trained from documents, so a single request cannot ask for it: set it for the file by POST "
+            "/v1/set, and leave model out"
+        )
+    return f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
 
 
 def version(classifier: AnyClassifier) -> tuple[int, int]:
@@ -306,6 +362,23 @@ class Service:
         if requests.is_small(call.head, call.body):
             return self.read(kind, request)
         return await call.room.readers.run(self.read, kind, request)
+
+    def sign(self, request: Request, work: Callable[P, R]) -> Callable[P, R]:
+        """The same work, for the thread that writes; its changes say who made them, if the request does."""
+        author = author_of(call_of(request).head)
+
+        def signed(*args: P.args, **kwargs: P.kwargs) -> R:
+            with self.served.signed(author):
+                return work(*args, **kwargs)
+
+        return signed
+
+    async def change(self, kind: type[T], request: Request, work: Callable[[T], Any]) -> Response:
+        """The answer to a request that changes the classifier by its body."""
+        done = await self.writer.run(self.sign(request, work), await self.body(kind, request))
+        number = {"transaction": done["transaction"]} if "transaction" in done else {}
+        event("change", kind=work.__name__, **number, documents=done["changed"])
+        return schemas.answer(done)
 
     async def while_there(self, request: Request, work: Callable[[Job], R]) -> R | None:
         """What work gives that ends when the client leaves; None if it has left."""

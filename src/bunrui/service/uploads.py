@@ -120,10 +120,13 @@ class Upload:
             "problems": [error.tell(spell_in_json) for error in progress.skipped],
         }
 
-    def batches(self, text: str | None, label: str | None, *, skip_bad: bool) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, text: str | None, label: str | None, *, skip_bad: bool, labelled: bool = True
+    ) -> Iterator[pa.RecordBatch]:
         """Batches of its documents."""
         self._check_growth()
-        yield from self._limited(self._reader(text, label, skip_bad=skip_bad).batches(self._progress()))
+        reader = self._reader(text, label, skip_bad=skip_bad, labelled=labelled)
+        yield from self._limited(reader.batches(self._progress()))
 
     def rows(self, text: str | None, *, skip_bad: bool) -> Iterator[tuple[pa.RecordBatch, Progress]]:
         """Batches of its documents, with their whole rows and without labels."""
@@ -288,11 +291,19 @@ def inspect_apart(send: Send, _: bytes, about: Any, text: str | None, label: str
         send(upload.inspect(text, label, whole=whole))
 
 
-def batches_apart(send: Send, _: bytes, about: Any, text: str | None, label: str | None, skip_bad: bool) -> None:
+def batches_apart(
+    send: Send,
+    _: bytes,
+    about: Any,
+    text: str | None,
+    label: str | None,
+    skip_bad: bool,
+    labelled: bool = True,
+) -> None:
     """Send what `Upload.batches` gives."""
     upload = Upload(*about)
     with upload.within_memory():
-        for batch in upload.batches(text, label, skip_bad=skip_bad):
+        for batch in upload.batches(text, label, skip_bad=skip_bad, labelled=labelled):
             send(batch)
 
 

@@ -25,7 +25,7 @@ from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
 from bunrui.store.options import calibration_of, choice_of, options_of
 from bunrui.store.store import State, Store, apply
-from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
+from bunrui.store.transaction import GOES_ON, Entry, History, Transaction, kinds_since, undo
 from bunrui.store.weights import (
     Heading,
     Rows,
@@ -83,6 +83,11 @@ class File:
     def last_seen(self) -> int | None:
         """The number of the last transaction that the memory has taken in."""
         return None if self._state is None else self._state.tx
+
+    @property
+    def state(self) -> State | None:
+        """How far the memory has read: another one after every change, also after an undo."""
+        return self._state
 
     # Reading
 
@@ -216,19 +221,19 @@ class File:
                 yield transaction
             self._load()
 
-    def undo(self) -> tuple[str, int]:
-        """Take the last transaction back: its kind, and its number of documents."""
+    def undo(self, to: int | None, last: int | None) -> list[Entry]:
+        """Take back the transactions after a number, or the last one: those that it took, the last one first."""
         self.check_writable("undo")
         with self.use():
             with self._session():
-                last, deltas = undo(self.store)
+                taken, deltas = undo(self.store, to, last)
                 state = self.store.state()
-            if last.kind in ("rename", "set", "calibrate", "choose"):
+            if {"rename", "set", "calibrate", "choose"}.intersection(entry.kind for entry in taken):
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
             self.on_choice(Chosen(choice_of(self.store), calibration_of(self.store)))
-        return last.kind, last.n_docs
+        return taken
 
     def configure(self, settings: dict[str, Any], kind: str = "set") -> None:
         """Change how the counts are read."""
