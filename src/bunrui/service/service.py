@@ -384,7 +384,7 @@ class Service:
         """What work gives that ends when the client leaves; None if it has left."""
         job = Job("request", None)
         working = asyncio.ensure_future(call_of(request).room.readers.run(work, job))
-        leaving = asyncio.ensure_future(request.receive())  # the body has come: nothing else can
+        leaving = asyncio.ensure_future(_left(request))
         try:
             await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -396,6 +396,12 @@ class Service:
             job.cancel()
             leaving.cancel()
             working.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else may ask for it
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client leaves; an empty body may come before that."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def call_of(request: Request) -> Call:

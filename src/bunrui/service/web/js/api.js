@@ -7,10 +7,13 @@ const POLL = [100, 150, 250, 400, 600];
 const MOST_FAILURES = 5; // one after the other, before the work is given up
 
 export class Problem extends Error {
-  constructor({ type = "", detail = "", status = 0 }) {
+  constructor({ type = "", detail = "", status = 0, line = null, actions = [] }) {
     super(detail);
     this.kind = type.split(":").pop() || "unreachable";
     this.status = status;
+    this.line = line; // of a file, where that is wrong
+    this.actions = actions; // options to try next
+    this.ways = []; // buttons for them: { t, run }
   }
 }
 
@@ -46,9 +49,10 @@ export async function ask(method, path, { json, file, signal } = {}) {
 export const get = (path, options) => ask("GET", path, options);
 export const post = (path, json, options) => ask("POST", path, { json, ...options });
 
-/** An address with options, those that are null left out. */
+/** An address with options, those that are null left out; a list is an option that comes several times. */
 export function address(path, options) {
-  const given = Object.entries(options).filter(([, value]) => value !== null && value !== undefined);
+  const each = Object.entries(options).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const given = each.filter(([, value]) => value !== null && value !== undefined);
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, wellFormed(String(value))]))}`;
 }
 

@@ -22,7 +22,10 @@ export function problem(error) {
       {},
       h("strong", { t: `problem.${kind}` }),
       " ",
+      error.line && h("span", { t: ["upload.line", { n: error.line }] }),
+      " ",
       data(error.message || ""),
+      error.ways?.map(({ t: key, run }) => h("button", { type: "button", t: key, on: { click: run } })),
       h("button", { class: "quiet", type: "button", label: "page.close", on: { click: hush } }, "×"),
     ),
   );
