@@ -52,7 +52,8 @@ CHECKS: list[Any] = [
 MODES = [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE]
 ROUTES = [
     *(("POST", f"/v1/{verb}") for verb in ("predict", "explain", "learn", "unlearn", "relabel", "undo", "evaluate")),
-    *(("POST", f"/v1/{verb}") for verb in ("inspect", "train", "mistakes", "curve", "compare", "audit")),
+    *(("POST", f"/v1/{verb}") for verb in ("inspect", "train", "test", "mistakes", "curve", "compare", "audit")),
+    *(("POST", f"/v1/{verb}") for verb in ("set", "choose", "calibrate")),
     *(
         ("GET", f"/v1/{noun}")
         for noun in ("labels", "words", "info", "log", "documents", "token", "evaluate/{id}", "jobs/{id}")

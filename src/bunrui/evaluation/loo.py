@@ -266,6 +266,10 @@ def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -
     [['drink', 'grain'], ['oil']]
     """
     corpus = corpus_of(clf, texts, labels)
-    odds, has = corpus.log_odds(), corpus.documents.own
-    ones = np.ones(len(odds))
+    return cut_odds(corpus, corpus.log_odds())
+
+
+def cut_odds(corpus: Corpus, odds: Floats) -> dict[str, float]:
+    """The threshold of every label with the best F1 among the `log_odds` of a corpus; see `best_thresholds`."""
+    has, ones = corpus.documents.own, np.ones(len(odds))
     return {label: best_cut(odds[:, k], has[:, k], ones) for k, label in enumerate(corpus.documents.classes)}

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Query, Request, Response
 
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
+from bunrui.service.evaluate import test_batches
 from bunrui.service.jobs import Job
 from bunrui.service.monitor import event
 from bunrui.service.processes import Died, run_apart
@@ -68,7 +69,9 @@ def add_learn(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/v1/train",
-        **describe_change("Learn the documents of a file, all or none", schemas.Job, is_file=True, status=202),
+        **describe_change(
+            "Learn the documents of a file, all or none", schemas.Job, is_file=True, status=202, kind="train"
+        ),
     )
     async def train(
         request: Request,
@@ -91,6 +94,32 @@ def add_learn(app: FastAPI, service: Service) -> None:
             return dict(done)
 
         return service.start_job(Job("train", None, writes=True, is_owners=True), work)
+
+    @app.post(
+        "/v1/test",
+        **describe_change(
+            "Measure how well the documents of a file are predicted", schemas.Job, is_file=True, status=202, kind="test"
+        ),
+    )
+    async def test(
+        request: Request,
+        name: Name,
+        text: Column = None,
+        label: Column = None,
+        encoding: Encoding = "utf-8",
+        skip_bad: Annotated[bool, Query(description="Leave out rows that cannot be read.")] = False,
+        header: Annotated[bool, Query(description=f"{_HEADER}; else they are called 1, 2 …")] = True,
+        report: Annotated[bool, Query(description="Also a page to keep, in the member report of the result.")] = False,
+    ) -> Response:
+        """Nothing is learned."""
+        upload = upload_of(service, request, name, encoding, header)
+        upload.check_options()
+
+        def work(job: Job) -> dict[str, Any]:
+            batches = read_apart(job, batches_apart, upload, text, label, skip_bad)
+            return test_batches(served.classifier, batches, report, job)
+
+        return service.start_job(Job("test", None, is_private=True, is_owners=True), work)
 
 
 def upload_of(service: Service, request: Request, name: str, encoding: str, header: bool | None) -> Upload:

@@ -44,6 +44,8 @@ _TYPES = {
     "transaction": pa.int64(),
     "trained": pa.bool_(),
     "html": pa.bool_(),
+    "several": pa.bool_(),
+    "threshold": pa.float64(),
 }
 _SAID = {
     "missing": "this is missing",

@@ -52,6 +52,12 @@ class Predict(Body):
     top: Annotated[
         int | None, Field(ge=1, description="Also the best so many labels of each text, with probabilities.")
     ] = None
+    several: Annotated[
+        bool, Field(description="Also the set of labels of each text: each label is held against the rest.")
+    ] = False
+    threshold: Annotated[float, Field(description="With several: the log-odds above which a label is in the set.")] = (
+        0.0
+    )
 
 
 class Explain(Body):
@@ -161,6 +167,18 @@ class Evaluate(Body):
     _both = model_validator(mode="after")(_check_both)
 
 
+class Mistakes(Body):
+    """What to make of them."""
+
+    report: Annotated[bool, Field(description="Also a page to keep, in the member report of the result.")] = False
+
+
+class SetModel(Body):
+    """How the counts are read from now on."""
+
+    model: Annotated[str, Field(description="Any model of bunrui, or auto: the file chooses by its documents.")]
+
+
 class Audit(Body):
     """What not to look at again."""
 
@@ -183,12 +201,31 @@ class Share(TypedDict):
     probability: float
 
 
-class Predicted(TypedDict):
+class Odds(Share):
+    """A label held against the rest: the probabilities of several labels do not add up to 1."""
+
+    log_odds: float
+
+
+class Sets(TypedDict):
+    """In the order of the texts."""
+
+    sets: NotRequired[
+        Annotated[list[list[str]] | None, Field(description="With several: the labels of each text, the surest first.")]
+    ]
+    top: NotRequired[
+        Annotated[
+            list[list[Share]] | list[list[Odds]] | None,
+            Field(description="Where it was asked for: the best labels; with several, each held against the rest."),
+        ]
+    ]
+
+
+class Predicted(Sets):
     """In the order of the texts."""
 
     labels: list[str]
     probabilities: Annotated[list[float], Field(description="P(label | text) of these labels.")]
-    top: NotRequired[Annotated[list[list[Share]] | None, Field(description="Where it was asked for: the best labels.")]]
 
 
 class Contribution(TypedDict):
@@ -415,17 +452,33 @@ class Progress(TypedDict):
     total: int | None
 
 
+Kind = Literal[
+    "batch",
+    "leave-one-out",
+    "test",
+    "train",
+    "teach",
+    "mistakes",
+    "curve",
+    "compare",
+    "audit",
+    "set",
+    "choose",
+    "calibrate",
+]
+
+
 class Job(TypedDict):
     """Work in the background."""
 
     id: str
-    kind: Literal["batch", "leave-one-out", "train", "mistakes", "curve", "compare", "audit", "teach"]
+    kind: Kind
     state: State
     progress: Progress
     result: NotRequired[
         Annotated[
             dict[str, Any] | None,
-            Field(description="When it is done: metrics, suspects and so on; of train what learn answers."),
+            Field(description="When it is done: metrics, suspects and so on; of what changes the file, the change."),
         ]
     ]
     problem: NotRequired[Annotated[dict[str, Any] | None, Field(description="Why it failed.")]]
@@ -450,7 +503,7 @@ def answer(members: Any, status: int = 200, headers: dict[str, str] | None = Non
 # --- what the routes are, for /openapi.json
 
 
-_JOB = {"id": "hPZ2ZbTmP5xW", "kind": "curve", "state": "waiting", "progress": {"done": 0, "total": 2000}}
+_JOB = {"id": "hPZ2ZbTmP5xW", "kind": "leave-one-out", "state": "waiting", "progress": {"done": 0, "total": 2000}}
 
 _QUESTION = {
     "digest": "0f343b0931126a20f133d67c2b018a3b",
@@ -553,6 +606,8 @@ _EXAMPLES: dict[type, Any] = {
     Token: {"right": True},
     Evaluate: {"texts": ["free pills"], "labels": ["spam"]},
     Compare: {"trained": False},
+    Mistakes: {"report": False},
+    SetModel: {"model": "complement"},
     Audit: {"kept": ["0f343b0931126a20f133d67c2b018a3b"]},
     Job: _JOB,
 }
@@ -578,6 +633,7 @@ def describe(
     is_file: bool = False,
     token: bool = False,
     status: int = 200,
+    kind: Kind | None = None,
 ) -> dict[str, Any]:
     """The arguments of FastAPI's decorators that describe a route.
 
@@ -596,9 +652,12 @@ def describe(
         Whether it needs the token.
     status : int
         The status of its answer.
+    kind : str, optional
+        The kind of the job that it starts.
     """
     every = {*_EVERYWHERE, *problems, *(_WITH_BODY if body or is_file else ()), *((401,) if token else ())}
-    content = {JSON: {"example": _EXAMPLES[answer]}} | ({ARROW: _BINARY} if answer is Predicted else {})
+    example = _EXAMPLES[answer] | ({"kind": kind} if kind else {})
+    content = {JSON: {"example": example}} | ({ARROW: _BINARY} if answer is Predicted else {})
     extra: dict[str, Any] = {"security": [{"token": []}]} if token else {}
     if body is not None:
         types = {JSON: {"schema": _schema(body), "example": _EXAMPLES[body]}}

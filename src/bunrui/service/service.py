@@ -14,10 +14,11 @@ from fastapi import Request, Response
 from pydantic import BaseModel
 
 from bunrui import __version__, store
+from bunrui.calibration import Calibration
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
-from bunrui.models import MODELS
+from bunrui.models import AUTO, MODELS, TRAINED
 from bunrui.service import Settings, requests, schemas
 from bunrui.service.admission import Call, Lane, Room, Security, author_of
 from bunrui.service.errors import Problem, problem_of
@@ -83,9 +84,7 @@ class Served:
         if model is None or model == self.classifier.model:
             return self.classifier
         if model not in MODELS:
-            raise Problem(
-                "invalid", f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
-            )
+            raise Problem("invalid", _why_not(model, self.classifier.model))
         if model not in self._models:
             self._models[model] = self.classifier.with_model(model)
         return self._models[model]
@@ -202,12 +201,54 @@ class Served:
         n_left = self.classifier.counts.n_docs
         return {"undone": kind, "changes": n_changes, "changed": n_docs, "documents": n_left}
 
+    def set_model(self, model: str) -> schemas.Changed:
+        """Read the counts by another model from now on."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.configure(model=model)
+        return self._reread(before)
+
+    def choose(self) -> schemas.Changed:
+        """Choose anew what auto stands for."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.choose()
+        return self._reread(before)
+
+    def calibrate(self, calibration: Calibration) -> schemas.Changed:
+        """Take on a calibration."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.set_calibration(calibration)
+        return self._reread(before)
+
+    def _reread(self, before: int) -> schemas.Changed:
+        """A change of no documents; the answers of before are no longer those of the file."""
+        self._forget_models()
+        now = self.classifier.last_change
+        return {"transaction": now if now > before else None, "changed": 0, "documents": self.classifier.counts.n_docs}
+
     def _changed(self, n_docs: int) -> schemas.Changed:
         return {
             "transaction": self.classifier.last_seen if n_docs else None,
             "changed": n_docs,
             "documents": self.classifier.counts.n_docs,
         }
+
+
+def _why_not(model: str, own: str) -> str:
+    """Why counts are not read by a model, and what to do."""
+    if model == AUTO:
+        return (
+            f"auto is how a file chooses its model, and this file answers by {own}: leave model out, or have the file "
+            "choose by POST /v1/set"
+        )
+    if model in TRAINED:
+        return (
+            f"{model} is trained from documents, so a single request cannot ask for it: set it for the file by POST "
+            "/v1/set, and leave model out"
+        )
+    return f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
 
 
 def version(classifier: AnyClassifier) -> tuple[int, int]:

@@ -24,14 +24,16 @@ const made = {};
 
 // --- views
 
+/** The view that the address names, and what it says behind a question mark. */
 function route() {
-  const name = location.hash.replace(/^#\/?/, "");
-  return Object.hasOwn(VIEWS, name) ? name : "predict";
+  const [name, query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const isKnown = Object.hasOwn(VIEWS, name);
+  return { name: isKnown ? name : "predict", parameters: new URLSearchParams(isKnown ? query : "") };
 }
 
 function go({ focus = true } = {}) {
   if (location.hash === "#main") return; // the link that skips
-  const name = route();
+  const { name, parameters } = route();
   hush();
   for (const [other, view] of Object.entries(made)) show(view.element, other === name);
   for (const link of place("nav").children) {
@@ -39,11 +41,11 @@ function go({ focus = true } = {}) {
     else link.removeAttribute("aria-current");
   }
   document.title = `${t(`${name}.title`)} – bunrui`;
-  made[name].shown?.();
+  made[name].shown?.(parameters);
   if (focus) made[name].element.querySelector("h2").focus();
 }
 
-const current = () => made[route()];
+const current = () => made[route().name];
 
 // --- the token
 
