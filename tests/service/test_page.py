@@ -15,6 +15,7 @@ import bunrui
 from bunrui.data import read
 from tests.service.conftest import TOKEN, TOPICS, Server
 from tests.support.tab import EXPECTED, Browser, Page, Tab, last_change, n_documents, table, upload
+from tests.support.waiting import PATIENCE
 
 TEXT = "The prime minister welcomed the team after the final and promised parliament a vote on the stadium."
 JAPANESE = "首相は決勝のあと代表チームを官邸に迎え、新しい競技場の予算を議会に約束した。"
@@ -909,7 +910,7 @@ def test_demo_serves_the_page(browser: Browser, tmp_path: Path) -> None:
         address = re.fullmatch(r"the page is at (http://127\.0\.0\.1:\d+/#token=[\w-]{32})\n", said)[1]
         page = browser.new_page()
         page.goto(address)
-        page.wait_for_selector("html[data-ready]", timeout=60_000)
+        page.wait_for_selector("html[data-ready]", timeout=1000 * PATIENCE)
         EXPECTED(page.locator("#about")).to_contain_text("news.bunrui")
         EXPECTED(page.locator("#about")).to_contain_text("400")
         EXPECTED(page.locator("#notice")).to_be_hidden()

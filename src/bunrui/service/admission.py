@@ -295,7 +295,8 @@ class BodyReader:
         self._held[_pool(n_bytes)] -= n_bytes
 
     def _too_large(self) -> Problem:
-        return Problem("too-large", f"a body has at most {self._most:,} bytes: send several")
+        fields = {"cause": "bytes", "most": self._most}
+        return Problem("too-large", f"a body has at most {self._most:,} bytes: send several", fields=fields)
 
 
 def _pool(n_bytes: int) -> str:

@@ -175,7 +175,9 @@ class Upload:
         return max(_GROWTH * len(self.body), self.most_bytes)
 
     def _too_large(self) -> Problem:
-        return Problem("too-large", f"{self.name} has more than {self._most:,} bytes when it is unpacked: cut it")
+        fields = {"cause": "unpacked", "file": self.name, "most": self._most}
+        said = f"{self.name} has more than {self._most:,} bytes when it is unpacked: cut it"
+        return Problem("too-large", said, fields=fields)
 
     @property
     def memory(self) -> int:

@@ -3,13 +3,15 @@
 import { wellFormed } from "./show.js";
 
 const KEPT = "bunrui.token";
+const AUTHOR = "bunrui.author";
 const POLL = [100, 150, 250, 400, 600];
 const WRITING = ["train", "set", "choose", "calibrate"]; // kinds of jobs that change the classifier
 const MOST_FAILURES = 5; // one after the other, before the work is given up
 
 export class Problem extends Error {
-  constructor({ type = "", detail = "", status = 0 }) {
+  constructor({ type = "", detail = "", status = 0, ...fields }) {
     super(detail);
+    this.fields = fields;
     this.kind = type.split(":").pop() || "unreachable";
     this.status = status;
   }
@@ -20,10 +22,17 @@ export const token = {
   set: (value) => (value ? sessionStorage.setItem(KEPT, value) : sessionStorage.removeItem(KEPT)),
 };
 
+/** Who makes the changes of this browser, as far as somebody has said so. */
+export const author = {
+  get: () => localStorage.getItem(AUTHOR) ?? "",
+  set: (name) => (name ? localStorage.setItem(AUTHOR, name) : localStorage.removeItem(AUTHOR)),
+};
+
 /** Ask the service; a problem is thrown. */
 export async function ask(method, path, { json, file, signal } = {}) {
   const headers = {};
   if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
+  if (method === "POST" && author.get()) headers["Bunrui-Author"] = encodeURIComponent(wellFormed(author.get()));
   let body;
   if (json !== undefined) {
     headers["Content-Type"] = "application/json";

@@ -9,12 +9,13 @@ import { guarded, hush, problem } from "./tell.js";
 import * as audit from "./views/audit.js";
 import * as compare from "./views/compare.js";
 import * as evaluate from "./views/evaluate.js";
+import * as past from "./views/history.js";
 import * as predict from "./views/predict.js";
 import * as train from "./views/train.js";
 import * as words from "./views/words.js";
 
-const VIEWS = { predict, train, words, evaluate, compare, audit };
-const LETTERS = { p: "predict", t: "train", w: "words", e: "evaluate", c: "compare", a: "audit" };
+const VIEWS = { predict, train, history: past, words, evaluate, compare, audit };
+const LETTERS = { p: "predict", t: "train", h: "history", w: "words", e: "evaluate", c: "compare", a: "audit" };
 const THEMES = ["auto", "light", "dark"];
 const KEYS_OFF = "bunrui.keys.off";
 

@@ -129,7 +129,7 @@ function mistake(one, column) {
 }
 
 /** Show a document in the first view. */
-function open(document) {
+export function open(document) {
   location.hash = "#/predict";
   events.dispatchEvent(new CustomEvent("open-text", { detail: document }));
 }

@@ -1,8 +1,9 @@
 // What is said to the user beside the results: problems, and results to those who cannot see them.
 
 import { Problem, follow, get, work } from "./api.js";
-import { bind } from "./i18n.js";
+import { bind, canSay, language } from "./i18n.js";
 import { data, h, replace } from "./dom.js";
+import { visible } from "./show.js";
 import { state } from "./state.js";
 
 const place = (id) => document.getElementById(id);
@@ -23,11 +24,27 @@ export function problem(error) {
       {},
       h("strong", { t: `problem.${kind}` }),
       " ",
-      data(error.message || ""),
+      why(kind, error),
       h("button", { class: "quiet", type: "button", label: "page.close", on: { click: hush } }, "×"),
     ),
   );
   if (!(error instanceof Problem)) console.error(error);
+}
+
+// Nothing needs to be said besides the name of the problem.
+const PLAIN = ["no-token", "read-only", "busy", "no-room", "changed-since", "several-labels", "unreachable"];
+
+/** Why, in the language of the page; the sentences of the service, which are English, where the page has none. */
+function why(kind, { message, fields = {} }) {
+  const { choices, suggests } = fields;
+  const known = { ...fields, ...suggests, choices: choices?.join(", ") };
+  const words = Object.entries(known).map(([name, value]) => [
+    name,
+    typeof value === "string" ? visible(value) : value,
+  ]);
+  const said = [choices ? "cause.choices" : `cause.${fields.cause}`, Object.fromEntries(words)];
+  if (language() !== "en" && canSay(...said)) return h("span", { t: said });
+  return language() !== "en" && PLAIN.includes(kind) ? null : data(message || "");
 }
 
 export const hush = () => replace(place("alert"));
