@@ -301,8 +301,8 @@ def test_nothing_but_bad_rows(run) -> None:
         (
             "a.data",
             "x",
-            "error: the name 'a.data' does not tell the format: give --format, one of csv, tsv, tab, jsonl, parquet, "
-            "arrow, fasttext, lines, eml, mbox\n",
+            "error: the name 'a.data' does not tell the format: give --format, one of csv, tsv, tab, xlsx, jsonl, "
+            "parquet, arrow, fasttext, lines, eml, mbox\n",
         ),
         (
             "plain.txt",

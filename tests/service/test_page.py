@@ -23,7 +23,7 @@ HARM = (
     '<script>alert(1)</script><img src=x onerror="alert(2)"><style>*{display:none}</style>'
     "\u202eevil\u202c\0\x1b[2J</textarea>{{7*7}}${alert(3)} &lt;b&gt;"
 )
-VIEWS = ("predict", "train", "words", "evaluate", "compare", "audit")
+VIEWS = ("predict", "file", "train", "words", "evaluate", "compare", "audit")
 
 
 MAILS = [
@@ -136,14 +136,17 @@ DROP = """([place, names]) => {
 
 
 def test_no_file_is_left_out_silently(browser: Browser, news: Server) -> None:
-    """Several that are dropped are refused, and one beside its place does not replace the page."""
+    """Several are read together, or refused; one beside its place does not replace the page."""
     tab = Tab(browser, news)
-    page = tab.open("train")
-    assert page.evaluate(DROP, [".drop.large", ["a.csv", "b.csv"]])
+    page = tab.open("file")
+    place = "section.view:not([hidden]) .drop.large"
+    assert page.evaluate(DROP, [place, ["a.csv", "b.csv"]])
     EXPECTED(page.locator("#alert")).to_contain_text("Drop one file at a time.")
     assert page.evaluate(DROP, ["header", ["a.csv"]])
-    page.evaluate(DROP, [".drop.large", ["b.csv"]])
-    EXPECTED(tab.view.locator(".inspected h3").first).to_have_text("b.csv")
+    tab.go("train")
+    page.evaluate(DROP, [place, ["a.csv", "b.csv"]])
+    EXPECTED(tab.view.locator(".inspected h3").nth(1)).to_have_text("b.csv")
+    EXPECTED(tab.view.get_by_role("button", name="Learn 2 documents")).to_be_enabled()
     EXPECTED(page.locator("#alert")).to_be_empty()
     tab.close("Drop one file")
 

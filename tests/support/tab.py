@@ -95,4 +95,4 @@ def table(kind: str, rows: list[dict[str, str]]) -> bytes:
 
 def upload(tab: Tab, name: str, body: bytes) -> None:
     file = {"name": name, "mimeType": "application/octet-stream", "buffer": body}
-    tab.page.locator(".drop.large input[type=file]").set_input_files(file)
+    tab.view.locator(".drop.large input[type=file]").set_input_files(file)

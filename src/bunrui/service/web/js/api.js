@@ -14,6 +14,7 @@ export class Problem extends Error {
     this.fields = fields;
     this.kind = type.split(":").pop() || "unreachable";
     this.status = status;
+    this.ways = []; // buttons for what it suggests: { t, run }
   }
 }
 
@@ -56,9 +57,10 @@ export async function ask(method, path, { json, file, signal } = {}) {
 export const get = (path, options) => ask("GET", path, options);
 export const post = (path, json, options) => ask("POST", path, { json, ...options });
 
-/** An address with options, those that are null left out. */
+/** An address with options, those that are null left out; a list is an option that comes several times. */
 export function address(path, options) {
-  const given = Object.entries(options).filter(([, value]) => value !== null && value !== undefined);
+  const each = Object.entries(options).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const given = each.filter(([, value]) => value !== null && value !== undefined);
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, wellFormed(String(value))]))}`;
 }
 

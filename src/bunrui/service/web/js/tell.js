@@ -25,6 +25,7 @@ export function problem(error) {
       h("strong", { t: `problem.${kind}` }),
       " ",
       why(kind, error),
+      error.ways?.map(({ t: key, run }) => h("button", { type: "button", t: key, on: { click: run } })),
       h("button", { class: "quiet", type: "button", label: "page.close", on: { click: hush } }, "×"),
     ),
   );
