@@ -31,6 +31,7 @@ from bunrui.errors import (
     BunruiError,
     ChangedError,
     DamagedError,
+    DataError,
     DuplicateError,
     LabelSetError,
     MismatchError,
@@ -88,7 +89,7 @@ class Problem(Exception):  # noqa: N818
     errors : list of dict
         What is wrong with which part of the body.
     fields : dict
-        The cause, and what is known of it.
+        For programs: the cause and what is known of it, such as the `line` of a file, and options to try (`suggests`).
     """
 
     def __init__(
@@ -156,6 +157,8 @@ def fields_of(error: BunruiError) -> dict[str, Any]:
     """
     parts = [part for said in (error.problem, error.hint) if isinstance(said, tuple) for part in said]
     suggested = {part.name: part.value for part in parts if isinstance(part, Option) and _is_plain(part.value)}
+    if isinstance(error, DataError) and error.line is not None:
+        suggested["skip_bad"] = True
     known = {
         "cause": "-".join(re.findall("[A-Z][a-z]+", type(error).__name__)[:-1]).lower(),
         "option": error.option,
