@@ -164,14 +164,14 @@ def test_tables_learned_from_other_formats(run, people: Path) -> None:
         assert run("predict", file, "test.csv").out == expected, source
 
 
-def test_the_standard_input_and_lines(shell, people: Path) -> None:
+def test_the_standard_input_and_lines(run, people: Path) -> None:
     head = "".join(Path("test.csv").read_text(encoding="utf-8").splitlines(keepends=True)[:3])
-    expected = shell("predict", "t.bunrui", "-", "--format", "csv", stdin=head).out
+    expected = run("predict", "t.bunrui", "-", "--format", "csv", stdin=head).out
     assert len(expected.splitlines()) == 2
-    assert shell("predict", "t.bunrui", stdin=head).out == expected
+    assert run("predict", "t.bunrui", stdin=head).out == expected
     row = json.dumps({name: value for name, value in table(1)[0].items() if name != "income"}, ensure_ascii=False)
-    assert shell("predict", "t.bunrui", stdin=row + "\n").out == expected.splitlines(keepends=True)[0]
-    assert shell("predict", "t.bunrui", "--line", row).out == expected.splitlines(keepends=True)[0]
+    assert run("predict", "t.bunrui", stdin=row + "\n").out == expected.splitlines(keepends=True)[0]
+    assert run("predict", "t.bunrui", "--line", row).out == expected.splitlines(keepends=True)[0]
 
 
 def test_explain_shows_columns(run, people: Path) -> None:

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from bunrui.documents import read
 from bunrui.documents.tabular import MISSING, TABLES
 from bunrui.errors import DataError, EncodingError, OptionError
+from tests.support.waiting import PATIENCE
 
 
 def texts(source: Any, **options: Any) -> list[str]:
@@ -367,4 +368,4 @@ assert batches[0]["text"][0].as_py().endswith(',"c99999":7}')
 
 def test_the_time_of_a_table_grows_with_its_columns_not_with_their_square() -> None:
     """These take 2 seconds; where each column is looked up among all, a quarter of an hour."""
-    subprocess.run([sys.executable, "-c", MANY], check=True, timeout=240)
+    subprocess.run([sys.executable, "-c", MANY], check=True, timeout=PATIENCE)

@@ -239,7 +239,7 @@ def test_several_labels(several: Server) -> None:
 def test_bad_rows_are_named_or_left_out(own: Server) -> None:
     body = b"n,text\n1,cheap pills\n2\n3,lunch\n"
     job = predict(own, "a.csv", body)
-    assert (job["state"], job["problem"]["line"], job["problem"]["actions"]) == ("failed", 3, [{"skip_bad": True}])
+    assert (job["state"], job["problem"]["line"], job["problem"]["suggests"]) == ("failed", 3, {"skip_bad": True})
     job = predict(own, "a.csv", body, skip_bad="true")
     assert (job["result"]["documents"], job["result"]["skipped"]) == (2, 1)
     assert "line 3" in job["result"]["problems"][0]
@@ -249,7 +249,7 @@ def test_bad_rows_are_named_or_left_out(own: Server) -> None:
 def test_a_problem_says_which_encoding_to_try(own: Server) -> None:
     body = "text\n今日は良い天気です。無料の薬があります。\n".encode("cp932")
     job = predict(own, "a.csv", body, encoding="utf-8")
-    assert job["problem"]["actions"] == [{"encoding": "cp932"}, {"skip_bad": True}]
+    assert job["problem"]["suggests"] == {"encoding": "cp932", "skip_bad": True}
     assert predict(own, "a.csv", body)["result"]["documents"] == 1
 
 

@@ -313,7 +313,8 @@ class BodyReader:
 
 
 def _too_large(most: int) -> Problem:
-    return Problem("too-large", f"a body has at most {most:,} bytes: send several")
+    fields = {"cause": "bytes", "most": most}
+    return Problem("too-large", f"a body has at most {most:,} bytes: send several", fields=fields)
 
 
 def _pool(n_bytes: int) -> str:

@@ -5,13 +5,17 @@
     status     503
     detail     what was expected, and what to do next
     instance   urn:uuid:…
+    cause      encoding        the kind of error behind it, with its fields: option, value, choices, file, line, row,
+                               most, suggests
 
-`type` is for programs, `detail` for people; the log has the `instance`.
+`type`, `cause` and the fields are for programs, such as a page in another language; `detail` is for people.  The log
+has the `instance`.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import uuid
 from http import HTTPStatus
@@ -35,7 +39,6 @@ from bunrui.errors import (
     MovedError,
     NotLearnedError,
     Option,
-    Sentence,
     Step,
     StoreError,
     UnlearnError,
@@ -66,6 +69,7 @@ KINDS = {
 }
 """Status and title by the last part of the type."""
 
+_LONGEST_VALUE = 200
 _OF_STATUS = {404: "not-found", 405: "no-such-method"}
 _CONFLICTS = (DuplicateError, MismatchError, NotLearnedError, UnlearnError)
 _IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -84,8 +88,8 @@ class Problem(Exception):  # noqa: N818
         To be sent with it.
     errors : list of dict
         What is wrong with which part of the body.
-    about : dict
-        For programs: the `line` of a file that is wrong, and the options to try next (`actions`).
+    fields : dict
+        For programs: the cause and what is known of it, such as the `line` of a file, and options to try (`suggests`).
     """
 
     def __init__(
@@ -95,15 +99,15 @@ class Problem(Exception):  # noqa: N818
         *,
         headers: dict[str, str] | None = None,
         errors: list[dict[str, str]] | None = None,
-        about: dict[str, Any] | None = None,
+        fields: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
+        self.fields = fields or {}
         self.kind = kind
         self.status, self.title = KINDS[kind]
         self.detail = detail
         self.headers = headers or {}
         self.errors = errors
-        self.about = about or {}
         self.instance = f"urn:uuid:{uuid.uuid4()}"
 
     @classmethod
@@ -130,7 +134,7 @@ class Problem(Exception):  # noqa: N818
             "detail": self.detail,
             "instance": self.instance,
         }
-        return members | ({"errors": self.errors} if self.errors else {}) | self.about
+        return members | ({"errors": self.errors} if self.errors else {}) | self.fields
 
 
 def problem_of(error: Exception, path: str) -> Problem:
@@ -138,7 +142,42 @@ def problem_of(error: Exception, path: str) -> Problem:
     if isinstance(error, Problem):
         return error
     said = error.tell(spell_in_json) if isinstance(error, BunruiError) else str(error)
-    detail = said.replace(path, os.path.basename(path))
+    problem = _problem_of(error, said.replace(path, os.path.basename(path)))
+    if isinstance(error, BunruiError):
+        problem.fields = fields_of(error)
+    return problem
+
+
+def fields_of(error: BunruiError) -> dict[str, Any]:
+    """The kind of an error and its fields, those that it has.
+
+    >>> from bunrui.errors import OptionError
+    >>> fields_of(OptionError(option="metric", value="f2", choices=["accuracy"], hint=("try ", Option("top", 3))))
+    {'cause': 'option', 'option': 'metric', 'value': 'f2', 'choices': ['accuracy'], 'suggests': {'top': 3}}
+    """
+    parts = [part for said in (error.problem, error.hint) if isinstance(said, tuple) for part in said]
+    suggested = {part.name: part.value for part in parts if isinstance(part, Option) and _is_plain(part.value)}
+    if isinstance(error, DataError) and error.line is not None:
+        suggested["skip_bad"] = True
+    known = {
+        "cause": "-".join(re.findall("[A-Z][a-z]+", type(error).__name__)[:-1]).lower(),
+        "option": error.option,
+        "value": error.value if _is_plain(error.value) else None,
+        "choices": list(error.choices) or None,
+        "file": error.file and os.path.basename(error.file),
+        "line": error.line,
+        "row": error.row,
+        "suggests": suggested or None,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is one that JSON has, and short."""
+    return isinstance(value, (str, int)) and len(str(value)) <= _LONGEST_VALUE
+
+
+def _problem_of(error: Exception, detail: str) -> Problem:
     match error:
         case HTTPException():
             return Problem.of_status(error.status_code, dict(error.headers or {}))
@@ -155,30 +194,8 @@ def problem_of(error: Exception, path: str) -> Problem:
         case StoreError():
             return _store_problem(error, detail)
         case BunruiError():
-            return Problem("conflict" if isinstance(error, _CONFLICTS) else "invalid", detail, about=_about(error))
+            return Problem("conflict" if isinstance(error, _CONFLICTS) else "invalid", detail)
     return Problem("internal", "this should not happen: the log of the service says more about this instance")
-
-
-def _about(error: BunruiError) -> dict[str, Any]:
-    """What a program can do about a file that cannot be read.
-
-    >>> _about(DataError(("try ", Option("encoding", "cp932")), file="a.csv", line=7))
-    {'line': 7, 'actions': [{'encoding': 'cp932'}, {'skip_bad': True}]}
-    """
-    said = (*_parts(error.problem), *_parts(error.hint))
-    actions: list[dict[str, Any]] = [
-        {part.name: part.value} for part in said if isinstance(part, Option) and isinstance(part.value, str)
-    ]
-    if not isinstance(error, DataError):
-        return {}
-    if error.line is not None:
-        actions.append({"skip_bad": True})
-    line = {} if error.line is None else {"line": error.line}
-    return line | ({"actions": actions} if actions else {})
-
-
-def _parts(sentence: Sentence) -> tuple[str | Option | Step, ...]:
-    return sentence if isinstance(sentence, tuple) else (sentence,)
 
 
 _STEPS = STEPS | {

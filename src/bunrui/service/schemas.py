@@ -528,10 +528,15 @@ class ProblemDetails(TypedDict):
     detail: str
     instance: str
     errors: NotRequired[list[dict[str, str]] | None]
-    line: NotRequired[Annotated[int | None, Field(description="Of a file: the line, or the row, that is wrong.")]]
-    actions: NotRequired[
-        Annotated[list[dict[str, Any]] | None, Field(description="Options with which the file may be read: try one.")]
-    ]
+    cause: NotRequired[Annotated[str, Field(description="The kind of error behind it, whose fields follow.")]]
+    option: NotRequired[str]
+    value: NotRequired[str | int]
+    choices: NotRequired[Annotated[list[str], Field(description="What the option can be.")]]
+    file: NotRequired[str]
+    line: NotRequired[Annotated[int, Field(description="Of a file: the line, or the row, that is wrong.")]]
+    row: NotRequired[Annotated[int, Field(description="The place of a document among those that were sent.")]]
+    most: NotRequired[Annotated[int, Field(description="The limit that was passed.")]]
+    suggests: NotRequired[Annotated[dict[str, str | int], Field(description="Options to try, with their values.")]]
 
 
 def answer(members: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -214,7 +214,9 @@ class Upload:
 
     def _too_large(self) -> Problem:
         name = self.files[0][0]
-        return Problem("too-large", f"{name} has more than {self._most:,} bytes when it is unpacked: cut it")
+        fields = {"cause": "unpacked", "file": name, "most": self._most}
+        said = f"{name} has more than {self._most:,} bytes when it is unpacked: cut it"
+        return Problem("too-large", said, fields=fields)
 
     @property
     def memory(self) -> int:

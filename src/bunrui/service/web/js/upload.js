@@ -73,10 +73,9 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   /** A problem with buttons for what its message suggests; `retry` does the same work again, without the bad rows. */
   function offer(error, retry = null) {
     if (!(error instanceof Problem)) return error;
-    for (const { encoding, skip_bad } of error.actions) {
-      if (encoding) error.ways.push(way(["upload.readas", { encoding }], () => again({ ...ANEW, encoding })));
-      else if (skip_bad && retry) error.ways.push(way("upload.leaveout", retry));
-    }
+    const { encoding, skip_bad } = error.fields.suggests ?? {};
+    if (encoding) error.ways.push(way(["upload.readas", { encoding }], () => again({ ...ANEW, encoding })));
+    if (skip_bad && retry) error.ways.push(way("upload.leaveout", retry));
     return error;
   }
 
