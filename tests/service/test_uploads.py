@@ -50,12 +50,14 @@ def parquet(**columns: Any) -> bytes:
 def test_columns_are_guessed(own: Server) -> None:
     assert inspect(own, "mails.csv", CSV).json() == {
         "columns": ["subject", "folder"],
+        "choices": ["subject", "folder"],
         "rows": [
             {"subject": "cheap pills", "folder": "spam"},
             {"subject": "無料の薬", "folder": "spam"},
             {"subject": "会議は正午", "folder": "ham"},
         ],
         "header": True,
+        "encoding": "utf-8",
         "text": "subject",
         "label": "folder",
         "documents": 3,
