@@ -125,7 +125,7 @@ class Point(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """How many more answers it takes, likely; and between which numbers 80 % of the resampled curves say."""
+    """How many more answers it takes, likely; and between which numbers 90 % of the resampled curves say."""
 
     likely: int
     low: int
@@ -179,7 +179,7 @@ class Curve(NamedTuple):
         far = (more > 0) & (slopes < 0)
         with np.errstate(over="ignore"):
             more[far] = self.answers[-1] * np.expm1((np.log(1 - wish) - now[far]) / slopes[far])
-        low, likely, high = np.quantile(more, (0.1, 0.5, 0.9), method="nearest")
+        low, likely, high = np.quantile(more, (0.05, 0.5, 0.95), method="nearest")
         if max(likely, high / 2) > _FAR * self.answers[-1]:
             return None
         return Forecast(*(int(np.ceil(each)) for each in (likely, low, high)))
