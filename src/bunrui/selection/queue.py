@@ -14,6 +14,7 @@ one stopped, and takes in what others have learned meanwhile.  docs/decisions/03
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -113,7 +114,7 @@ class Estimate(NamedTuple):
         n = self.n
         if k == n:
             return 1.0
-        root = (_Z * _Z - 1 / n + 4 * k * (1 - k / n) - 4 * k / n + 2) ** 0.5
+        root = math.sqrt(_Z * _Z - 1 / n + 4 * k * (1 - k / n) - 4 * k / n + 2)
         return min(1.0, (2 * k + _Z * _Z + _Z * root + 1) / (2 * (n + _Z * _Z)))
 
 
