@@ -15,8 +15,6 @@ from bunrui.evaluation import measure_labels
 from bunrui.evaluation.loo import best_thresholds, loo_log_odds
 from tests.service.conftest import Server, finished, problem, running
 
-pytestmark = pytest.mark.xdist_group("configure")
-
 ROWS = [row for row in read("demo") if row["lang"] == "en"]
 TEXTS = [row["text"] for row in ROWS]
 LABELS = [row["label"] for row in ROWS]

@@ -22,6 +22,7 @@ from bunrui.models import AUTO, MODELS, TRAINED
 from bunrui.service import Settings, requests, schemas
 from bunrui.service.admission import Call, Lane, Room, Security, author_of
 from bunrui.service.errors import Problem, problem_of
+from bunrui.service.files import Files
 from bunrui.service.jobs import Cancelled, Job, Jobs
 from bunrui.service.monitor import Metrics, event
 from bunrui.store import StoredClassifier
@@ -269,6 +270,7 @@ class Service:
         self.writer = Lane("write", 1, limits.queue)
         self.rooms = {is_owner: Room(limits, self.writer) for is_owner in (True, False)}
         self.jobs = Jobs(classifier.path)
+        self.files = Files(limits.file)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, also: Callable[[], object]) -> None:
@@ -314,6 +316,7 @@ class Service:
         for room in self.rooms.values():
             room.readers.close()
         self.writer.close()
+        self.files.close()
         self.served.classifier.close()
 
     def stop_reading(self) -> None:
@@ -381,7 +384,7 @@ class Service:
         """What work gives that ends when the client leaves; None if it has left."""
         job = Job("request", None)
         working = asyncio.ensure_future(call_of(request).room.readers.run(work, job))
-        leaving = asyncio.ensure_future(request.receive())  # the body has come: nothing else can
+        leaving = asyncio.ensure_future(_left(request))
         try:
             await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -393,6 +396,12 @@ class Service:
             job.cancel()
             leaving.cancel()
             working.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else may ask for it
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client leaves; an empty body may come before that."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def call_of(request: Request) -> Call:

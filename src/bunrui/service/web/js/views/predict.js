@@ -359,7 +359,8 @@ export function create() {
 
   function demoExamples() {
     const isDemo = DEMO.every((name) => Object.hasOwn(state.info.labels, name));
-    return isDemo ? ["one", "two", "three"].map((name) => ({ text: t(`predict.example.${name}`) })) : [];
+    const keys = ["predict.example.first", "predict.example.second", "predict.example.third"];
+    return isDemo ? keys.map((key) => ({ text: t(key) })) : [];
   }
 
   function listModels() {
