@@ -26,6 +26,7 @@ from bunrui.store.schema import (
     FORMAT,
     SEALED,
     SEALED_SINCE,
+    UNLABELLED_SINCE,
     WEIGHTS_SINCE,
     connect,
     is_whole,
@@ -82,12 +83,15 @@ class Store:
         Whether the rows of its small tables have checksums.
     has_weights : bool
         Whether it has a place for the weights of a trained model.
+    has_unlabelled : bool
+        Whether it has one for texts without a label.
     """
 
     def __init__(self, path: str, name: str, db: Connection, version: int, *, read_only: bool) -> None:
         self.path = name
         self.is_sealed = version >= SEALED_SINCE
         self.has_weights = version >= WEIGHTS_SINCE
+        self.has_unlabelled = version >= UNLABELLED_SINCE
         self._at = path
         self._read_only = read_only
         self._db: Connection | None = db

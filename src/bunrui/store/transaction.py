@@ -140,9 +140,10 @@ class Transaction:
 
         `each` packs the parts of counts, by default one after the other.
         """
-        # A `set` or `choose` is about no documents, and a shard may have none, which is worth to be known.
+        # A `set` or `choose` is about no documents; a shard may have none, which is worth to be known; and texts
+        # without a label are not counted.
         is_setting = isinstance(self.note.get("before"), dict) or "settings_before" in self.note
-        if not self.n_docs and not is_setting and "shards" not in self.note:
+        if not self.n_docs and not is_setting and not {"shards", "unlabelled"} & self.note.keys():
             with explain_errors(self._path):
                 self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
                 self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
@@ -325,7 +326,7 @@ def undo(store: Store) -> tuple[Entry, list[tuple[int, Counts]]]:
                 "many, and cannot be undone: unlearn its documents instead"
             )
         deltas = list(store.deltas(tx - 1))
-        for table in ("documents", "removals", "labels"):  # nobody else has used its labels
+        for table in ("documents", "removals", "unlabelled", "labels"):  # nobody else has used its labels
             db.execute(f"DELETE FROM {table} WHERE tx = ?", (tx,))
         db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx = ?)", (tx,))
         db.execute("DELETE FROM deltas WHERE tx = ?", (tx,))
