@@ -635,7 +635,7 @@ class TextClassifier(AnyClassifier):
         >>> clf = TextClassifier("binary").learn(["cheap pills", "meeting at noon"], ["spam", "ham"])
         >>> clf.learn_unlabelled(["pills for you", "noon meeting"]).unlabelled_.describe()
         """
-        check_reads_pool(self.effective_options)
+        check_reads_pool(self.get_params())
         memory = self._memory
         if memory.sample is None and memory.counts.n_docs:
             raise NotLearnedError(

@@ -25,7 +25,7 @@ from bunrui.choice import FEWEST, LeftOut
 from bunrui.counts import Counts
 from bunrui.errors import DataError, Option, OptionError
 from bunrui.memory import Memory, PoolTexts
-from bunrui.models import MODELS
+from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
 from bunrui.models.counting import CountingModel
 from bunrui.models.pool import MOST_CELLS, Ground, unlabelled_among
 from bunrui.sample import Drawn
@@ -141,8 +141,11 @@ class PoolWeight:
 
 
 def check_reads_pool(options: Mapping[str, Any]) -> None:
-    """Refuse a pool for a model that cannot read fractions, or options that go with whole counts only."""
-    reason = _why_not_options(options)
+    """Refuse a pool for a model that cannot read fractions, or options that go with whole counts only.
+
+    Where the model is chosen, a pool is welcome: the next choice may be one that reads it.
+    """
+    reason = _why_not_options({**options, "model": DEFAULT_MODEL} if options["model"] == AUTO else options)
     if reason is not None:
         able = ", ".join(name for name, kind in MODELS.items() if kind.reads_fractions)
         raise OptionError(
@@ -157,7 +160,7 @@ def _why_not_options(options: Mapping[str, Any]) -> str | None:
         return f"{options['model']} does not read fractions of counts"
     if isinstance(options["alpha"], Mapping):
         return "words have an alpha of their own"
-    usual = {"class_norm": False, "unseen": "ignore", "min_df": 1, "max_features": None}
+    usual = {"unseen": "ignore", "min_df": 1, "max_features": None}
     others = [name for name, value in usual.items() if options[name] != value]
     others += ["smoothing"] if options["smoothing"] == "mle" else []
     return f"{others[0]} is {options[others[0]]}" if others else None

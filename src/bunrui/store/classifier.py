@@ -206,7 +206,7 @@ class StoredClassifier(AnyClassifier):
 
     def learn_unlabelled(self, texts: Texts) -> StoredClassifier:
         """Take in texts without a label, to help where labelled documents are few; they are in the file afterwards."""
-        check_reads_pool(self.effective_options)
+        check_reads_pool(self.get_params())
         if not len(texts):
             raise OptionError("there are no texts to learn: give at least one")
         with self.learning() as session:
