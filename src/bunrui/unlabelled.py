@@ -23,7 +23,7 @@ from bunrui.analysis import Analyzer
 from bunrui.analysis.analyzer import alike
 from bunrui.choice import FEWEST, LeftOut
 from bunrui.counts import Counts
-from bunrui.errors import DataError, Option, OptionError
+from bunrui.errors import DataError, OptionError
 from bunrui.memory import Memory, PoolTexts
 from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
 from bunrui.models.counting import CountingModel
@@ -149,8 +149,9 @@ def check_reads_pool(options: Mapping[str, Any]) -> None:
     if reason is not None:
         able = ", ".join(name for name, kind in MODELS.items() if kind.reads_fractions)
         raise OptionError(
-            f"texts without a label do not help here: {reason}",
-            hint=("choose one of ", Option("model", able), ", or auto, and leave such options out"),
+            f"texts without a label cannot help here: {reason}",
+            option="model",
+            hint=f"set the model to auto, or to one of {able}, and leave its other options as they are",
         )
 
 

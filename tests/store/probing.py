@@ -117,6 +117,8 @@ def use(path: str, begin: Callable[[str], object]) -> tuple[list[str], list[str]
     step("rename", lambda: clf.rename_label("x", "z"))
     step("drop", lambda: clf.drop_label("z"))
     step("undo last", clf.undo)
+    step("unlearn unlabelled", clf.unlearn_unlabelled)
+    step("undo unlabelled", clf.undo)
     read("then", clf)
     step("merge", lambda: bunrui.create(path + ".other", keep="nothing").merge(clf))
     if reader is not None:

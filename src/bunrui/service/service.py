@@ -171,6 +171,20 @@ class Served:
         self.classifier.unlearn(ids=body.ids, digests=body.digests)
         return self._changed(before - self.classifier.counts.n_docs)
 
+    def learn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
+        """Take in texts without a label."""
+        return self._change_pool(body.texts or (), self.classifier.learn_unlabelled)
+
+    def unlearn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
+        """Take texts without a label back, or all of them."""
+        return self._change_pool(body.texts, self.classifier.unlearn_unlabelled)
+
+    def _change_pool(self, texts: Any, change: Callable[[Any], Any]) -> schemas.Changed:
+        self._catch_up()
+        before = len(self.classifier.memory.pool)
+        change(texts)
+        return self._changed(abs(len(self.classifier.memory.pool) - before))
+
     def relabel(self, body: schemas.Relabel) -> schemas.Changed:
         """Give documents other labels."""
         self._follow()
