@@ -45,6 +45,22 @@ def test_merge_into_an_old_file(run, mail: Path) -> None:
     assert info(run, "mail.bunrui")["labels"] == {"ham": 2, "news": 1, "spam": 2}
 
 
+def test_changes_tell_the_model_that_they_choose(run, tmp_path: Path) -> None:
+    rows = [
+        f"word{k % 7} {'cheap pills' if k % 2 else 'team lunch'} {k},{'spam' if k % 2 else 'ham'}\n" for k in range(80)
+    ]
+    learn(run, "few.bunrui", "".join(rows[:10]))
+    learn(run, "many.bunrui", "".join(rows[10:]))
+    chosen = "chose binary-complement, λ 0.3: 1.000 by leave-one-out; no other model is better"
+    assert run("merge", "few.bunrui", "many.bunrui").err.splitlines()[1:] == [chosen]
+    learn(run, "many.bunrui", "".join(rows[:10]))  # no change that makes it due
+    Path("rows.csv").write_text("text,label\n" + "".join(rows[:20]))
+    assert [line for line in run("unlearn", "few.bunrui", "rows.csv").err.splitlines() if "chose" in line] == []
+    learn(run, "one.bunrui", "".join(f"{row.rpartition(',')[0]},ham\n" for row in rows))
+    Path("texts.csv").write_text("text\n" + "".join(row.rpartition(",")[0] + "\n" for row in rows[1::2]))
+    assert run("relabel", "one.bunrui", "texts.csv", "--to", "spam").err.splitlines()[-1] == chosen
+
+
 @pytest.mark.parametrize("target", ["mail.bunrui", "new.bunrui"])
 def test_merge_other_analyzers(run, mail: Path, target: str) -> None:
     learn(run, "b.bunrui", "new star,news\n", "--analyzer", "words")

@@ -53,7 +53,10 @@ MODES = [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGAT
 ROUTES = [
     *(("POST", f"/v1/{verb}") for verb in ("predict", "explain", "learn", "unlearn", "relabel", "undo", "evaluate")),
     *(("POST", f"/v1/{verb}") for verb in ("inspect", "train", "mistakes", "curve", "compare", "audit")),
-    *(("GET", f"/v1/{noun}") for noun in ("labels", "words", "info", "log", "token", "evaluate/{id}", "jobs/{id}")),
+    *(
+        ("GET", f"/v1/{noun}")
+        for noun in ("labels", "words", "info", "log", "documents", "token", "evaluate/{id}", "jobs/{id}")
+    ),
     ("DELETE", "/v1/evaluate/{id}"),
     ("DELETE", "/v1/jobs/{id}"),
 ]

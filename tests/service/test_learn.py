@@ -33,7 +33,7 @@ def test_learn_unlearn_relabel_undo(serve: Serve) -> None:
     assert post(server, "predict", texts=["무료"], model="multinomial").json()["labels"] == ["spam"]
     assert post(server, "relabel", to="ad", ids=["x"]).json() == {"transaction": 3, "changed": 1, "documents": 6}
     assert post(server, "predict", texts=["무료"], model="multinomial").json()["labels"] == ["ad"]
-    assert post(server, "undo").json() == {"undone": "relabel", "changed": 1, "documents": 6}
+    assert post(server, "undo").json() == {"undone": "relabel", "changes": 1, "changed": 1, "documents": 6}
     assert post(server, "relabel", to=["ad", "ham"], texts=["free"]).json()["changed"] == 1
     assert post(server, "unlearn", ids=["x"]).json() == {"transaction": 5, "changed": 1, "documents": 5}
     gone = post(server, "unlearn", texts=["free"], labels=[["ad", "ham"]])

@@ -91,7 +91,7 @@ def test_a_site_that_was_let_in(small: Server) -> None:
     asked = small.client.options("/v1/predict", headers=origin | {"Access-Control-Request-Method": "POST"})
     assert asked.status_code == 204
     assert asked.headers["access-control-allow-origin"] == "https://example.org"
-    assert asked.headers["access-control-allow-headers"] == "Authorization, Content-Type"
+    assert asked.headers["access-control-allow-headers"] == "Authorization, Content-Type, Bunrui-Author"
     answer = small.client.post("/v1/predict", json={"texts": ["a"]}, headers=origin)
     assert answer.headers["access-control-allow-origin"] == "https://example.org"
     assert answer.headers["vary"] == "Origin"

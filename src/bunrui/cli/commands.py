@@ -36,6 +36,9 @@ COMMANDS = {
     "merge": _Home("files", "Learn", "Add other classifiers to a classifier."),
     "tune": _Home("tune", "Learn", "Find good settings for your documents, and make a classifier with them."),
     "predict": _Home("predict", "Ask", "Predict the labels of documents."),
+    "deliver": _Home(
+        "deliver", "Ask", "Write a mail from standard input to standard output, with its label in its headers."
+    ),
     "explain": _Home(
         "explain", "Ask", "Explain a prediction: what each word, or column of a table, adds to the score of a label."
     ),

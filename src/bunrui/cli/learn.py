@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import bunrui
 from bunrui.cli.console import Bar, interrupts, say, say_reading, uninterrupted, watch_blocks
 from bunrui.cli.documents import empty_in, find_chosen, labels_in, placed, point_to_log, require, say_alike, set_place
-from bunrui.cli.info import describe_hashing
+from bunrui.cli.info import describe_hashing, say_choice
 from bunrui.cli.options import (
     Chosen,
     Classifier,
@@ -40,7 +40,6 @@ from bunrui.phrases import counted, one_line, some
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bunrui.choice import Choice
     from bunrui.classifier import AnyClassifier
     from bunrui.documents import Reader
 
@@ -180,13 +179,6 @@ def learn(
         _calibrate(file)
 
 
-def say_choice(classifier: AnyClassifier, before: Choice | None) -> None:
-    """Say which model a change has chosen, where the documents could tell."""
-    choice = classifier.choice
-    if choice is not None and choice.evidence and choice != before:
-        say(f"chose {choice.describe()}")
-
-
 def _say_learned(file: str, reader: Reader, done: _Done, hashing: dict[str, Any] | None) -> None:
     say(f"learned {done} into {file} in {done.time}")
     if reader.names_labels:
@@ -273,10 +265,12 @@ def unlearn(
     if unlabelled and (chosen.by_id or chosen.by_digest):
         raise OptionError("--unlabelled goes with DATA, or alone.")
     with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
+        before = classifier.choice
         pool = documents.without_labels().read(unlabelled, labelled=False) if unlabelled else None
         if not data and pool is None:
             n_docs = _unlearn_named(classifier, chosen)
             say(f"unlearned {counted(n_docs, 'document')} from {file}")
+            say_choice(classifier, before)
             return
         reader = documents.read(data, labelled=True, columns=reads_tables(classifier)) if data else None
         n_before = len(classifier.memory.pool)
@@ -288,6 +282,7 @@ def unlearn(
     if pool is not None:
         say(f"{counted(n_before - n_left, 'text')} without a label went; {file} has {n_left:,}")
         say_reading(pool)
+    say_choice(classifier, before)
 
 
 def _unlearn_named(classifier: bunrui.StoredClassifier, chosen: Chosen) -> int:

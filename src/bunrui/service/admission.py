@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, ParamSpec, TypeVar
+from urllib.parse import unquote
 
 from bunrui.service import Limits, Settings
 from bunrui.service.errors import Problem
@@ -69,6 +70,15 @@ def media_type(head: Head, name: bytes = b"content-type") -> str:
     'application/json'
     """
     return head.get(name, b"").partition(b";")[0].strip().lower().decode("latin-1")
+
+
+def author_of(head: Head) -> str | None:
+    """Who sends a request, as far as it says so: the header has UTF-8, percent-encoded.
+
+    >>> author_of({b"bunrui-author": b"%E7%8C%AB"}), author_of({})
+    ('猫', None)
+    """
+    return unquote(head.get(b"bunrui-author", b"").decode("latin-1")) or None
 
 
 class Security:
@@ -141,7 +151,7 @@ class Security:
             return None
         return [
             (b"access-control-allow-methods", _METHODS),
-            (b"access-control-allow-headers", b"Authorization, Content-Type"),
+            (b"access-control-allow-headers", b"Authorization, Content-Type, Bunrui-Author"),
             (b"access-control-max-age", b"600"),
         ]
 

@@ -29,6 +29,7 @@ from bunrui.service import Settings
 from bunrui.service.admission import ARROW, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
 from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
+from bunrui.service.history import add_history
 from bunrui.service.jobs import add_jobs
 from bunrui.service.learn import add_learn
 from bunrui.service.monitor import ALWAYS, add_monitor, event, log_request, open_log
@@ -70,7 +71,7 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
         redirect_slashes=False,
     )
     direct = add_predict(app, service)
-    for add in (add_info, add_learn, add_evaluate, add_jobs, add_monitor):
+    for add in (add_info, add_history, add_learn, add_evaluate, add_jobs, add_monitor):
         add(app, service)
     _add_errors(app, service)
     app.openapi = lambda: describe_all(app)  # type: ignore[method-assign]

@@ -25,6 +25,7 @@ from bunrui.errors import (
     STEPS,
     UNSAID,
     BunruiError,
+    ChangedError,
     DamagedError,
     DuplicateError,
     LabelSetError,
@@ -137,6 +138,8 @@ def problem_of(error: Exception, path: str) -> Problem:
             return Problem.of_status(error.status_code, dict(error.headers or {}))
         case MissingExtraError():
             return Problem("missing", detail)
+        case ChangedError():
+            return Problem("changed-since", detail)
         case MovedError():
             return Problem("not-ready", detail)
         case DamagedError():

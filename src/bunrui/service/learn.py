@@ -1,9 +1,9 @@
-"""Routes that write, by documents (learn, unlearn, relabel, undo) and by files (inspect, train)."""
+"""Routes that write, by documents (learn, unlearn, relabel) and by files (inspect, train)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
 
@@ -15,8 +15,6 @@ from bunrui.service.processes import Died, run_apart
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import GONE, Service, call_of
 from bunrui.service.uploads import Upload, batches_apart, inspect_apart
-
-T = TypeVar("T", bound=schemas.Body)
 
 _HEADER = "Whether the first line of CSV and TSV has the names of the columns"
 
@@ -33,44 +31,34 @@ def add_learn(app: FastAPI, service: Service) -> None:
     def describe_change(summary: str, answer: type = schemas.Changed, **more: Any) -> dict[str, Any]:
         return describe(summary, answer, 409, 507, token=True, **more)
 
-    async def change(kind: type[T], request: Request, work: Callable[[T], Any]) -> Response:
-        done = await service.writer.run(work, await service.body(kind, request))
-        number = {"transaction": done["transaction"]} if "transaction" in done else {}
-        event("change", kind=work.__name__, **number, documents=done["changed"])
-        return answer(done)
-
     @app.post("/v1/learn", **describe_change("Learn documents, all or none of them", body=schemas.Learn))
     async def learn(request: Request) -> Response:
-        return await change(schemas.Learn, request, served.learn)
+        return await service.change(schemas.Learn, request, served.learn)
 
     @app.post(
         "/v1/unlearn",
         **describe_change("Take documents back, as if they had never been learned", body=schemas.Unlearn),
     )
     async def unlearn(request: Request) -> Response:
-        return await change(schemas.Unlearn, request, served.unlearn)
+        return await service.change(schemas.Unlearn, request, served.unlearn)
 
     @app.post(
         "/v1/unlabelled/learn",
         **describe_change("Take in texts without a label, to help where labels are few", body=schemas.Unlabelled),
     )
     async def learn_unlabelled(request: Request) -> Response:
-        return await change(schemas.Unlabelled, request, served.learn_unlabelled)
+        return await service.change(schemas.Unlabelled, request, served.learn_unlabelled)
 
     @app.post(
         "/v1/unlabelled/unlearn",
         **describe_change("Take texts without a label back, by default all", body=schemas.Unlabelled),
     )
     async def unlearn_unlabelled(request: Request) -> Response:
-        return await change(schemas.Unlabelled, request, served.unlearn_unlabelled)
+        return await service.change(schemas.Unlabelled, request, served.unlearn_unlabelled)
 
     @app.post("/v1/relabel", **describe_change("Give documents that were learned another label", body=schemas.Relabel))
     async def relabel(request: Request) -> Response:
-        return await change(schemas.Relabel, request, served.relabel)
-
-    @app.post("/v1/undo", **describe_change("Take the last change back", schemas.Undone, body=schemas.Undo))
-    async def undo(request: Request) -> Response:
-        return await change(schemas.Undo, request, served.undo)
+        return await service.change(schemas.Relabel, request, served.relabel)
 
     # --- files
 
@@ -110,7 +98,7 @@ def add_learn(app: FastAPI, service: Service) -> None:
             # Read as a whole first: errors of the file show before anybody has to wait for a long change.
             batches = _apart(job, batches_apart, upload, text, label, skip_bad)
             job.total = sum(batch.num_rows for batch in batches)
-            done = service.writer.call(served.learn_batches, batches, job.add)
+            done = service.writer.call(service.sign(request, served.learn_batches), batches, job.add)
             event("change", kind="train", transaction=done["transaction"], documents=done["changed"])
             return dict(done)
 

@@ -1,4 +1,4 @@
-"""Routes that read: predict and explain; labels, words, info and log; and whether a token is right."""
+"""Routes that read: predict and explain; labels, words and info; and whether a token is right."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from bunrui.service.processes import write_stream
 from bunrui.service.requests import is_small
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of, version
-from bunrui.store.transaction import Entry
 from bunrui.views.explanation import Explanation, explanation_html
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -184,12 +183,6 @@ def _beginning(text: str) -> str:
 # --- what the classifier knows
 
 
-def _as_change(entry: Entry) -> Any:
-    """The change without all settings before it, which only undo reads: they are long."""
-    note = {name: value for name, value in entry.note.items() if name != "settings_before"}
-    return entry._replace(note=note)._asdict()
-
-
 def add_info(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     served = service.served
@@ -228,21 +221,6 @@ def add_info(app: FastAPI, service: Service) -> None:
             "limits": {"body": limits.body, "documents": limits.documents, "characters": limits.characters},
         }
         return answer(known | {"service": about})
-
-    @app.get("/v1/log", **describe("Everything that was done to the classifier", schemas.Log, 422))
-    async def log(
-        request: Request,
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-        before: Annotated[int | None, Query(ge=1, description="Only changes before this number.")] = None,
-        after: Annotated[int | None, Query(ge=0, description="Only changes after this number.")] = None,
-    ) -> Response:
-        def work() -> list[Entry]:
-            return served.classifier.history(before=before, after=after, limit=limit + 1)
-
-        found = await call_of(request).room.lookups.run(work)
-        page = found[-limit:]
-        changes: list[schemas.Change] = [_as_change(entry) for entry in reversed(page)]
-        return answer(schemas.Log(changes=changes, next=page[0].number if len(found) > limit else None))
 
     @app.get("/v1/token", **describe("Whether the token is right", schemas.Token, token=True))
     async def check() -> Response:

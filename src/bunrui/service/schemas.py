@@ -120,10 +120,13 @@ class Relabel(_Chosen):
 
 
 class Undo(Body):
-    """Which change to take back."""
+    """Which changes to take back."""
 
     transaction: Annotated[
         int | None, Field(ge=1, description="Only if this is the last change; else nothing is undone (409).")
+    ] = None
+    to: Annotated[
+        int | None, Field(ge=0, description="All changes after this one, all or none (409); 0 for all that there are.")
     ] = None
 
 
@@ -212,10 +215,11 @@ class Changed(TypedDict):
 
 
 class Undone(TypedDict):
-    """The last change was taken back."""
+    """The last change was taken back, or several."""
 
-    undone: Annotated[str, Field(description="What it was.")]
-    changed: int
+    undone: Annotated[str, Field(description="What the last one was.")]
+    changes: Annotated[int, Field(description="How many were taken back.")]
+    changed: Annotated[int, Field(description="Documents that they were about.")]
     documents: int
 
 
@@ -263,8 +267,8 @@ class Change(TypedDict):
     kind: str
     time: str
     n_docs: int
-    note: dict[str, Any]
-    undone: str | None
+    note: Annotated[dict[str, Any], Field(description="What else is known of it: `by` and `undone_by` say who.")]
+    undone: Annotated[str | None, Field(description="When it was taken back.")]
 
 
 class Log(TypedDict):
@@ -272,6 +276,28 @@ class Log(TypedDict):
 
     changes: list[Change]
     next: Annotated[int | None, Field(description="There are more: they are before this number.")]
+    joined: Annotated[int, Field(description="Changes up to this number were joined, and cannot be undone.")]
+
+
+class Document(TypedDict):
+    place: Annotated[str, Field(description="Where it stands: a page that begins here has it first.")]
+    digest: str
+    labels: list[str]
+    time: Annotated[str, Field(description="When it was learned first.")]
+    id: str | None
+    source: str | None
+    text: Annotated[str | None, Field(description="Its beginning; null where the file keeps no texts.")]
+    length: Annotated[int | None, Field(description="Characters of the whole text.")]
+
+
+class Documents(TypedDict):
+    """Documents, those that came last first."""
+
+    documents: list[Document]
+    next: Annotated[
+        str | None, Field(description="Where the next page begins. A page may be empty, and not the last one.")
+    ]
+    looked: Annotated[int, Field(description="Documents that were looked at for this page.")]
 
 
 class Inspected(TypedDict):
@@ -366,7 +392,7 @@ _EXAMPLES: dict[type, Any] = {
     Relabel: {"to": "ham", "ids": ["1"]},
     Changed: {"transaction": 17, "changed": 2, "documents": 5574},
     Undo: {"transaction": 17},
-    Undone: {"undone": "learn", "changed": 2, "documents": 5572},
+    Undone: {"undone": "learn", "changes": 1, "changed": 2, "documents": 5572},
     Labels: {"labels": [{"label": "ham", "documents": 2}, {"label": "spam", "documents": 2}]},
     Words: {"words": [{"word": "pills", "weight": 3.0, "counts": {"spam": 2}}]},
     Info: {
@@ -384,6 +410,23 @@ _EXAMPLES: dict[type, Any] = {
             {"number": 1, "kind": "learn", "time": "2026-01-31T12:00:00+00:00", "n_docs": 4, "note": {}, "undone": None}
         ],
         "next": None,
+        "joined": 0,
+    },
+    Documents: {
+        "documents": [
+            {
+                "place": "1.0",
+                "digest": "0f343b0931126a20f133d67c2b018a3b",
+                "labels": ["spam"],
+                "time": "2026-01-31T12:00:00+00:00",
+                "id": "1",
+                "source": None,
+                "text": "cheap pills",
+                "length": 11,
+            }
+        ],
+        "next": None,
+        "looked": 1,
     },
     Inspected: {
         "columns": ["text", "label"],

@@ -6,8 +6,9 @@ import asyncio
 import gc
 import logging
 import os
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
 
 from fastapi import Request, Response
 from pydantic import BaseModel
@@ -18,12 +19,13 @@ from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
 from bunrui.models import MODELS
 from bunrui.service import Settings, requests, schemas
-from bunrui.service.admission import Call, Lane, Room, Security
+from bunrui.service.admission import Call, Lane, Room, Security, author_of
 from bunrui.service.errors import Problem, problem_of
 from bunrui.service.jobs import Cancelled, Job, Jobs
 from bunrui.service.monitor import Metrics, event
 from bunrui.store import StoredClassifier
 
+P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
 
@@ -136,6 +138,7 @@ class Served:
         if not os.path.exists(old.path):
             raise Problem("not-ready", f"{name} was moved away: put it back, or another classifier in its place")
         self.classifier = store.open(old.path, read_only=old.is_read_only)
+        self.classifier.author = old.author
         self._forget_models()
         old.close()
         event("the file was replaced", file=old.path, documents=self.classifier.counts.n_docs)
@@ -143,6 +146,15 @@ class Served:
     def _forget_models(self) -> None:
         self._models = {}
         self._answered = {}
+
+    @contextmanager
+    def signed(self, author: str | None) -> Iterator[None]:
+        """A block whose changes are made by somebody."""
+        self.classifier.author = author
+        try:
+            yield
+        finally:
+            self.classifier.author = None
 
     def learn(self, body: schemas.Learn) -> schemas.Changed:
         """Learn documents; they are in the file when this returns."""
@@ -173,17 +185,21 @@ class Served:
 
     def learn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
         """Take in texts without a label."""
-        return self._change_pool(body.texts or (), self.classifier.learn_unlabelled)
+        before = self._n_unlabelled()
+        self.classifier.learn_unlabelled(body.texts or ())
+        return self._changed(len(self.classifier.memory.pool) - before)
 
     def unlearn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
         """Take texts without a label back, or all of them."""
-        return self._change_pool(body.texts, self.classifier.unlearn_unlabelled)
+        before = self._n_unlabelled()
+        self.classifier.unlearn_unlabelled(body.texts)
+        return self._changed(before - len(self.classifier.memory.pool))
 
-    def _change_pool(self, texts: Any, change: Callable[[Any], Any]) -> schemas.Changed:
+    def _n_unlabelled(self) -> int:
+        """How many texts without a label the file has now."""
+        self._follow()
         self._catch_up()
-        before = len(self.classifier.memory.pool)
-        change(texts)
-        return self._changed(abs(len(self.classifier.memory.pool) - before))
+        return len(self.classifier.memory.pool)
 
     def relabel(self, body: schemas.Relabel) -> schemas.Changed:
         """Give documents other labels."""
@@ -192,14 +208,17 @@ class Served:
         return self._changed(n_docs)
 
     def undo(self, body: schemas.Undo) -> schemas.Undone:
-        """Take the last change back, if it is the one that is meant."""
+        """Take the last change back, or all after one, if the last one is the one that is meant."""
         self._follow()
-        last = None if body.transaction is None else self.classifier.last_standing()
-        if body.transaction is not None and (last is None or last.number != body.transaction):
-            raise Problem("changed-since", f"transaction {body.transaction} is not the last change: /v1/log lists them")
-        kind, n_docs = self.classifier.undo()
+        if body.to is None:
+            kind, n_docs = self.classifier.undo(last=body.transaction)
+            n_changes = 1
+        else:
+            taken = self.classifier.undo_to(body.to, last=body.transaction)
+            kind, n_docs, n_changes = taken[0].kind, sum(entry.n_docs for entry in taken), len(taken)
         self._forget_models()  # it may have been a change of the options
-        return {"undone": kind, "changed": n_docs, "documents": self.classifier.counts.n_docs}
+        n_left = self.classifier.counts.n_docs
+        return {"undone": kind, "changes": n_changes, "changed": n_docs, "documents": n_left}
 
     def _changed(self, n_docs: int) -> schemas.Changed:
         return {
@@ -317,6 +336,23 @@ class Service:
         if requests.is_small(call.head, call.body):
             return self.read(kind, request)
         return await call.room.readers.run(self.read, kind, request)
+
+    def sign(self, request: Request, work: Callable[P, R]) -> Callable[P, R]:
+        """The same work, for the thread that writes; its changes say who made them, if the request does."""
+        author = author_of(call_of(request).head)
+
+        def signed(*args: P.args, **kwargs: P.kwargs) -> R:
+            with self.served.signed(author):
+                return work(*args, **kwargs)
+
+        return signed
+
+    async def change(self, kind: type[T], request: Request, work: Callable[[T], Any]) -> Response:
+        """The answer to a request that changes the classifier by its body."""
+        done = await self.writer.run(self.sign(request, work), await self.body(kind, request))
+        number = {"transaction": done["transaction"]} if "transaction" in done else {}
+        event("change", kind=work.__name__, **number, documents=done["changed"])
+        return schemas.answer(done)
 
     async def while_there(self, request: Request, work: Callable[[Job], R]) -> R | None:
         """What work gives that ends when the client leaves; None if it has left."""

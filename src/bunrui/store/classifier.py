@@ -15,12 +15,13 @@ from bunrui.calibration import Calibration
 from bunrui.choice import Choice
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.counts import Counts
-from bunrui.errors import BunruiError, Option, OptionError, StoreError
+from bunrui.errors import BunruiError, Option, OptionError, StoreError, check_whole
 from bunrui.memory import Memory, document_digests
 from bunrui.models import AUTO, TRAINED
 from bunrui.models.kinds import is_kept
 from bunrui.models.model import Model
 from bunrui.store import lifecycle
+from bunrui.store.browse import Page, Search, browse
 from bunrui.store.check import Report, check
 from bunrui.store.choose import Chosen, can_choose
 from bunrui.store.creation import publish_when_done
@@ -337,14 +338,45 @@ class StoredClassifier(AnyClassifier):
         self._train_when_due()
         return skipped
 
-    def undo(self) -> tuple[str, int]:
+    @property
+    def author(self) -> str | None:
+        """Who makes the changes from now on: `history` says so.  At first, the environment variable BUNRUI_AUTHOR."""
+        return self._file.store.author
+
+    @author.setter
+    def author(self, name: str | None) -> None:
+        self._file.store.author = name
+
+    def undo(self, *, last: int | None = None) -> tuple[str, int]:
         """Take the last transaction back: its kind, and its number of documents.
 
         As long as the file has it apart from the others: `compact` joins all, and many changes are joined on the way.
+        With `last`, it must have this number; else somebody was quicker, and a `ChangedError` is raised.
         """
-        kind, n_docs = self._file.undo()
+        (entry,) = self._undo(None, last)
+        return entry.kind, entry.n_docs
+
+    def undo_to(self, number: int, *, last: int | None = None) -> list[Entry]:
+        """Take back all transactions after a number, all or none of them; they are returned, the last one first.
+
+        Afterwards the classifier is what it was after that transaction; 0 stands for an empty file.  With `last`, the
+        last of them must have this number; else somebody has changed the file meanwhile, and a `ChangedError` is
+        raised.
+
+        >>> import tempfile, os
+        >>> from bunrui import create
+        >>> with create(os.path.join(tempfile.mkdtemp(), "mail.bunrui")) as clf:
+        ...     _ = clf.learn(["cheap pills"], ["spam"]).learn(["noon?"], ["ham"]).learn(["lunch"], ["ham"])
+        ...     print([entry.number for entry in clf.undo_to(1)], clf.counts.n_docs)
+        [3, 2] 1
+        """
+        check_whole("number", number, least=0)
+        return self._undo(number, last)
+
+    def _undo(self, to: int | None, last: int | None) -> list[Entry]:
+        taken = self._file.undo(to, last)
         self.refresh()  # it may have changed options, or chosen a model
-        return kind, n_docs
+        return taken
 
     def compact(self) -> None:
         """Make the file as small as it can be, and wipe out what was unlearned.
@@ -417,14 +449,63 @@ class StoredClassifier(AnyClassifier):
 
     def documents(self) -> Iterator[Document]:
         """What the file knows of every document, in the order in which they were learned."""
+        with self._reading() as store:  # the loop may change the classifier meanwhile
+            yield from list_documents(store)
+
+    def browse(
+        self,
+        contains: str | None = None,
+        *,
+        label: str | None = None,
+        since: datetime | None = None,
+        before: datetime | None = None,
+        change: int | None = None,
+        begin: str | None = None,
+        limit: int = 50,
+    ) -> Page:
+        """A page of the documents that fit, those that came last first; the next one begins where this says.
+
+        Parameters
+        ----------
+        contains : str, optional
+            A part of the text; capital or small, and wide or narrow letters are the same.
+        label : str, optional
+        since, before : datetime, optional
+            When it was learned first; without a zone, local time.
+        change : int, optional
+            Only the documents of this transaction: those that it has learned, or changed, with their labels before.
+        begin : str, optional
+            The place where the page begins: `next` of the page before it.
+        limit : int
+            At most so many documents.  There may be fewer, also on a page that is not the last: one page looks at
+            130,000 documents.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> from bunrui import create
+        >>> with create(os.path.join(tempfile.mkdtemp(), "mail.bunrui")) as clf:
+        ...     _ = clf.learn(["Cheap pills", "noon?", "cheap tea"], ["spam", "ham", "spam"])
+        ...     page = clf.browse("CHEAP", limit=1)
+        ...     print(page.hits[0].document.text, page.next)
+        ...     print(clf.browse("CHEAP", begin=page.next).hits[0].document.text)
+        cheap tea 1.0
+        Cheap pills
+        """
+        check_whole("limit", limit)
+        with self._reading() as store:
+            return browse(store, Search(contains, label, since, before, change), begin, limit)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Store]:
+        """A connection of its own to the file, if that keeps documents: reading may take its time."""
         if self.keep == "nothing":
             hint = "learn them into a file with ", Option("keep", "text")
             raise StoreError(f"{self.path} keeps nothing of its documents", hint=hint)
-        # A connection of its own: the loop may take its time, and change the classifier meanwhile.
         self._file.store.check_place()
         store = Store.open(self.path, read_only=True)
         with closing(store), store.reading():
-            yield from list_documents(store)
+            yield store
 
     def history(self, *, before: int | None = None, after: int | None = None, limit: int | None = None) -> list[Entry]:
         """Everything that was done, in order; or the changes between two numbers, or the last ones of them.
@@ -445,6 +526,12 @@ class StoredClassifier(AnyClassifier):
         """The last change that was not undone: the one that `undo` would take back."""
         with self._file.use():
             return History(self._file.store).last_standing()
+
+    @property
+    def joined(self) -> int:
+        """The number of the last change that was joined with those before it: up to it, nothing can be undone."""
+        with self._file.use():
+            return self._file.store.snapshot()
 
     def check(self) -> Report:
         """Read everything in the file, and count the documents again where it keeps their texts."""
@@ -517,6 +604,7 @@ class StoredClassifier(AnyClassifier):
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
         # Before the lock: both ask for it, and who waits to learn keeps all out, also one that reads and asks again.
         is_trained, choice, pool = self.is_trained, self.model_, self.unlabelled_
+        n_trained = self._file.n_trained(self.get_params()) if is_kept(self.model) else 0
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
@@ -531,6 +619,7 @@ class StoredClassifier(AnyClassifier):
                 "choice": None if choice is None else {**choice.to_dict(), "line": choice.describe()},
                 "unlabelled": None if pool is None else {**pool.to_dict(), "line": pool.describe()},
                 "is_trained": is_trained,
+                "trained_documents": n_trained,
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,

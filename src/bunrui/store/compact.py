@@ -16,7 +16,7 @@ from bunrui.store.pool import insert as insert_unlabelled
 from bunrui.store.pool import what_is_left
 from bunrui.store.schema import seal
 from bunrui.store.store import Store
-from bunrui.store.transaction import History, insert_block, insert_counts, insert_removals
+from bunrui.store.transaction import SIGNED, History, insert_block, insert_counts, insert_removals
 from bunrui.store.trouble import explain_errors
 
 # How full blocks are when they are joined on the way: to change one document, all of its block is read, which takes
@@ -50,10 +50,11 @@ def compact(store: Store, counts: Counts) -> None:
 
 
 def _clear_notes(store: Store) -> None:
-    """Keep numbers, and forget names of labels and sources, which may be all that was left of a document."""
+    """Keep numbers and authors; forget names of labels and sources, which may be all that was left of a document."""
     for entry in History(store).entries():
-        numbers = {key: value for key, value in entry.note.items() if isinstance(value, (int, float))}
-        store.db.execute("UPDATE transactions SET note = ? WHERE tx = ?", (json.dumps(numbers), entry.number))
+        kept = {name: value for name, value in entry.note.items() if isinstance(value, (int, float)) or name in SIGNED}
+        note = json.dumps(kept, ensure_ascii=False)
+        store.db.execute("UPDATE transactions SET note = ? WHERE tx = ?", (note, entry.number))
     seal(store.db, "transactions")
 
 

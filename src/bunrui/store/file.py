@@ -27,7 +27,7 @@ from bunrui.store.log import Seen
 from bunrui.store.options import choice_of, options_of
 from bunrui.store.pool import FilePool
 from bunrui.store.store import State, Store, apply
-from bunrui.store.transaction import GOES_ON, History, Transaction, kinds_since, undo
+from bunrui.store.transaction import GOES_ON, Entry, History, Transaction, kinds_since, undo
 from bunrui.store.weights import (
     Heading,
     Rows,
@@ -221,19 +221,19 @@ class File:
                 yield transaction
             self._load()
 
-    def undo(self) -> tuple[str, int]:
-        """Take the last transaction back: its kind, and its number of documents."""
+    def undo(self, to: int | None, last: int | None) -> list[Entry]:
+        """Take back the transactions after a number, or the last one: those that it took, the last one first."""
         self.check_writable("undo")
         with self.use():
             with self._session():
-                last, deltas = undo(self.store)
+                taken, deltas = undo(self.store, to, last)
                 state = self.store.state()
-            if last.kind in ("rename", "set", "calibrate", "choose"):
+            if {"rename", "set", "calibrate", "choose"}.intersection(entry.kind for entry in taken):
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
             self.on_choice(Chosen.of(self.store))
-        return last.kind, last.n_docs
+        return taken
 
     def configure(self, settings: dict[str, Any], kind: str = "set") -> None:
         """Change how the counts are read."""
@@ -300,10 +300,19 @@ class File:
 
     def is_trained(self, options: Mapping[str, Any]) -> bool:
         """Whether the file has the weights of a model with these options, of all its documents."""
+        stored = self._stored(options)
+        return stored is not None and stored.is_current
+
+    def n_trained(self, options: Mapping[str, Any]) -> int:
+        """How many documents a model with these options need not learn again: `arow` goes on from older weights."""
+        stored = self._stored(options)
+        goes_on = stored is not None and (stored.is_current or options["model"] == "arow")
+        return stored.heading.n_docs if stored is not None and goes_on else 0
+
+    def _stored(self, options: Mapping[str, Any]) -> Stored | None:
         with self.at_rest(), suppress(DamagedError):
-            stored = find_weights(self.store, options, self.memory.counts)
-            return stored is not None and stored.is_current
-        return False
+            return find_weights(self.store, options, self.memory.counts)
+        return None
 
     def _heading_to_stay(self) -> Heading | None:
         """The heading of weights that the counts of a compacted file fit to; call while writing."""

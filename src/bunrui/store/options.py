@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -15,7 +16,7 @@ from bunrui.classifier import SETTINGS, AnyClassifier, TextClassifier
 from bunrui.errors import BunruiError, DataError, MismatchError, MissingExtraError, Option, OptionError, check_whole
 from bunrui.models import DEFAULT_MODEL
 from bunrui.models.kinds import is_kept
-from bunrui.store.creation import publish_when_done
+from bunrui.store.creation import check_folder, publish_when_done, temporary_beside
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 from bunrui.store.weights import Heading, Rows, stamp_weights, write_weights
@@ -172,3 +173,23 @@ def write_slim(
                 known = replace(like.calibration, tx=transaction.number).to_dict()
                 store.save_settings(store.settings() | {"calibration": known})
     return least
+
+
+def save_counts(path: str, classifier: AnyClassifier, **note: Any) -> None:
+    """Write a file with the counts of a classifier and no documents, in the place of one that may be there.
+
+    It answers as the classifier does, and its log has the note.
+    """
+    check_slim(classifier, min_df := int(classifier.min_df))
+    check_folder(path)
+    with classifier.memory.lock.read():
+        counts = classifier.counts.pruned(min_df)
+
+    def fill(transaction: Transaction) -> int:
+        transaction.note |= note
+        transaction.snapshot(counts, transaction.number)
+        return counts.n_docs
+
+    with temporary_beside(path) as temporary:
+        write_slim(temporary, classifier, 1, min_df, fill)
+        os.replace(temporary, path)

@@ -4,14 +4,14 @@ import { work } from "../api.js";
 import { relabel, undo } from "../changes.js";
 import { data, drawing, h, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
+import { picker } from "../picker.js";
 import { level, shown, visible } from "../show.js";
-import { canWrite, events, labels } from "../state.js";
+import { canWrite, events, labels, state } from "../state.js";
 import { announce, oneAtATime, withProgress } from "../tell.js";
 
 const KEPT = "bunrui.kept";
 const ORDER = "bunrui.order";
 const MOST_DIGITS = 9;
-const MOST_FOUND = 12;
 const MOST_WORDS = 8;
 const LONGEST_SAID = 300;
 
@@ -108,45 +108,17 @@ export function create() {
     );
   }
 
-  /** All labels: the first by their keys, all by a search where there are more. */
+  /** All labels: the first by their keys, each by a search. */
   function choices() {
     const known = labels();
-    const chip = (label, name = null) => key(name, null, () => choose(label), "chip", label);
+    const chip = (label, name) => key(name, null, () => choose(label), "chip", label);
     const keyed = order.slice(0, MOST_DIGITS).map((label, k) => known.includes(label) && chip(label, String(k + 1)));
-    const others = order.slice(MOST_DIGITS).filter((label) => known.includes(label));
+    const counted = known.map((label) => [label, state.info.labels[label]]);
     return [
       h("p", { class: "muted", t: "audit.others" }),
       h("div", { class: "chips" }, keyed),
-      others.length > 0 && searching(known, others, chip),
+      picker({ labels: counted, onPick: choose }),
     ];
-  }
-
-  /** A search among all labels; before it is used, it shows those without a key. */
-  function searching(known, others, chip) {
-    const input = h("input", { type: "search", hint: "audit.find", label: "audit.find", autocomplete: "off" });
-    const matches = h("div", { class: "chips", "aria-live": "polite" });
-    const folded = (text) => text.normalize("NFKC").trim().toLowerCase();
-    const wanted = () => folded(input.value);
-    const matching = () => (wanted() ? known.filter((label) => folded(label).includes(wanted())) : others);
-    const list = () => {
-      const found = matching();
-      const left = found.length - MOST_FOUND;
-      replace(
-        matches,
-        found.slice(0, MOST_FOUND).map((label) => chip(label)),
-        left > 0 && h("span", { class: "muted", t: ["predict.more", { n: left }] }),
-      );
-    };
-    const form = h("form", { class: "other" }, input);
-    input.addEventListener("input", list);
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const exact = matching().filter((label) => folded(label) === wanted());
-      const [meant, another] = exact.length ? exact : matching();
-      if (wanted() && meant !== undefined && another === undefined) choose(meant);
-    });
-    list();
-    return [form, matches];
   }
 
   const undoing = () => key("u", ["audit.undo", {}], back, "quiet");

@@ -6,6 +6,7 @@ import { correct, relabel, undo } from "../changes.js";
 import { data, drawing, h, replace, show, view } from "../dom.js";
 import { fileButton, takesDrops, textOf } from "../files.js";
 import { percent, t } from "../i18n.js";
+import { picker } from "../picker.js";
 import { visible } from "../show.js";
 import { canWrite, events, labels, state } from "../state.js";
 import { announce, guarded, oneAtATime, problem } from "../tell.js";
@@ -14,8 +15,7 @@ export const LONGEST_EXPLAINED = 100000; // characters, as the service has it
 const LONGEST_TURNED = 10000;
 const WAIT = 350; // milliseconds without a key
 const MOST_BARS = 12;
-const MOST_CHIPS = 12;
-const MOST_LISTED = 1000;
+const MOST_CHIPS = 9;
 
 export function create() {
   let turns = 0;
@@ -132,21 +132,7 @@ export function create() {
       return;
     }
     const names = [...new Set([...ranked(found.probabilities).map(([name]) => name), ...labels()])];
-    const input = h("input", { type: "text", hint: "predict.another", label: "predict.another", maxlength: 200 });
-    const other = h("form", { class: "other" }, input, h("button", { type: "submit", t: "predict.learn" }));
-    if (names.length > MOST_CHIPS) {
-      const list = h(
-        "datalist",
-        { id: "labels" },
-        names.slice(0, MOST_LISTED).map((name) => h("option", { value: name })),
-      );
-      input.setAttribute("list", "labels");
-      other.append(list);
-    }
-    other.addEventListener("submit", (event) => {
-      event.preventDefault();
-      if (input.value.trim()) fix(input.value.trim());
-    });
+    const counts = state.info.labels;
     replace(
       fixing,
       h("h3", { t: "predict.fix" }),
@@ -162,7 +148,7 @@ export function create() {
           );
         }),
       ),
-      other,
+      picker({ labels: names.map((name) => [name, counts[name] ?? 0]), onPick: fix }),
     );
   }
 
