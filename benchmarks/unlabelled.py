@@ -4,8 +4,8 @@
     python benchmarks/unlabelled.py --corpora nsmc --labels 100 --weights      # each weight by itself, too
 
 Of the training set, `--labels` documents at random have labels, and up to `--pool` others have none; a draw is one such
-cut.  Accuracy is on the test set, at most `--test` documents of it.  `on` is the share of draws in which the folds of the
-labelled documents chose a weight above 0: in all others both accuracies are the same.
+cut.  Accuracy is on the test set, at most `--test` documents of it.  `on` is the share of draws in which the folds of
+the labelled documents chose a weight above 0: in all others both accuracies are the same.
 """
 
 from __future__ import annotations
