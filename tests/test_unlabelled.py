@@ -28,7 +28,7 @@ def pooled(model: str = "binary", **options: object) -> TextClassifier:
 def test_a_pool_helps() -> None:
     clf = pooled()
     found = clf.unlabelled_
-    assert found is not None and found.weight > 0 and (found.n_docs, found.n_pool) == (16, 160)
+    assert found is not None and found.weight > 0 and (found.n_docs, found.n_pool) == (24, 160)
     assert found.evidence[0].weight == 0 and found.reason == ""
     true = [("tea", "oil")[k % 2] for k in range(len(POOL))]
     assert clf.score(POOL, true) > clf.with_model().score(POOL, true) + 0.1

@@ -40,7 +40,7 @@ from bunrui.models.pool import PooledModel
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 from bunrui.sample import LowestDigests
-from bunrui.unlabelled import PoolWeight, check_reads_pool, weigh
+from bunrui.unlabelled import PoolWeight, check_reads_pool, reads_pool, weigh
 from bunrui.unlabelled import is_due as is_weighing_due
 
 if TYPE_CHECKING:
@@ -584,9 +584,10 @@ class TextClassifier(AnyClassifier):
                 if model is None:
                     options = self.effective_options
                     model = kind_of(options["model"]).model(options, self._analyzer, self._memory)
-                    if self.pool_weight is not None and self.pool_weight.weight:
-                        assert isinstance(model, CountingModel)
-                        model = PooledModel(model, self.pool_weight.weight, self._analyzer, self._memory)
+                    weight = 0.0 if self.pool_weight is None else self.pool_weight.weight
+                    # A file that was meant to harm may have a weight for another model, or no texts.
+                    if weight and isinstance(model, CountingModel) and len(self._memory.pool) and reads_pool(options):
+                        model = PooledModel(model, weight, self._analyzer, self._memory)
                     self._model = model
         return model
 
@@ -691,7 +692,8 @@ class TextClassifier(AnyClassifier):
             return
         sizes = counts.n_docs, len(counts.live_labels)
         n_pool, model = len(memory.pool) * self._reads_pool, self.effective_options["model"]
-        is_other = has_other_pool or (n_pool and is_weighing_due(self.pool_weight, model, *sizes, n_pool))
+        is_due_to_weigh = n_pool and is_weighing_due(self.pool_weight, model, *sizes, n_pool)
+        is_other = self._reads_pool and (has_other_pool or is_due_to_weigh)
         if self.model == AUTO and (is_other or is_due(self.choice, *sizes)):
             self._choose("accuracy" if last is None else last.metric)
         elif is_other:

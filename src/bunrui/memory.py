@@ -349,11 +349,14 @@ class Memory:
         """Add another memory; `model` is for messages."""
         if other.counts is self.counts:
             raise OptionError("a classifier cannot be merged with itself")
+        pool: PoolTexts = {}
+        if len(other.pool):
+            with other.documents.at_rest():
+                pool = dict(other.pool.texts())
         with other.lock.read():
             theirs, kept = other.counts.copy(), other.kept
             batches = None if kept is None else list(kept.batches(None)[1])
             sample = None if other.sample is None else other.sample.copy()
-            pool = dict(other.pool.texts())
         with self.lock.write():
             mine = self.kept
             if mine is not None and batches is None:

@@ -2,11 +2,14 @@
 
 The labelled documents of the sample (`bunrui.sample`) are cut into folds.  Each fold is predicted by the others with
 the pool, for every weight; all steps of `models/pool.py` are made again without the fold, from the start on.  A weight
-is chosen if it leads the model without the pool by more than a standard error (`bunrui.choice` has the formula); else
-the pool does not count.
+is chosen if it leads the model without the pool by more than a standard error; else the pool does not count.
 
-A fold, not a document, is left out: with n documents leave-one-out would take n / 5 times as long, and the same weight
-came out (docs/decisions/036).  The weight is a function of the counts, the sample, the pool, the options and this
+    u[i]   1 where a document is predicted right, else 0
+    lead   Σ w[i] d[i],  d the difference of u from that without the pool, w the weights of `bunrui.choice`
+    SE     sqrt( Σ w[i]² ((d[i] - lead)² + 1/n) ),  as if one more document of n had changed: one alone is no evidence
+
+A fold, not a document, is left out: leave-one-out of n documents takes n / 5 times as long, and chooses no better
+(docs/decisions/036).  The weight is a function of the counts, the sample, the pool, the options and this
 version.
 """
 
@@ -30,7 +33,7 @@ from bunrui.models.counting import CountingModel
 from bunrui.models.pool import MOST_CELLS, Ground, unlabelled_among
 from bunrui.sample import Drawn
 
-__all__ = ["PoolWeight", "check_reads_pool", "is_due", "weigh", "why_not"]
+__all__ = ["PoolWeight", "check_reads_pool", "is_due", "reads_pool", "weigh", "why_not"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -40,8 +43,8 @@ WEIGHTS = (0.01, 0.1, 1.0)
 
 FOLDS = 5
 
-# Fewer documents that others can predict tell nothing.
-_FEWEST = 10
+# Fewer documents that others can predict tell nothing: of 20 with 13 labels, 14 led by two, and the pool lost .05.
+_FEWEST = 20
 
 
 class PoolEvidence(NamedTuple):
@@ -155,6 +158,11 @@ def check_reads_pool(options: Mapping[str, Any]) -> None:
         )
 
 
+def reads_pool(options: Mapping[str, Any]) -> bool:
+    """Whether a model with some options can read fractions of counts."""
+    return _why_not_options(options) is None
+
+
 def _why_not_options(options: Mapping[str, Any]) -> str | None:
     kind = MODELS.get(options["model"])
     if kind is None or not kind.reads_fractions:
@@ -230,7 +238,7 @@ def weigh(
     for weight, each in right.items():
         difference = each - right[0.0]
         lead = float((folds.weights * difference).sum())
-        error = float(np.sqrt((folds.weights**2 * (difference - lead) ** 2).sum()))
+        error = float(np.sqrt((folds.weights**2 * ((difference - lead) ** 2 + 1 / folds.n_docs)).sum()))
         evidence.append(PoolEvidence(weight, float((folds.weights * each).sum()), lead, error))
     top = max(evidence, key=lambda each: each.value)  # of equal ones the first, with the least weight
     if not top.lead > top.error:

@@ -535,7 +535,7 @@ def test_texts_without_a_label(run) -> None:
     done = run("learn", "a.bunrui", "few.csv", "--unlabelled", "pool.txt", "--analyzer", "words")
     assert (done.code, done.out) == (0, "")
     assert done.err.splitlines()[:2] == [
-        "learned 16 documents of 2 labels into a.bunrui in T",
+        "learned 24 documents of 2 labels into a.bunrui in T",
         "160 texts without a label came; a.bunrui has 160",
     ]
     assert re.fullmatch(
@@ -546,13 +546,13 @@ def test_texts_without_a_label(run) -> None:
         r"^unlabelled    160, weight .*\n( +\d\.\d{3}  weight [\d.]+\n){4} +for binary-complement", shown, re.M
     )
     known = json.loads(run("info", "a.bunrui", "--json").out)
-    assert known["documents"] == 16 and known["unlabelled"]["n_pool"] == 160 and known["unlabelled"]["weight"] > 0
+    assert known["documents"] == 24 and known["unlabelled"]["n_pool"] == 160 and known["unlabelled"]["weight"] > 0
     with_pool = run("predict", "a.bunrui", "pool.txt", "--json").out
     # labels in a pool are not read, and a text with a label is none of the pool's
-    assert "16 texts without a label came" in run("learn", "a.bunrui", "--unlabelled", "few.csv").err
+    assert "24 texts without a label came" in run("learn", "a.bunrui", "--unlabelled", "few.csv").err
     assert run("predict", "a.bunrui", "pool.txt", "--json").out == with_pool
     gone = run("unlearn", "a.bunrui", "--unlabelled", "few.csv")
-    assert (gone.code, gone.err) == (0, "16 texts without a label went; a.bunrui has 160\n")
+    assert (gone.code, gone.err) == (0, "24 texts without a label went; a.bunrui has 160\n")
     assert run("forget", "a.bunrui", "--unlabelled").err == "forgot 160 texts without a label\n"
     assert json.loads(run("info", "a.bunrui", "--json").out)["unlabelled"] is None
     assert run("undo", "a.bunrui").code == 0
@@ -586,7 +586,7 @@ def test_texts_without_a_label_that_cannot_be_used(run) -> None:
         ),
         (["mail.csv", "--unlabelled", "pool.txt", "--memory", "2GB"], 2, "--unlabelled needs all documents in memory"),
         (["-", "--unlabelled", "-"], 2, "the standard input, -, can be read once."),
-        ([], 2, "give DATA, documents with labels, or --unlabelled POOL, texts without."),
+        ([], 2, "give DATA with labels, or --unlabelled POOL, or both."),
     ]:
         done = run("learn", "new.bunrui", *args)
         assert done.code == code and said in done.err and not Path("new.bunrui").exists(), (args, done)

@@ -218,8 +218,8 @@ def wait_for_readiness(server: Server, status: int) -> None:
 def test_texts_without_a_label(serve: Serve) -> None:
     texts, labels, pool = two_topics()
     server = serve()
-    assert post(server, "learn", texts=texts, labels=labels).json()["changed"] == 16
-    assert post(server, "unlabelled/learn", texts=pool).json() == {"transaction": 3, "changed": 160, "documents": 20}
+    assert post(server, "learn", texts=texts, labels=labels).json()["changed"] == 24
+    assert post(server, "unlabelled/learn", texts=pool).json() == {"transaction": 3, "changed": 160, "documents": 28}
     known = server.client.get("/v1/info").json()["unlabelled"]
     assert known["n_pool"] == 160 and known["line"] and len(known["evidence"]) == 4
     with bunrui.open(server.path, read_only=True) as clf:
@@ -232,6 +232,6 @@ def test_texts_without_a_label(serve: Serve) -> None:
     assert post(server, "unlabelled/unlearn", texts=["as an arrow stream"]).json()["changed"] == 1
     problem(post(server, "unlabelled/unlearn", texts=["another"]), 409, "conflict")
     problem(post(server, "unlabelled/learn"), 422, "invalid")
-    assert post(server, "unlabelled/unlearn").json() == {"transaction": 6, "changed": 160, "documents": 20}
+    assert post(server, "unlabelled/unlearn").json() == {"transaction": 6, "changed": 160, "documents": 28}
     assert post(server, "undo").json()["undone"] == "unlearn"
     assert server.client.get("/v1/info").json()["unlabelled"] == known

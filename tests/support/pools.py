@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 
-def two_topics(n_labelled: int = 16, n_pool: int = 160, seed: int = 1) -> tuple[list[str], list[str], list[str]]:
+def two_topics(n_labelled: int = 24, n_pool: int = 160, seed: int = 1) -> tuple[list[str], list[str], list[str]]:
     """Texts, their labels, and texts without a label: four of a hundred words of a topic, and two of any text."""
     draw = random.Random(seed)
 

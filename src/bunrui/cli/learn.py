@@ -115,7 +115,7 @@ def learn(
     from bunrui.unlabelled import check_reads_pool
 
     if not data and not unlabelled:
-        raise OptionError("give DATA, documents with labels, or --unlabelled POOL, texts without.")
+        raise OptionError("give DATA with labels, or --unlabelled POOL, or both.")
     data, unlabelled = data or [], unlabelled or []
     if [*data, *unlabelled].count("-") > 1:
         raise OptionError("the standard input, -, can be read once.")

@@ -56,7 +56,7 @@ class Served:
         self.is_warm = False
         self.trouble: str | None = None
         self._models: dict[str, StoredClassifier] = {}
-        self._answered: dict[int, tuple[tuple[int, int], float]] = {}
+        self._answered: dict[int, tuple[tuple[Any, ...], float]] = {}
 
     def warm_up(self) -> None:
         """Load the compiled kernels, or compile them the first time: all that learning and predicting need."""
@@ -94,15 +94,16 @@ class Served:
         """Whether the next answer to a short question is quick.
 
         It is, unless somebody is writing, or something was learned since the last answer by a model that then has to
-        look at all words: `wcnb` and `bernoulli` take 50 ms for a million of them, the others less than 1.  Only a
-        hint: who believes it wrongly waits a little.
+        look at all words: `wcnb` and `bernoulli` take 50 ms for a million of them, the others less than 1; with texts
+        without a label, any model takes longer.  Only a hint: who believes it wrongly waits a little.
         """
         known = self._answered.get(id(classifier))
         if classifier.memory.lock.is_wanted_to_write or known is None:
             return False
-        return known[0] == version(classifier) or known[1] < _QUICK
+        has_pool = classifier.pool_weight is not None and classifier.pool_weight.weight > 0
+        return known[0] == version(classifier) or (known[1] < _QUICK and not has_pool)
 
-    def has_answered(self, classifier: AnyClassifier, version: tuple[int, int], seconds: float) -> None:
+    def has_answered(self, classifier: AnyClassifier, version: tuple[Any, ...], seconds: float) -> None:
         """A short question was answered from this version, in so much time of the processor."""
         known = self._answered.get(id(classifier))
         if known is None or known[0] != version:  # else what takes the time had been done before
@@ -228,10 +229,10 @@ class Served:
         }
 
 
-def version(classifier: AnyClassifier) -> tuple[int, int]:
+def version(classifier: AnyClassifier) -> tuple[Any, ...]:
     """Changes whenever something is learned."""
     counts = classifier.counts
-    return id(counts), counts.version
+    return id(counts), counts.version, classifier.memory.pool.key
 
 
 class Service:
