@@ -74,6 +74,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("analyzer", bunrui.AnalyzerSpec(**known["analyzer"]).describe()),
         *_model(known),
         *_training(known),
+        *_unlabelled(known["unlabelled"]),
         ("smoothing", known["smoothing"]),
         ("alpha", known["alpha"]),
         ("prior", written("prior", known["prior"])),
@@ -124,6 +125,17 @@ def _training(known: dict[str, Any]) -> list[tuple[str, str]]:
         n_docs = known["trained_documents"]
         what = f"trained on {counted(n_docs, 'document')}; learns the {known['documents'] - n_docs:,} since then"
     return [("", f"{what} before each answer, until 'bunrui train' is called")]
+
+
+def _unlabelled(known: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """The texts without a label, how much they count, and why."""
+    if known is None:
+        return []
+    rows = [("unlabelled", f"{known['n_pool']:,}, {known['line']}")]
+    rows += [("", f"{each['value']:.3f}  weight {each['weight']:g}") for each in known["evidence"]]
+    if known["evidence"]:
+        rows.append(("", f"for {known['model']}, when there were {counted(known['n_docs'], 'document')}"))
+    return rows
 
 
 def _calibration(known: dict[str, Any] | None) -> list[tuple[str, str]]:
