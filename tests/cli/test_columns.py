@@ -329,7 +329,7 @@ def test_kinds(run) -> None:
         (
             ["--format", "lines"],
             1,
-            "train.csv (lines) has no columns: a table is csv, tsv, tab, jsonl, parquet or arrow",
+            "train.csv (lines) has no columns: a table is csv, tsv, tab, xlsx, jsonl, parquet or arrow",
         ),
     ],
 )
@@ -366,7 +366,7 @@ def test_table_files_read_no_text(run, people: Path) -> None:
     assert run("predict", "t.bunrui", "test.csv", "--text", "note") == (2, "", TRAINING.format(80) + message)
     Path("a.txt").write_text("__label__low a b\n")
     assert run("learn", "t.bunrui", "a.txt").err == (
-        "error: a.txt (fasttext) has no columns: a table is csv, tsv, tab, jsonl, parquet or arrow\n"
+        "error: a.txt (fasttext) has no columns: a table is csv, tsv, tab, xlsx, jsonl, parquet or arrow\n"
     )
     assert run("predict", "t.bunrui", "--line", "golf").err == TRAINING.format(80) + (
         "error: this is not JSON (Expecting value at character 1): a row of a table looks like "

@@ -9,6 +9,8 @@ import pyarrow.parquet
 import pytest
 
 import bunrui.store
+from bunrui.documents import read
+from bunrui.documents.spreadsheet import SheetWriter
 from tests.support.waiting import PATIENCE
 
 TEXTS = ["free pills", "see you at noon", "team"]
@@ -201,6 +203,21 @@ def test_awkward_names(run) -> None:
     assert [(row["label"], row["id"]) for row in found] == [(label, f'"{label}') for label in labels]
 
 
+def test_spreadsheets_in_and_out(run, mail: Path) -> None:
+    table = pyarrow.table({"text": ["=free pills", "lunch"], "label": ["spam", "ham"]})
+    with open("new.xlsx", "wb") as sink:
+        writer = SheetWriter(sink, table.schema)
+        writer.write_table(table)
+        writer.close()
+    assert run("learn", "mail.bunrui", "new.xlsx").code == 0
+    assert run("predict", "mail.bunrui", "new.xlsx", "-o", "labels.xlsx").code == 0
+    assert run("predict", "mail.bunrui", "new.xlsx", "-o", "labels.csv").code == 0
+    (found,) = read("labels.xlsx", text="label", id="probability", labelled=False)
+    same = pyarrow.csv.read_csv("labels.csv").to_pydict()
+    assert found["text"].to_pylist() == same["label"]
+    assert [float(share) for share in found["id"].to_pylist()] == pytest.approx(same["probability"], rel=1e-14)
+
+
 # --- usage
 
 
@@ -216,7 +233,7 @@ def test_awkward_names(run) -> None:
         (
             ["--line", "a", "-o", "x.xls"],
             "the name 'x.xls' does not tell the format: give it one of "
-            ".parquet .pq .csv .tsv .jsonl .ndjson .arrow .feather",
+            ".parquet .pq .csv .tsv .xlsx .jsonl .ndjson .arrow .feather",
         ),
     ],
 )

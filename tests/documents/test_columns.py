@@ -328,7 +328,8 @@ def elsewhere(tmp_path: Path) -> dict[str, Path]:
 
 @pytest.mark.parametrize("format", ["folder", "eml", "mbox", "maildir", "fasttext"])
 def test_formats_without_columns(format: str, elsewhere: dict[str, Path]) -> None:
-    expected = rf"{elsewhere[format]} \({format}\) has no columns: a table is csv, tsv, tab, jsonl, parquet or arrow"
+    formats = "csv, tsv, tab, xlsx, jsonl, parquet or arrow"
+    expected = rf"{elsewhere[format]} \({format}\) has no columns: a table is {formats}"
     with pytest.raises(DataError, match=expected):
         texts(elsewhere[format])
     assert format not in TABLES

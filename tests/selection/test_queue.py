@@ -182,10 +182,12 @@ def sampled(asked: Queue) -> list[int]:
     return [row for row in rows if row in asked.answers][: asked.estimate().n]
 
 
-def test_wilson() -> None:
-    """Newcombe (1998), "Two-sided confidence intervals for the single proportion", table I, method 3."""
-    for right, n, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611)):
+def test_the_interval() -> None:
+    """Newcombe (1998), "Two-sided confidence intervals for the single proportion", table I, method 4."""
+    known = ((81, 263, 0.2535, 0.3682), (15, 148, 0.0598, 0.1644), (0, 20, 0.0, 0.2005), (1, 29, 0.0018, 0.1963))
+    for right, n, low, high in known:
         assert [round(end, 4) for end in Estimate(right, n).interval] == [low, high]
+        assert Estimate(n - right, n).interval == pytest.approx((1 - high, 1 - low), abs=1e-4)
     assert Estimate(0, 0).interval == (0.0, 1.0) and np.isnan(Estimate(0, 0).accuracy)
 
 

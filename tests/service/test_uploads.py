@@ -50,12 +50,14 @@ def parquet(**columns: Any) -> bytes:
 def test_columns_are_guessed(own: Server) -> None:
     assert inspect(own, "mails.csv", CSV).json() == {
         "columns": ["subject", "folder"],
+        "choices": ["subject", "folder"],
         "rows": [
             {"subject": "cheap pills", "folder": "spam"},
             {"subject": "無料の薬", "folder": "spam"},
             {"subject": "会議は正午", "folder": "ham"},
         ],
         "header": True,
+        "encoding": "utf-8",
         "text": "subject",
         "label": "folder",
         "documents": 3,
@@ -152,6 +154,9 @@ def test_encodings(own: Server) -> None:
     assert found["skipped"] == 2 and 'Try encoding "cp932", ' in found["problems"][0]
     for encoding in ("cp932", "auto"):
         assert inspect(own, "mails.csv", body, encoding=encoding).json()["rows"][1]["subject"] == "無料の薬"
+    failed = train(own, "mails.csv", body, text="subject", label="folder")["problem"]
+    fields = {name: failed[name] for name in ("cause", "file", "line", "suggests")}
+    assert fields == {"cause": "encoding", "file": "mails.csv", "line": 3, "suggests": {"encoding": "cp932"}}
 
 
 def test_rows_that_cannot_be_read(own: Server) -> None:

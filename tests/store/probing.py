@@ -118,6 +118,8 @@ def use(path: str, begin: Callable[[str], object]) -> tuple[list[str], list[str]
     step("rename", lambda: clf.rename_label("x", "z"))
     step("drop", lambda: clf.drop_label("z"))
     step("undo last", clf.undo)
+    step("unlearn unlabelled", clf.unlearn_unlabelled)
+    step("undo unlabelled", clf.undo)
     step("undo to", lambda: clf.undo_to(max(0, clf.last_change - 3)))
     read("then", clf)
     step("merge", lambda: bunrui.create(path + ".other", keep="nothing").merge(clf))

@@ -102,11 +102,10 @@ def test_changes_and_questions_read_no_more_after_more_changes(path: str, monkey
                 "learn": lambda: learn(clf, next(numbers)),
                 "info": clf.info,
                 "log": lambda: clf.history(limit=5),
+                "browse": lambda: clf.browse(limit=5),
+                "undo to": lambda: clf.undo_to(clf.last_change - 3),
             }
             known.append({name: rows_read(work) for name, work in works.items()})
-            clf.undo()
-            clf.undo()
-            clf.undo()
         small, large = known
         for name in small:
             assert large[name] <= 2 * small[name] + 5, (name, small, large)

@@ -14,6 +14,7 @@ one stopped, and takes in what others have learned meanwhile.  docs/decisions/03
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,11 +86,14 @@ class Question:
 
 
 class Estimate(NamedTuple):
-    """The accuracy of the present classifier on the pool, with an interval of 95 % (Wilson 1927).
+    """The accuracy of the present classifier on the pool, with an interval of 95 %.
+
+    That is Wilson's (1927) with a correction for continuity (Newcombe 1998, method 4): without it, 92 of 100 intervals
+    held for samples of 10 to 40 documents.
 
     >>> known = Estimate(right=18, n=20)
     >>> round(known.accuracy, 2), [round(end, 2) for end in known.interval]
-    (0.9, [0.7, 0.97])
+    (0.9, [0.67, 0.98])
     """
 
     right: int
@@ -103,12 +107,15 @@ class Estimate(NamedTuple):
     @property
     def interval(self) -> tuple[float, float]:
         """Its ends; 0 and 1 where nothing is known."""
-        if not self.n:
-            return 0.0, 1.0
-        share, weight = self.accuracy, _Z * _Z / self.n
-        middle = (share + weight / 2) / (1 + weight)
-        spread = _Z * (share * (1 - share) / self.n + weight / (4 * self.n)) ** 0.5 / (1 + weight)
-        return max(0.0, middle - spread), min(1.0, middle + spread)
+        return 1 - self._high(self.n - self.right), self._high(self.right)
+
+    def _high(self, k: int) -> float:
+        """The upper end where k are right."""
+        n = self.n
+        if k == n:
+            return 1.0
+        root = math.sqrt(_Z * _Z - 1 / n + 4 * k * (1 - k / n) - 4 * k / n + 2)
+        return min(1.0, (2 * k + _Z * _Z + _Z * root + 1) / (2 * (n + _Z * _Z)))
 
 
 class Point(NamedTuple):
@@ -119,7 +126,7 @@ class Point(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """How many more answers it takes, likely; and between which numbers 80 % of the resampled curves say."""
+    """How many more answers it takes, likely; and between which numbers 90 % of the resampled curves say."""
 
     likely: int
     low: int
@@ -173,7 +180,7 @@ class Curve(NamedTuple):
         far = (more > 0) & (slopes < 0)
         with np.errstate(over="ignore"):
             more[far] = self.answers[-1] * np.expm1((np.log(1 - wish) - now[far]) / slopes[far])
-        low, likely, high = np.quantile(more, (0.1, 0.5, 0.9), method="nearest")
+        low, likely, high = np.quantile(more, (0.05, 0.5, 0.95), method="nearest")
         if max(likely, high / 2) > _FAR * self.answers[-1]:
             return None
         return Forecast(*(int(np.ceil(each)) for each in (likely, low, high)))

@@ -109,22 +109,24 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
         """As `bunrui set --model` does; a model that is trained is trained now."""
         model = (await service.body(schemas.SetModel, request)).model
         kind_of(model)
-        return write("set", lambda _: service.writer.call(served.set_model, model))
+        change = service.sign(request, served.set_model)
+        return write("set", lambda _: service.writer.call(change, model))
 
     @app.post("/v1/choose", **describe_study("Choose anew the model that auto stands for", "choose", token=True))
-    async def choose(_: Request) -> Response:
+    async def choose(request: Request) -> Response:
         """As `bunrui choose` does."""
-        return write("choose", lambda _: service.writer.call(served.choose))
+        change = service.sign(request, served.choose)
+        return write("choose", lambda _: service.writer.call(change))
 
     @app.post("/v1/calibrate", **describe_study("Calibrate the probabilities", "calibrate", token=True))
-    async def calibrate(_: Request) -> Response:
+    async def calibrate(request: Request) -> Response:
         """As `bunrui calibrate` does."""
         _check_keeps(served.classifier)
-        path = served.classifier.path
+        path, change = served.classifier.path, service.sign(request, served.calibrate)
 
         def work(job: Job) -> schemas.Changed:
             found = Calibration.from_dict(study_apart(job, path, study, "calibrate"))
-            return service.writer.call(served.calibrate, found)
+            return service.writer.call(change, found)
 
         return write("calibrate", work)
 

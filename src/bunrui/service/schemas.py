@@ -6,6 +6,7 @@ checker compares them with their description, and they cost nothing at run time.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, ClassVar, Literal, NotRequired
 
 from fastapi import FastAPI, Response
@@ -104,6 +105,13 @@ class Unlearn(_Chosen):
     in_arrow = True
     labels: OfTexts | None = None
     _both = model_validator(mode="after")(_check_both)
+
+
+class Unlabelled(Body):
+    """Texts without a label."""
+
+    in_arrow = True
+    texts: Texts | None = None
 
 
 class Relabel(_Chosen):
@@ -311,6 +319,10 @@ class Info(TypedDict):
     features: int
     model: str
     choice: Annotated[dict[str, Any] | None, Field(description="The model that auto stands for, and why.")]
+    unlabelled: Annotated[
+        dict[str, Any] | None,
+        Field(description="How many texts without a label there are, how much they count, and why."),
+    ]
     keep: str
     service: dict[str, Any]
 
@@ -357,20 +369,53 @@ class Inspected(TypedDict):
     """What is in a file."""
 
     columns: Annotated[list[str], Field(description="None where the format has no columns.")]
+    choices: Annotated[list[str], Field(description="Columns that can be the label; numbers must be whole and few.")]
     rows: Annotated[list[dict[str, Any]], Field(description="The first ones; long cells are cut.")]
     header: Annotated[
         bool | None,
         Field(description="Whether the first line was taken for the names of the columns; null if none can."),
     ]
+    encoding: Annotated[str | None, Field(description="As it was found out; null if the format knows its own.")]
     text: Annotated[str | None, Field(description="The column that was taken for the text,")]
     label: Annotated[
         str | None, Field(description="… and the one for the label; null if no column looks like labels: choose one.")
     ]
-    documents: int
+    documents: Annotated[int | None, Field(description="Null where only the first rows were read.")]
     labels: Annotated[dict[str, int], Field(description="Documents by label, the most frequent ones first.")]
     n_labels: int
     skipped: Annotated[int, Field(description="Rows that cannot be read.")]
     problems: Annotated[list[str], Field(description="What is wrong with the first of them.")]
+
+
+class File(TypedDict):
+    """A file that is kept on disk until nobody has asked for it for an hour."""
+
+    id: str
+    name: str
+    bytes: int
+
+
+class PredictedRow(TypedDict):
+    row: Annotated[int, Field(description="Its place among the documents, from 0 up.")]
+    line: Annotated[int | None, Field(description="Its line, or its row, in the file.")]
+    text: Annotated[str, Field(description="The beginning of the text; all of it where one row is asked for.")]
+    labels: Annotated[list[str], Field(description="One; any number where documents have several labels.")]
+    probabilities: list[float]
+    corrected: Annotated[bool, Field(description="Whether somebody gave it these labels.")]
+
+
+class PredictedRows(TypedDict):
+    """Some of the predicted documents of a file."""
+
+    rows: list[PredictedRow]
+    total: Annotated[int, Field(description="How many documents have this label and these words.")]
+
+
+class Correct(Body):
+    """The labels of a predicted row, as they should be; null takes them back."""
+
+    row: Annotated[int, Field(ge=0)]
+    labels: Annotated[list[str] | None, Field(max_length=1000)] = None
 
 
 class Taught(TypedDict):
@@ -458,6 +503,7 @@ Kind = Literal[
     "test",
     "train",
     "teach",
+    "predict",
     "mistakes",
     "curve",
     "compare",
@@ -493,6 +539,15 @@ class ProblemDetails(TypedDict):
     detail: str
     instance: str
     errors: NotRequired[list[dict[str, str]] | None]
+    cause: NotRequired[Annotated[str, Field(description="The kind of error behind it, whose fields follow.")]]
+    option: NotRequired[str]
+    value: NotRequired[str | int]
+    choices: NotRequired[Annotated[list[str], Field(description="What the option can be.")]]
+    file: NotRequired[str]
+    line: NotRequired[Annotated[int, Field(description="Of a file: the line, or the row, that is wrong.")]]
+    row: NotRequired[Annotated[int, Field(description="The place of a document among those that were sent.")]]
+    most: NotRequired[Annotated[int, Field(description="The limit that was passed.")]]
+    suggests: NotRequired[Annotated[dict[str, str | int], Field(description="Options to try, with their values.")]]
 
 
 def answer(members: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -514,6 +569,8 @@ _QUESTION = {
     "probability": 0.6,
 }
 
+_ROW = {"row": 7, "line": 9, "text": "free", "labels": ["spam"], "probabilities": [0.6], "corrected": False}
+
 _EXAMPLES: dict[type, Any] = {
     Predict: {"texts": ["free pills"], "top": 2},
     Predicted: {"labels": ["spam"], "probabilities": [0.98]},
@@ -533,6 +590,7 @@ _EXAMPLES: dict[type, Any] = {
     },
     Learn: {"texts": ["cheap pills", "see you at noon"], "labels": ["spam", "ham"], "ids": ["1", "2"]},
     Unlearn: {"texts": ["cheap pills"], "labels": ["spam"]},
+    Unlabelled: {"texts": ["see you at the office"]},
     Relabel: {"to": "ham", "ids": ["1"]},
     Changed: {"transaction": 17, "changed": 2, "documents": 5574},
     Undo: {"transaction": 17},
@@ -545,6 +603,7 @@ _EXAMPLES: dict[type, Any] = {
         "features": 30,
         "model": "auto",
         "choice": {"line": "binary-complement: 4 documents are too few to tell"},
+        "unlabelled": None,
         "keep": "text",
         "service": {"version": "1.0", "file": "mail.bunrui", "writable": True, "limits": {"documents": 100000}},
     },
@@ -574,7 +633,9 @@ _EXAMPLES: dict[type, Any] = {
     Inspected: {
         "columns": ["text", "label"],
         "rows": [{"text": "cheap pills", "label": "spam"}],
+        "choices": ["text", "label"],
         "header": True,
+        "encoding": "utf-8",
         "text": "text",
         "label": "label",
         "documents": 2,
@@ -583,6 +644,10 @@ _EXAMPLES: dict[type, Any] = {
         "skipped": 0,
         "problems": [],
     },
+    File: {"id": "hPZ2ZbTmP5xW", "name": "new.xlsx", "bytes": 20480},
+    PredictedRow: _ROW,
+    PredictedRows: {"rows": [_ROW], "total": 1},
+    Correct: {"row": 7, "labels": ["ham"]},
     Ask: {"client": "a", "n": 3},
     Answer: {"digest": "0f343b0931126a20f133d67c2b018a3b", "labels": ["spam"]},
     TakeBack: {"digest": "0f343b0931126a20f133d67c2b018a3b", "client": "a"},
@@ -627,7 +692,7 @@ Batches come as JSON, or as Arrow IPC streams with the columns text, label and i
 
 def describe(
     summary: str,
-    answer: type,
+    answer: type | Collection[str],
     *problems: int,
     body: type[Body] | None = None,
     is_file: bool = False,
@@ -640,8 +705,8 @@ def describe(
     Parameters
     ----------
     summary : str
-    answer : type
-        The answer's shape.
+    answer : type, or collection of str
+        The answer's shape; the types of a file.
     problems : int
         Statuses of its errors, beside those of all routes.
     body : type, optional
@@ -656,8 +721,11 @@ def describe(
         The kind of the job that it starts.
     """
     every = {*_EVERYWHERE, *problems, *(_WITH_BODY if body or is_file else ()), *((401,) if token else ())}
-    example = _EXAMPLES[answer] | ({"kind": kind} if kind else {})
-    content = {JSON: {"example": example}} | ({ARROW: _BINARY} if answer is Predicted else {})
+    if isinstance(answer, type):
+        example = _EXAMPLES[answer] | ({"kind": kind} if kind else {})
+        content = {JSON: {"example": example}} | ({ARROW: _BINARY} if answer is Predicted else {})
+    else:
+        content = dict.fromkeys(answer, _BINARY)
     extra: dict[str, Any] = {"security": [{"token": []}]} if token else {}
     if body is not None:
         types = {JSON: {"schema": _schema(body), "example": _EXAMPLES[body]}}
@@ -670,7 +738,8 @@ def describe(
         extra["requestBody"] = {"required": True, "content": {BYTES: _BINARY}}
     return {
         "summary": summary,
-        "response_model": answer,
+        "response_model": answer if isinstance(answer, type) else None,
+        **({} if isinstance(answer, type) else {"response_class": Response}),
         "response_description": "Done",
         "responses": {status: {"content": content}, **{code: _problem(code) for code in every}},
         "openapi_extra": extra,

@@ -13,6 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from bunrui import store
+from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import AnyClassifier, TextClassifier, labels_above, thresholds_of
 from bunrui.evaluation import Corpus, Evaluation, leave_one_out, measure_labels
 from bunrui.evaluation import result as evaluated
@@ -164,23 +165,30 @@ def find_curve(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[
 # --- other models
 
 
-def compare_all(_: AnyClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
+def compare_all(clf: AnyClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
     """Measure all models; the rows that are measured already are the result of the job while it runs."""
     from bunrui.selection import compare
+    from bunrui.selection.settings import analyzer_named, analyzers_for
+
+    texts, labels = _texts_and_labels(documents)
+    given: Any = clf.analyzer  # of a file: a name, or a spec
+    own = analyzer_named(given) if isinstance(given, str) else given
 
     def watch(progress: Progress) -> None:
         job.total = progress.n_all
         if progress.done.rows:
-            job.result = _comparison_members(progress.done)
+            job.result = _comparison_members(progress.done, own)
         job.add(len(progress.done.rows) - job.done)
 
-    found = compare(*_texts_and_labels(documents), models=None if trained else list(MODELS), watch=watch)
+    analyzers = [own, *analyzers_for(texts)]
+    found = compare(texts, labels, models=None if trained else list(MODELS), analyzers=analyzers, watch=watch)
     job.add(len(found.rows) - job.done)
-    return _comparison_members(found)
+    return _comparison_members(found, own)
 
 
-def _comparison_members(comparison: Comparison) -> dict[str, Any]:
-    rows = [row.to_dict() | {"reads": row.features} for row in comparison.rows]
+def _comparison_members(comparison: Comparison, own: AnalyzerSpec) -> dict[str, Any]:
+    """`is_own` is true of the rows that cut text as the file does: the file can take on their models."""
+    rows = [row.to_dict() | {"reads": row.features, "is_own": row.analyzer == own} for row in comparison.rows]
     table = comparison_table(comparison, is_page=True, is_sortable=True)
     return comparison.to_dict() | {"rows": rows, "html": table.to_html()}
 

@@ -32,11 +32,10 @@ from bunrui.evaluation.crossvalidation import CurvePoint
 from bunrui.selection import Question, Queue, queue
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
+from bunrui.service.intake import BodyName, Column, Encoding, Header, Ids, Intake, SkipBad
 from bunrui.service.jobs import Job
-from bunrui.service.learn import Column, Encoding, Header, Name, SkipBad, read_apart, upload_of
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Served, Service, call_of
-from bunrui.service.uploads import batches_apart
 from bunrui.views.evaluation import learning_chart
 
 _SUFFIX = ".pool"
@@ -311,26 +310,26 @@ def add_teach(app: FastAPI, service: Service) -> None:
     )
     async def begin(
         request: Request,
-        name: Name,
+        name: BodyName = "",
+        file: Ids = None,
         text: Column = None,
         labels: Annotated[
-            str, Query(max_length=1_000_000, description="Names of labels in the order of keys, as a JSON list.")
+            str, Query(max_length=10_000, description="Names of labels in the order of keys, as a JSON list.")
         ] = "[]",
         encoding: Encoding = "utf-8",
         skip_bad: SkipBad = False,
         header: Header = True,
     ) -> Response:
         names = _names(labels)
-        upload = upload_of(service, request, name, encoding, header)
-        upload.check_options()
+        intake = Intake(service, request, name, file, encoding, header)
 
         def work(job: Job) -> dict[str, Any]:
-            batches = read_apart(job, batches_apart, upload, text, None, skip_bad, False)
+            batches = intake.batches(job, text, None, skip_bad, False)
             columns = [batch["text"] for batch in batches]
             if not columns or pa.types.is_nested(columns[0].type):
-                raise Problem("invalid", f"{name} has no texts to show: give a file with texts")
+                raise Problem("invalid", f"{intake.name} has no texts to show: give a file with texts")
             job.total = sum(map(len, columns))
-            return dict(writer.call(teaching.begin, name, names, pa.concat_arrays(columns)))
+            return dict(writer.call(teaching.begin, intake.name, names, pa.concat_arrays(columns)))
 
         return service.start_job(Job("teach", None, is_private=True, is_owners=True), work)
 
@@ -380,6 +379,4 @@ def _names(given: str) -> list[str]:
         check_new(names)
     except (ValueError, RecursionError):
         raise Problem("invalid", 'labels: this should be a JSON list of names, such as ["spam", "ham"]') from None
-    if len(names) > _MOST_LABELS:
-        raise Problem("too-large", f"labels: at most {_MOST_LABELS:,} can be given")
     return list(dict.fromkeys(names))

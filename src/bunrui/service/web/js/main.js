@@ -9,12 +9,25 @@ import { guarded, hush, problem } from "./tell.js";
 import * as audit from "./views/audit.js";
 import * as compare from "./views/compare.js";
 import * as evaluate from "./views/evaluate.js";
+import * as file from "./views/file.js";
+import * as past from "./views/history.js";
 import * as predict from "./views/predict.js";
+import * as teach from "./views/teach.js";
 import * as train from "./views/train.js";
 import * as words from "./views/words.js";
 
-const VIEWS = { predict, train, words, evaluate, compare, audit };
-const LETTERS = { p: "predict", t: "train", w: "words", e: "evaluate", c: "compare", a: "audit" };
+const VIEWS = { predict, file, teach, train, history: past, words, evaluate, compare, audit };
+const LETTERS = {
+  p: "predict",
+  f: "file",
+  l: "teach",
+  t: "train",
+  h: "history",
+  w: "words",
+  e: "evaluate",
+  c: "compare",
+  a: "audit",
+};
 const THEMES = ["auto", "light", "dark"];
 const KEYS_OFF = "bunrui.keys.off";
 
@@ -152,8 +165,11 @@ function listKeys() {
         line(["/"], "keys.input"),
         line(["Ctrl", "Enter"], "keys.predict"),
         line(["←", "→"], "keys.move"),
+        line(["1", "0"], "keys.label"),
+        line(["s"], "keys.skip"),
         line(["k"], "keys.keep"),
         line(["r"], "keys.relabel"),
+        line(["s"], "keys.save"),
         line(["1", "9"], "keys.others"),
         line(["u"], "keys.undo"),
         line(["?"], "keys.list"),
