@@ -18,6 +18,7 @@ from bunrui import TextClassifier, choice, classifier
 from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
 from bunrui.sample import Drawn, LowestDigests
+from tests.support.examples import examples
 
 words = st.integers(0, 9).map("w{}".format)
 texts_of = st.lists(words, min_size=1, max_size=6).map(" ".join)
@@ -47,7 +48,7 @@ def drawn_of(clf: TextClassifier) -> Drawn:
 
 @pytest.mark.parametrize("worth", [0, 1 << 18])
 @given(documents=documents_of)
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_scores_are_those_without_all_copies(
     worth: int, documents: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,7 +81,7 @@ def test_scores_are_those_without_all_copies(
 
 @pytest.mark.usefixtures("few")
 @given(documents=documents_of, data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_order_and_shards_do_not_matter(documents: list[tuple[str, str]], data: st.DataObject) -> None:
     def learned(part: list[tuple[str, str]]) -> TextClassifier:
         clf = TextClassifier()
@@ -100,7 +101,7 @@ def test_order_and_shards_do_not_matter(documents: list[tuple[str, str]], data: 
 
 @pytest.mark.usefixtures("few")
 @given(documents=documents_of, more=documents_of)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_unlearning_brings_a_choice_back(documents: list[tuple[str, str]], more: list[tuple[str, str]]) -> None:
     clf = TextClassifier().learn([text for text, _ in documents], [label for _, label in documents])
     before = clf.choose(), clf.calibration
@@ -120,22 +121,36 @@ def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found[0] == found[1]
 
 
-def test_a_better_model_is_chosen_and_answers() -> None:
+@pytest.mark.parametrize("wins, leads", [(7, False), (8, True)])
+def test_a_lead_of_few_documents(wins: int, leads: bool) -> None:
+    """Where 3 documents are lost, 7 won are 4 ahead, with a standard error of √10 documents: less than one more."""
+    parts = np.concatenate([np.ones(wins), np.zeros(3), np.ones(990)])
+    others = np.concatenate([np.zeros(wins), np.ones(3), np.ones(990)])
+    weights = np.full(len(parts), 1 / len(parts))
+    mine, other = (choice._Merit(PLAIN, float(each.mean()), each, weights) for each in (parts, others))
+    assert mine.is_ahead_of(other) == leads
+
+
+@pytest.mark.parametrize("worth", [0, 1 << 18])
+def test_a_better_model_is_chosen_and_answers(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "_WORTH_STAGES", worth)
     texts, labels = corpus(1000)
     clf = TextClassifier().learn(texts, labels)
     chosen = clf.model_
     assert chosen is not None and chosen.candidate != PLAIN and not chosen.reason
     evidence = {each.candidate: each for each in chosen.evidence}
-    assert evidence[chosen.candidate].lead > evidence[chosen.candidate].error
-    assert evidence[chosen.candidate].value == max(
-        each.value for each in chosen.evidence if each.n_docs == evidence[PLAIN].n_docs
-    )
+    best = evidence[chosen.candidate]
+    assert best.lead > best.error and best.n_docs == 1000
+    assert best.value == max(each.value for each in chosen.evidence)
+    # Candidates that are behind on a quarter, be it the plain default, are not asked about the rest.
+    assert evidence[PLAIN].n_docs == (1000 if worth else 250)
+    assert abs(best.value - best.lead - evidence[PLAIN].value) < 1e-9
     named = TextClassifier(**chosen.candidate._asdict()).learn(texts, labels)
     new = corpus(200, seed=1)[0]
     np.testing.assert_array_equal(clf.scores(new), named.scores(new))
     assert clf.model == "auto" and clf.get_params()["alpha"] is None
     assert clf.effective_alpha == chosen.candidate.alpha
-    assert clf.is_calibrated and clf.calibration is not None and clf.calibration.n_docs == evidence[PLAIN].n_docs
+    assert clf.is_calibrated and clf.calibration is not None and clf.calibration.n_docs == best.n_docs
     assert clf.predict_proba(new).max() < named.predict_proba(new).max()
     assert clf.score(*corpus(500, seed=2)) >= TextClassifier(PLAIN.model).learn(texts, labels).score(
         *corpus(500, seed=2)

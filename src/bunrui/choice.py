@@ -9,8 +9,9 @@ its class is not scored.
     lead   Σ w[i] d[i],  d the difference of u from that of the plain default, w the weights, which add up to 1
     SE     sqrt( Σ w[i]² (d[i] - lead)² )
 
-The best candidate is chosen if it leads by more than SE; else the plain default stays.  Of long texts, a quarter of the
-sample comes first: candidates that trail the best by more than 2 SE there are not asked about the rest.
+The best candidate is chosen if it leads by a document more than SE, because SE says little where few documents differ;
+else the plain default stays.  Of long texts, a quarter comes first.  A candidate that trails the best by 1.5 SE there,
+or the plain default by SE, is not asked about the rest: it would have to make up for that, and then to lead.
 
 The choice is a function of the counts, the sample, the options and this version, and of nothing else: all sums run in
 the order of digests.  docs/decisions/032 has the candidates, the size of the sample and the rule, with their numbers.
@@ -50,8 +51,8 @@ FEWEST = 50
 USUAL_SCORES, LEAST_DOCS, MOST_SCORES = 1 << 16, 400, 1 << 22
 
 _FIRST = 4  # one of so many documents comes first
-_WORTH_STAGES = 1 << 18  # characters: with fewer, it is quicker to ask all candidates about all documents
-_FAR = 2.0  # standard errors behind the best
+_WORTH_STAGES = 1 << 18  # characters: with fewer, it is as quick to ask all candidates about all documents
+_BEHIND_BEST, _BEHIND_PLAIN = 1.5, 1.0  # standard errors
 
 # Characters on the average: in shorter texts few words occur twice, and wcnb, which counts occurrences and takes as
 # long as two others, was the best on none of ten corpora.
@@ -100,9 +101,10 @@ class Evidence(NamedTuple):
     n_docs : int
         Documents of the sample that it predicted.
     value : float
-        Accuracy, or macro-F, on these documents.
+        Accuracy, or macro-F.  A candidate that has predicted only the first documents has the value of the chosen
+        model, less the lead of that model on these.
     lead : float
-        How much more this is than that of the plain default on the same documents.
+        How much more this is than that of the plain default on the documents that both predicted.
     error : float
         The standard error of the lead.
     """
@@ -277,22 +279,31 @@ def choose(
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
     candidates = _candidates(len(counts.live_labels), corpus.mean_length, options)
     first = [corpus.merit(candidate, metric, first=True) for candidate in candidates]
-    merits, far = first, set()
+    merits = first
     if corpus.has_more:
         best = max(first, key=lambda merit: merit.value)
-        far = {each.candidate for each in first[1:] if best.lead_over(each) > _FAR * best.error_to(each)}
-        merits = [each if each.candidate in far else corpus.merit(each.candidate, metric) for each in first]
-    evidence = tuple(
-        Evidence(each.candidate, len(each.parts), each.value, each.lead_over(plain), each.error_to(plain))
-        for each, plain in ((each, (first if each.candidate in far else merits)[0]) for each in merits)
-    )
-    top = max((each for each in evidence if each.n_docs == len(corpus.classes)), key=lambda each: each.value)
+        merits = [
+            each
+            if best.is_ahead_of(each, _BEHIND_BEST) or first[0].is_ahead_of(each, _BEHIND_PLAIN)
+            else corpus.merit(each.candidate, metric)
+            for each in first
+        ]
+    plain = merits[0]
+    top = max((each for each in merits if each.n_docs == len(corpus.classes)), key=lambda merit: merit.value)
     reason = ""
-    if top.candidate == PLAIN:
+    if top is plain:
         reason = "no other model is better"
-    elif top.lead <= top.error:
-        top, reason = evidence[0], "no other model leads by more than a standard error"
-    choice = Choice(candidate=top.candidate, evidence=evidence, metric=metric, n_docs=counts.n_docs, reason=reason)
+    elif top.n_docs == plain.n_docs and not top.is_ahead_of(plain):
+        top, reason = plain, "no other model leads by more than a standard error"
+    chosen = next(each for each in first if each.candidate == top.candidate)
+    evidence = []
+    for each, early in zip(merits, first, strict=True):
+        value = each.value if each.n_docs == top.n_docs else max(top.value - chosen.lead_over(early), 0.0)
+        mine, other = (each, plain) if each.n_docs == plain.n_docs else (early, first[0])
+        evidence.append(Evidence(each.candidate, each.n_docs, value, mine.lead_over(other), mine.error_to(other)))
+    choice = Choice(
+        candidate=top.candidate, evidence=tuple(evidence), metric=metric, n_docs=counts.n_docs, reason=reason
+    )
     return choice, corpus.left_out(top.candidate)
 
 
@@ -316,6 +327,10 @@ class _Merit(NamedTuple):
     parts: Floats
     weights: Floats
 
+    @property
+    def n_docs(self) -> int:
+        return len(self.parts)
+
     def lead_over(self, other: _Merit) -> float:
         return float((self.weights * (self.parts - other.parts)).sum())
 
@@ -323,6 +338,10 @@ class _Merit(NamedTuple):
         """The standard error of the lead."""
         difference = self.parts - other.parts - self.lead_over(other)
         return float(np.sqrt((self.weights**2 * difference**2).sum()))
+
+    def is_ahead_of(self, other: _Merit, errors: float = 1.0) -> bool:
+        """Whether it leads by a document more than so many standard errors (the correction of Edwards, 1948)."""
+        return self.lead_over(other) - 1 / self.n_docs > errors * self.error_to(other)
 
 
 def _f1_parts(true: Integers, predicted: Integers, weights: Floats, n_classes: int) -> Floats:

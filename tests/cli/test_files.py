@@ -358,14 +358,15 @@ def test_export_over_a_file(run, mail: Path) -> None:
         (
             ["mail.bunrui", "o.json"],
             2,
-            "error: the name 'o.json' does not tell the format: give it one of .parquet .pq .csv .tsv .arrow .feather\n"
+            "error: the name 'o.json' does not tell the format: give it one of .parquet .pq .csv .tsv .xlsx "
+            ".arrow .feather\n"
             "Try 'bunrui export --help'.\n",
         ),
         (
             ["mail.bunrui", "mail.bunrui"],
             2,
-            "error: the name 'mail.bunrui' does not tell the format: give it one of .parquet .pq .csv .tsv .arrow "
-            ".feather\nTry 'bunrui export --help'.\n",
+            "error: the name 'mail.bunrui' does not tell the format: give it one of .parquet .pq .csv .tsv .xlsx "
+            ".arrow .feather\nTry 'bunrui export --help'.\n",
         ),
         (["mail.bunrui", "no/o.csv"], 1, "error: no/o.csv: there is no folder no: make it, or check the path\n"),
         (["mail.bunrui", "d.csv"], 1, "error: d.csv: this is a folder: name a file in it\n"),

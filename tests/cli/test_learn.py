@@ -9,6 +9,7 @@ import pytest
 import bunrui.store
 from tests.cli.conftest import MAIL
 from tests.support.pools import two_topics
+from tests.support.waiting import PATIENCE
 
 
 def info(run, file: str) -> dict:
@@ -126,7 +127,7 @@ def test_each_file_in_its_encoding(run) -> None:
 
 def test_a_pipe_in_its_encoding(start) -> None:
     process = start("learn", "a.bunrui", "-", "--encoding", "auto")
-    out, err = process.communicate("text,label\n送料はいくらですか,質問\n".encode("cp932"), timeout=60)
+    out, err = process.communicate("text,label\n送料はいくらですか,質問\n".encode("cp932"), timeout=PATIENCE)
     assert (process.returncode, out) == (0, b"")
     assert err.startswith(b"learned 1 document of 1 label ") and err.endswith(b"\n1 file was read as cp932\n")
 
@@ -303,8 +304,8 @@ def test_nothing_but_bad_rows(run) -> None:
         (
             "a.data",
             "x",
-            "error: the name 'a.data' does not tell the format: give --format, one of csv, tsv, tab, jsonl, parquet, "
-            "arrow, fasttext, lines, eml, mbox\n",
+            "error: the name 'a.data' does not tell the format: give --format, one of csv, tsv, tab, xlsx, jsonl, "
+            "parquet, arrow, fasttext, lines, eml, mbox\n",
         ),
         (
             "plain.txt",
@@ -331,8 +332,8 @@ def test_no_stop_words(run, mail: Path) -> None:
     assert run("learn", "a.bunrui", "mail.csv", "--stop-words", "no.txt") == (1, "", err)
 
 
-def test_from_a_pipe(shell, run) -> None:
-    done = shell("learn", "a.bunrui", "-", "--format", "fasttext", stdin="__label__x one\n__label__y two\n")
+def test_from_a_pipe(run) -> None:
+    done = run("learn", "a.bunrui", "-", "--format", "fasttext", stdin="__label__x one\n__label__y two\n")
     assert done == (0, "", "learned 2 documents of 2 labels into a.bunrui in T\n")
 
 

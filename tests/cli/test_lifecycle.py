@@ -107,8 +107,8 @@ def test_relabel_to_a_label_that_is_mistyped(run, box: str) -> None:
     )
 
 
-def test_relabel_from_a_pipe(shell, run, box: str) -> None:
-    done = shell("relabel", box, "--to", "ham", "-", stdin="cheap pills now\n")
+def test_relabel_from_a_pipe(run, box: str) -> None:
+    done = run("relabel", box, "--to", "ham", "-", stdin="cheap pills now\n")
     assert done == (0, "", f"relabelled 1 document: {NOW} 4 documents of 3 labels now\n")
     assert labels(run) == {"ad": 1, "ham": 3, "spam": 1}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -178,3 +179,25 @@ def test_chi_squared_of_a_word_that_nearly_every_document_has() -> None:
     table = np.array([[n // 2 - 1, 0], [1, n // 2]])
     expected = chi2_contingency(table, correction=False).statistic
     np.testing.assert_allclose(view.chi_squared(cells, counts), [expected], rtol=1e-9)
+
+
+@pytest.mark.parametrize("most", [1, 2, 64])
+@given(docs=st.lists(st.tuples(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=9), st.sampled_from("xyz"))))
+@settings(max_examples=examples(50))
+def test_sums_of_cells_that_are_alike(most: int, docs: list[tuple[list[str], str]]) -> None:
+    """Where a value depends on counts alone, the cells that are alike are counted: the sums have the same bits."""
+    counts = TextClassifier(analyzer="words").learn([" ".join(words) for words, _ in docs], [c for _, c in docs]).counts
+
+    def by_cell(cells: view.FeatureCounts) -> Any:
+        return np.log1p(cells.counts / (cells.spread(cells.totals) + 0.3))
+
+    def by_feature(cells: view.FeatureCounts) -> Any:
+        return np.log(cells.totals + 0.3)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(view, "_MOST_TOTAL", most)
+        for kept, by_docs in itertools.product((view.whole(counts), view.select(counts, 2, None)), (False, True)):
+            alike = view.sum_cells(kept, by_cell, by_docs, by_class=False, by_word=False)
+            np.testing.assert_array_equal(alike, view.sum_cells(kept, by_cell, by_docs))
+            alike = view.sum_features(kept, by_feature, by_docs, by_word=False)
+            np.testing.assert_array_equal(alike, view.sum_features(kept, by_feature, by_docs))

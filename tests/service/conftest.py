@@ -121,10 +121,12 @@ def shared_server(folder: Path, *options: str, **settings: Any) -> Iterator[Serv
 def running(path: Path, *options: str, **settings: Any) -> Iterator[Server]:
     """A service for a classifier, which ends with the fixture."""
     server = _start(path, path.with_suffix(".log"), *options, **settings)
-    yield server
-    server.process.kill()
-    server.process.wait()
-    server.client.close()
+    try:
+        yield server
+    finally:
+        server.process.kill()
+        server.process.wait()
+        server.client.close()
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.service.conftest import ARROW, TOKEN, Serve, Server, problem, stream
+from tests.support.waiting import PATIENCE
 
 JSON = {"Content-Type": "application/json"}
 LEARN = {"texts": ["a"], "labels": ["x"]}
@@ -258,7 +259,7 @@ def test_views_of_one_long_text(server: Server) -> None:
 def raw(server: Server, message: bytes) -> bytes:
     """What comes back for bytes that no client would send."""
     host, _, port = server.host.partition(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         connection.sendall(message.replace(b"HOST", server.host.encode()))
         connection.shutdown(socket.SHUT_WR)
         answer = b""

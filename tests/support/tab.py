@@ -13,12 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.service.conftest import TOKEN, Server
+from tests.support.waiting import PATIENCE
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install -e '.[dev]'")
 Browser = Page = Any
 
 EXPECTED = sync_api.expect
-EXPECTED.set_options(timeout=20_000)
+EXPECTED.set_options(timeout=1000 * PATIENCE)
 WATCH = "window.broken = []; addEventListener('securitypolicyviolation', (e) => broken.push(e.violatedDirective));"
 
 
@@ -27,7 +28,7 @@ class Tab:
 
     def __init__(self, browser: Browser, server: Server, **options: Any) -> None:
         self.context = browser.new_context(**{"locale": "en-US", "viewport": {"width": 1100, "height": 800}, **options})
-        self.context.set_default_timeout(30_000)
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.context.add_init_script(WATCH)
         self.page: Page = self.context.new_page()
         self.server = server
@@ -59,7 +60,7 @@ class Tab:
         self.page.fill("#text", text)
         self.page.keyboard.press("Control+Enter")
         EXPECTED(self.page.locator(".result .text").first).to_contain_text(text[:20])
-        return str(self.page.locator(".headline .label").text_content())
+        return str(self.page.locator(".headline .label").first.text_content())
 
     def close(self, *expected: str) -> None:
         """Whatever is expected, and told in the console: browsers log every answer that is no success."""
@@ -94,4 +95,4 @@ def table(kind: str, rows: list[dict[str, str]]) -> bytes:
 
 def upload(tab: Tab, name: str, body: bytes) -> None:
     file = {"name": name, "mimeType": "application/octet-stream", "buffer": body}
-    tab.page.locator(".drop.large input[type=file]").set_input_files(file)
+    tab.view.locator(".drop.large input[type=file]").set_input_files(file)

@@ -25,6 +25,7 @@ class _Home(NamedTuple):
 
 COMMANDS = {
     "learn": _Home("learn", "Learn", "Learn documents with their labels."),
+    "teach": _Home("teach", "Learn", "Label documents with one key each, and teach a classifier with them."),
     "unlearn": _Home("learn", "Learn", "Unlearn documents, as if they had never been learned."),
     "undo": _Home("lifecycle", "Learn", "Take back the last change: a learn, an unlearn, a merge, a relabel, a set …"),
     "relabel": _Home("lifecycle", "Learn", "Give learned documents another label."),

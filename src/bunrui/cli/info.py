@@ -156,7 +156,8 @@ def set_(file: Classifier, model: Model) -> None:
 
     The counts stay as they are; the next prediction uses the new model. To
     try a model once, give these options to predict or evaluate. undo takes
-    the change back.
+    the change back. A calibration holds for the settings that it was made
+    for.
 
     [bold]Examples[/]
 
@@ -170,15 +171,17 @@ def set_(file: Classifier, model: Model) -> None:
     with closing(bunrui.open(file)) as classifier, uninterrupted():
         if reads_tables(classifier) and options.get("model") == "auto":
             raise OptionError(f"{file} reads tables, for which no model is chosen: give --model columns or aode.")
-        before = classifier.get_params()
+        before, was_calibrated = classifier.get_params(), classifier.is_calibrated
         has_changed = classifier.configure(**options).get_params() != before
-        chosen = classifier.model_
+        chosen, is_calibrated = classifier.model_, classifier.is_calibrated
     if not has_changed:
         say(f"{file} has these settings already: nothing was changed")
         return
     say(f"set {', '.join(name.replace('_', '-') for name in options)} of {file}")
     if chosen is not None:
         say(f"chose {chosen.describe()}")
+    if was_calibrated and not is_calibrated:
+        say(f"the probabilities of {file} are no longer calibrated: 'bunrui calibrate {file}' calibrates them again")
 
 
 def choose(

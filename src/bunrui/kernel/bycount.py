@@ -29,6 +29,32 @@ def largest_counts(p: Postings, features: U32s, by_docs: int, out: I64s) -> None
 
 
 @kernel
+def count_pairs(
+    p: Postings, features: U32s, by_docs: int, most: int, n_cells: I64s, n_features: I64s, others: U32s
+) -> int:
+    """How many cells of class c have the count n[f, c] where the feature has n[f], (classes, most, most).
+
+    n_features has the features by n[f], (most).  Features whose n[f] is `most` or more go into `others`; how many.
+    """
+    totals = p.doc_total if by_docs != 0 else p.term_total
+    cells = p.docs if by_docs != 0 else p.terms
+    classes = p.classes
+    n_others = 0
+    for k in range(len(features)):
+        f = i64(features[k])
+        total = i64(totals[f])
+        if total >= most:
+            others[n_others] = features[k]
+            n_others += 1
+            continue
+        n_features[total] += 1
+        a = i64(p.starts[f])
+        for j in range(a, a + i64(p.lengths[f])):
+            n_cells[(i64(classes[j]) * most + total) * most + i64(cells[j])] += 1
+    return n_others
+
+
+@kernel
 def score_by_count(
     docs: Documents,
     d: int,

@@ -30,10 +30,22 @@ def exact_sums(values: Any, groups: Any, n_groups: int) -> npt.NDArray[np.float6
 
 def exact_sums_of(parts: Iterable[tuple[Any, Any]], n_groups: int) -> npt.NDArray[np.float64]:
     """The same of values and groups that come in parts."""
-    high = np.zeros(n_groups, np.int64)
-    low = np.zeros(n_groups, np.int64)
+    halves = np.zeros((2, n_groups), np.int64)
     for values, groups in parts:
-        run(add_parts, np.ascontiguousarray(values, np.float64), np.ascontiguousarray(groups, np.int32), high, low)
+        halves += halves_of(values, groups, n_groups)
+    return joined(halves)
+
+
+def halves_of(values: Any, groups: Any, n_groups: int) -> npt.NDArray[np.int64]:
+    """The sums of values by group as integers, (2, n_groups): first the high halves, then the low ones."""
+    high, low = halves = np.zeros((2, n_groups), np.int64)
+    run(add_parts, np.ascontiguousarray(values, np.float64), np.ascontiguousarray(groups, np.int32), high, low)
+    return halves
+
+
+def joined(halves: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Sums from their halves."""
+    high, low = halves
     return np.asarray(high / HIGH + low / (HIGH * LOW))
 
 

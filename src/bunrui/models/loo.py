@@ -104,16 +104,17 @@ class CountedCorpus:
     def _priors_without(self, log_prior: Callable[[Docs], Floats], *, by_label: bool) -> Callable[[Integers], Floats]:
         """A function from documents to log P(c) without each of them, (n_docs, n_classes)."""
         counts, sets = self.counts, self._sets
-        ways, places = np.unique(np.stack([sets.groups, self._copies]), axis=1, return_inverse=True)
-        own = np.zeros((ways.shape[1], len(counts.labels)), np.int64)
-        for row, (group, copies) in enumerate(ways.T.tolist()):
+        base = int(self._copies.max(initial=0)) + 1
+        ways, places = np.unique(sets.groups * base + self._copies, return_inverse=True)
+        own = np.zeros((len(ways), len(counts.labels)), np.int64)
+        for row, (group, copies) in enumerate(zip((ways // base).tolist(), (ways % base).tolist(), strict=True)):
             own[row, sets.indices[sets.members[group] : sets.members[group + 1]]] = copies
 
         def without(own: Any) -> Floats:
             return log_prior(Docs(counts.labels, counts.doc_count - own, counts.n_docs - 1))
 
         priors = np.choose(own, [without(0), without(1)]) if by_label else without(own)
-        return lambda docs: np.asarray(priors[places.reshape(-1)[docs]])
+        return lambda docs: np.asarray(priors[places[docs]])
 
     def score_one_by_one(self, make: Callable[[Memory], Model]) -> Floats:
         """Score every document by the others, (n_docs, n_classes), by any model that reads a memory."""

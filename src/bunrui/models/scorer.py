@@ -353,8 +353,9 @@ def normalised(view: CountView, scorer: Scorer) -> Scorer:
 
     All of them are logarithms of probabilities, so that the sum of sizes is minus the sum.
     """
-    everywhere = sum_features(view, scorer.share, scorer.by_docs) if scorer.share is not None else np.zeros(1)
-    cells = sum_cells(view, scorer.weights, scorer.by_docs, by_class=not scorer.by_count)
+    by_docs, by_word, share = scorer.by_docs, scorer.by_word, scorer.share
+    everywhere = np.zeros(1) if share is None else sum_features(view, share, by_docs, by_word=by_word)
+    cells = sum_cells(view, scorer.weights, by_docs, by_class=not scorer.by_count, by_word=by_word)
     parts = (view.n_features * scorer.slope, everywhere, cells)
     size = -(parts[0] + parts[1] + parts[2])
     # With one feature every weight is 0, and so is their sum but for rounding.

@@ -9,6 +9,7 @@ Selection loses nothing: it is computed from the counts whenever a model asks, a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -18,9 +19,10 @@ import numpy.typing as npt
 from bunrui.counts import Counts
 from bunrui.errors import Option, OptionError
 from bunrui.kernel import score as scoring
+from bunrui.kernel.bycount import count_pairs
 from bunrui.kernel.library import run
 from bunrui.kernel.logs import log
-from bunrui.kernel.sums import exact_sums, exact_sums_of
+from bunrui.kernel.sums import exact_sums, exact_sums_of, halves_of, joined
 from bunrui.sparse import Sparse
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "select",
     "sum_cells",
     "sum_features",
+    "tally",
     "whole",
 ]
 
@@ -44,6 +47,9 @@ _NO_KEEP = np.empty(0, np.uint8)
 
 # Cells that are weighed at a time: some 60 MB with what becomes of them.
 _BLOCK = 1 << 20
+
+# Features that occur less often are counted in place of being weighed, as long as the table has no more pairs.
+_MOST_TOTAL, _MOST_PAIRS = 64, 1 << 18
 
 # Cells that are filled in at once, with what becomes of them: some 4 GB.
 _MOST_FILLED = 1 << 26
@@ -171,32 +177,95 @@ def in_blocks(view: CountView, ids: npt.NDArray[np.uint32], by_docs: bool) -> It
 class Summing(Protocol):
     """A view that knows itself what its features sum to: that of leave-one-out, of many documents at once."""
 
-    def sum_cells(self, value: Callable[[FeatureCounts], Floats], by_class: bool) -> Floats:
+    def sum_cells(self, value: Callable[[FeatureCounts], Floats], by_class: bool, by_word: bool) -> Floats:
         """The sum of a value over all cells, by class."""
 
-    def sum_features(self, value: Callable[[FeatureCounts], Floats]) -> Floats:
+    def sum_features(self, value: Callable[[FeatureCounts], Floats], by_word: bool) -> Floats:
         """The sum of a value over all features, one for all classes or one by class."""
 
 
 def sum_cells(
-    view: CountView, value: Callable[[FeatureCounts], Floats], by_docs: bool, *, by_class: bool = True
+    view: CountView,
+    value: Callable[[FeatureCounts], Floats],
+    by_docs: bool,
+    *,
+    by_class: bool = True,
+    by_word: bool = True,
 ) -> Floats:
     """The sum of a value over all cells of a view, by class, the same in any order.
 
-    `by_class`: the value of a cell depends on its class, and not only on the feature and the count.
+    `by_class`: the value of a cell depends on its class; `by_word`: on its word.  Else it depends on counts alone.
     """
     if isinstance(view, Summing):
-        return view.sum_cells(value, by_class)
+        return view.sum_cells(value, by_class, by_word)
+    if isinstance(view, View) and not by_class and not by_word:
+        return joined(tally(view, by_docs).sum_cells(value))
     blocks = in_blocks(view, view.feature_ids(), by_docs)
     return exact_sums_of(((value(cells), cells.classes) for cells in blocks), len(view.doc_count))
 
 
-def sum_features(view: CountView, value: Callable[[FeatureCounts], Floats], by_docs: bool) -> Floats:
+def sum_features(
+    view: CountView, value: Callable[[FeatureCounts], Floats], by_docs: bool, *, by_word: bool = True
+) -> Floats:
     """The sum of a value over all features of a view, the same in any order: one for all classes."""
     if isinstance(view, Summing):
-        return view.sum_features(value)
+        return view.sum_features(value, by_word)
+    if isinstance(view, View) and not by_word:
+        return joined(tally(view, by_docs).sum_features(value))
     shared = (value(cells) for cells in in_blocks(view, view.feature_ids(), by_docs))
     return exact_sums_of(((each, np.zeros(len(each), np.int32)) for each in shared), 1)
+
+
+class Tally(NamedTuple):
+    """The cells of a view for values that depend on counts alone: most features are rare, and their cells alike.
+
+    Attributes
+    ----------
+    pairs : FeatureCounts
+        A feature for every small n[f], with a cell for every count up to it.
+    n_cells : (n_classes, n_pairs) int64
+        How many cells of the view, by class, are like each of these.
+    n_features : (n_totals,) int64
+        How many features are.
+    others : function
+        The other cells, in blocks.
+    """
+
+    pairs: FeatureCounts
+    n_cells: Integers
+    n_features: Integers
+    others: Callable[[], Iterator[FeatureCounts]]
+
+    def sum_cells(self, value: Callable[[FeatureCounts], Floats]) -> Integers:
+        """The sum of a value by class, in the halves of `kernel.sums`."""
+        n_classes, n_pairs = self.n_cells.shape
+        sums = halves_of(value(self.pairs), np.arange(n_pairs), n_pairs) @ self.n_cells.T
+        for cells in self.others():
+            sums += halves_of(value(cells), cells.classes, n_classes)
+        return sums
+
+    def sum_features(self, value: Callable[[FeatureCounts], Floats]) -> Integers:
+        """The sum of a value over features, in halves, (2, 1)."""
+        n = len(self.n_features)
+        sums = halves_of(value(self.pairs), np.arange(n), n) @ self.n_features[:, None]
+        for cells in self.others():
+            sums += halves_of(value(cells), np.zeros(len(cells.ids)), 1)
+        return sums
+
+
+def tally(view: View, by_docs: bool) -> Tally:
+    """Count the cells of a view that are alike."""
+    n_classes, ids = len(view.doc_count), view.feature_ids()
+    most = max(min(_MOST_TOTAL, math.isqrt(_MOST_PAIRS // max(n_classes, 1))), 1)
+    cells, features = np.zeros(n_classes * most**2, np.int64), np.zeros(most, np.int64)
+    others = np.empty(len(ids), np.uint32)
+    n_others = run(count_pairs, view.counts.postings, ids, int(by_docs), most, cells, features, others)
+    totals = np.arange(1, most)
+    none = np.zeros(most - 1, np.int32)  # `up_to` fills it in
+    pairs = FeatureCounts(none.astype(np.uint32), none.astype(np.int64), none, none, none, totals).up_to(totals)
+    at = pairs.spread(totals) * most + pairs.counts
+    by_class = cells.reshape(n_classes, most**2)[:, at]
+    return Tally(pairs, by_class, features[1:], lambda: in_blocks(view, others[:n_others], by_docs))
 
 
 def distinct_docs(view: CountView) -> Any:

@@ -33,12 +33,12 @@ from bunrui.kernel.library import run
 from bunrui.kernel.loo import Changes, Labels, Left, Lists, Own, Reading, Rows
 from bunrui.kernel.score import Linear, Sums
 from bunrui.kernel.slices import each_slice
-from bunrui.kernel.sums import HIGH, LOW, add_parts
+from bunrui.kernel.sums import halves_of, joined
 from bunrui.kernel.vocabulary import Vocabulary
 from bunrui.kernel.workspace import NO_COUNTS, resized, scratch_for
 from bunrui.models.linear import FEW_CLASSES
 from bunrui.models.scorer import Floats, Scorer
-from bunrui.models.view import CountView, FeatureCounts
+from bunrui.models.view import FeatureCounts, Tally, View, tally
 
 Integers = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.uint32]
@@ -125,7 +125,7 @@ class Ground:
 
     Attributes
     ----------
-    view : CountView
+    view : View
     by_docs : bool
         Whether documents are counted, in place of occurrences.
     labels : Labels
@@ -145,7 +145,7 @@ class Ground:
         The counts without each document, by part, where they serve for many formulas.
     """
 
-    view: CountView
+    view: View
     by_docs: bool
     labels: Labels
     parts: list[Rows]
@@ -183,7 +183,7 @@ class Ground:
 
 
 def ground_of(
-    view: CountView, doc_total: Integers, parts: list[Rows], labels: Labels, *, by_docs: bool, min_df: int
+    view: View, doc_total: Integers, parts: list[Rows], labels: Labels, *, by_docs: bool, min_df: int
 ) -> Ground:
     """Lay the counts of a view out; `doc_total` is the number of documents of every id.
 
@@ -344,18 +344,18 @@ class Without:
                 there[k][row * n : (row + 1) * n] = False
         return there
 
-    def sum_cells(self, value: Value, by_class: bool) -> Floats:
+    def sum_cells(self, value: Value, by_class: bool, by_word: bool) -> Floats:
         """The sum of a value over all cells, by class."""
         summed = next(self._sums)
         (lo, hi), ground, rows = self.bounds, self._ground, self.rows
         is_left = ground.is_left[self.entries[int(rows.starts[lo]) : int(rows.starts[hi])]]
         own = _parts(value(self.after)) * self.after.spread(is_left) - _parts(value(self.before))
-        high, low = np.tile(summed.whole, hi - lo)
+        high, low = sums = np.tile(summed.whole, hi - lo)
         changes = Changes(summed.is_any, *summed.changes, *summed.lessened, *own)
         run(kernel.sum_changes, rows, lo, hi, self.entries, ground.labels, ground.lists, changes, high, low)
-        return _joined(high, low)
+        return joined(sums)
 
-    def sum_features(self, value: Value) -> Floats:
+    def sum_features(self, value: Value, by_word: bool) -> Floats:
         """The sum of a value over all features, by class."""
         summed = next(self._sums)
         (lo, hi), rows = self.bounds, self.rows
@@ -363,7 +363,7 @@ class Without:
         changes = summed.changes[:, self.entries[begin:end]]
         sums = np.concatenate([np.zeros((2, 1), np.int64), np.cumsum(changes, axis=1)], axis=1)
         by_row = np.diff(sums[:, rows.starts[lo : hi + 1] - begin], axis=1)
-        return np.repeat(_joined(*(summed.whole + by_row)), self._ground.n_classes)
+        return np.repeat(joined(summed.whole + by_row), self._ground.n_classes)
 
 
 class Whole:
@@ -395,46 +395,46 @@ class Whole:
     def _cells(self) -> FeatureCounts:
         return self._ground.view.gather(self._ground.view.feature_ids(), self._ground.by_docs)
 
-    def sum_cells(self, value: Value, by_class: bool) -> Floats:
+    @cached_property
+    def _tally(self) -> Tally:
+        return tally(self._ground.view, self._ground.by_docs)
+
+    def sum_cells(self, value: Value, by_class: bool, by_word: bool) -> Floats:
         """The sum of a value over all cells, by class; how it changes is noted."""
-        ground, n, cells = self._ground, self._ground.n_classes, self._cells
-        whole = lessened = _summed(value(cells), cells.classes, n)
+        ground, n = self._ground, self._ground.n_classes
+        if not by_class and not by_word:
+            whole = lessened = self._tally.sum_cells(value)
+        else:
+            cells = self._cells
+            whole = lessened = halves_of(value(cells), cells.classes, n)
         if by_class:
             if any((rows.copies != 1).any() for rows in ground.parts):
                 raise ValueError("sums that depend on the number of documents of a class leave copies out one by one")
-            lessened = _summed(value(cells._replace(classes=cells.classes + np.int32(n))), cells.classes, n)
+            lessened = halves_of(value(cells._replace(classes=cells.classes + np.int32(n))), cells.classes, n)
         is_left = ground.before.spread(ground.is_left[ground.is_known])
         changes = _parts(value(ground.after)) * is_left - _parts(value(ground.before))
         changed = ground.before.spread(np.flatnonzero(ground.is_known))[changes.any(axis=0)]
         is_any = np.zeros(len(ground.is_known), np.uint8)
         is_any[changed] = 1
         self.sums.append(Summed(whole, lessened, np.stack([ground.laid_out(each) for each in changes]), is_any))
-        return np.concatenate([_joined(*whole), _joined(*lessened)])
+        return np.concatenate([joined(whole), joined(lessened)])
 
-    def sum_features(self, value: Value) -> Floats:
+    def sum_features(self, value: Value, by_word: bool) -> Floats:
         """The sum of a value over all features; how it changes is noted."""
-        ground, cells = self._ground, self._cells
-        whole = _summed(value(cells), np.zeros(len(cells.ids), np.int32), 1)
+        ground = self._ground
+        if by_word:
+            whole = halves_of(value(self._cells), np.zeros(len(self._cells.ids), np.int32), 1)
+        else:
+            whole = self._tally.sum_features(value)
         is_left = ground.is_left[ground.is_known]
         changes = _parts(value(ground.after)) * is_left - _parts(value(ground.before))
         self.sums.append(Summed(whole, whole, np.stack([ground.by_entry(each) for each in changes]), _NONE))
-        return _joined(*whole)
-
-
-def _summed(values: Floats, groups: npt.NDArray[Any], n_groups: int) -> Integers:
-    """The parts of sums by group, (2, n_groups)."""
-    high, low = parts = np.zeros((2, n_groups), np.int64)
-    run(add_parts, np.ascontiguousarray(values), np.ascontiguousarray(groups, np.int32), high, low)
-    return parts
+        return joined(whole)
 
 
 def _parts(values: Floats) -> Integers:
     """The parts of each value, (2, n)."""
-    return _summed(values, np.arange(len(values)), len(values))
-
-
-def _joined(high: Integers, low: Integers) -> Floats:
-    return np.asarray(high / HIGH + low / (HIGH * LOW))
+    return halves_of(values, np.arange(len(values)), len(values))
 
 
 # Scores

@@ -14,13 +14,15 @@ from fastapi import Request, Response
 from pydantic import BaseModel
 
 from bunrui import __version__, store
+from bunrui.calibration import Calibration
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
-from bunrui.models import MODELS
+from bunrui.models import AUTO, MODELS, TRAINED
 from bunrui.service import Settings, requests, schemas
 from bunrui.service.admission import Call, Lane, Room, Security, author_of
 from bunrui.service.errors import Problem, problem_of
+from bunrui.service.files import Files
 from bunrui.service.jobs import Cancelled, Job, Jobs
 from bunrui.service.monitor import Metrics, event
 from bunrui.store import StoredClassifier
@@ -83,9 +85,7 @@ class Served:
         if model is None or model == self.classifier.model:
             return self.classifier
         if model not in MODELS:
-            raise Problem(
-                "invalid", f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
-            )
+            raise Problem("invalid", _why_not(model, self.classifier.model))
         if model not in self._models:
             self._models[model] = self.classifier.with_model(model)
         return self._models[model]
@@ -221,12 +221,54 @@ class Served:
         n_left = self.classifier.counts.n_docs
         return {"undone": kind, "changes": n_changes, "changed": n_docs, "documents": n_left}
 
+    def set_model(self, model: str) -> schemas.Changed:
+        """Read the counts by another model from now on."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.configure(model=model)
+        return self._reread(before)
+
+    def choose(self) -> schemas.Changed:
+        """Choose anew what auto stands for."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.choose()
+        return self._reread(before)
+
+    def calibrate(self, calibration: Calibration) -> schemas.Changed:
+        """Take on a calibration."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.set_calibration(calibration)
+        return self._reread(before)
+
+    def _reread(self, before: int) -> schemas.Changed:
+        """A change of no documents; the answers of before are no longer those of the file."""
+        self._forget_models()
+        now = self.classifier.last_change
+        return {"transaction": now if now > before else None, "changed": 0, "documents": self.classifier.counts.n_docs}
+
     def _changed(self, n_docs: int) -> schemas.Changed:
         return {
             "transaction": self.classifier.last_seen if n_docs else None,
             "changed": n_docs,
             "documents": self.classifier.counts.n_docs,
         }
+
+
+def _why_not(model: str, own: str) -> str:
+    """Why counts are not read by a model, and what to do."""
+    if model == AUTO:
+        return (
+            f"auto is how a file chooses its model, and this file answers by {own}: leave model out, or have the file "
+            "choose by POST /v1/set"
+        )
+    if model in TRAINED:
+        return (
+            f"{model} is trained from documents, so a single request cannot ask for it: set it for the file by POST "
+            "/v1/set, and leave model out"
+        )
+    return f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
 
 
 def version(classifier: AnyClassifier) -> tuple[Any, ...]:
@@ -247,6 +289,7 @@ class Service:
         self.writer = Lane("write", 1, limits.queue)
         self.rooms = {is_owner: Room(limits, self.writer) for is_owner in (True, False)}
         self.jobs = Jobs(classifier.path)
+        self.files = Files(limits.file)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, also: Callable[[], object]) -> None:
@@ -292,6 +335,7 @@ class Service:
         for room in self.rooms.values():
             room.readers.close()
         self.writer.close()
+        self.files.close()
         self.served.classifier.close()
 
     def stop_reading(self) -> None:
@@ -359,7 +403,7 @@ class Service:
         """What work gives that ends when the client leaves; None if it has left."""
         job = Job("request", None)
         working = asyncio.ensure_future(call_of(request).room.readers.run(work, job))
-        leaving = asyncio.ensure_future(request.receive())  # the body has come: nothing else can
+        leaving = asyncio.ensure_future(_left(request))
         try:
             await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -371,6 +415,12 @@ class Service:
             job.cancel()
             leaving.cancel()
             working.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else may ask for it
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client leaves; an empty body may come before that."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def call_of(request: Request) -> Call:

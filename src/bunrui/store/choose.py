@@ -77,6 +77,8 @@ def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str
     store = file.store
     classifier = classifier_of(store)
     drawn = draw(store, len(counts.live.labels))
+    if not set(drawn.labels) <= set(counts.label_ids):
+        raise store.unpacker().damaged("its log has other documents than its counts")
     choice, left_out = choose(counts, classifier.text_analyzer, drawn, classifier.get_params(), metric)
     calibration = calibration_by(choice, left_out, classifier.settings, transaction.number)
     return _write(store, transaction, _weigh(store, transaction, counts, classifier, choice, calibration))

@@ -16,7 +16,7 @@ from bunrui.choice import Choice
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.counts import Counts
 from bunrui.errors import BunruiError, Option, OptionError, StoreError, check_whole
-from bunrui.memory import Memory, document_digests
+from bunrui.memory import Digests, Memory, document_digests
 from bunrui.models import AUTO, TRAINED
 from bunrui.models.kinds import is_kept
 from bunrui.models.model import Model
@@ -507,6 +507,14 @@ class StoredClassifier(AnyClassifier):
         with closing(store), store.reading():
             yield store
 
+    def labels_of(self, digests: Digests) -> dict[bytes, list[str]]:
+        """The labels of those documents that are learned, by digest, in the order in which they were learned."""
+        self._need_log()
+        with self._file.use():
+            store = self._file.store
+            names = store.labels()
+            return {digest: sorted(names[k] for k in labels) for digest, labels in store.log.labels_of(digests).items()}
+
     def history(self, *, before: int | None = None, after: int | None = None, limit: int | None = None) -> list[Entry]:
         """Everything that was done, in order; or the changes between two numbers, or the last ones of them.
 
@@ -589,6 +597,11 @@ class StoredClassifier(AnyClassifier):
     def last_seen(self) -> int | None:
         """The number of the last transaction that is in memory: after a change, its own."""
         return self._file.last_seen
+
+    @property
+    def state(self) -> tuple[int, int] | None:
+        """Another one after every change that is in memory, also after an undo: a generation, and `last_seen`."""
+        return self._file.state
 
     @property
     def size(self) -> int:

@@ -87,6 +87,11 @@ class File:
         """The number of the last transaction that the memory has taken in."""
         return None if self._state is None else self._state.tx
 
+    @property
+    def state(self) -> State | None:
+        """How far the memory has read: another one after every change, also after an undo."""
+        return self._state
+
     # Reading
 
     def catch_up(self) -> bool:

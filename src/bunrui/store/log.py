@@ -307,6 +307,20 @@ class Log:
                     found.setdefault(number, []).append(place)
         return found, sorted(row for rows in wanted.values() for row in rows)
 
+    def labels_of(self, digests: Digests) -> dict[bytes, list[int]]:
+        """The labels of those documents that are there, by digest, in the order in which they were learned."""
+        wanted = {digest.tobytes() for digest in digests}
+        index, keys = self.index("digests"), key_words(digests)
+        maybe = index.find(keys[index.has(keys)])
+        found: dict[bytes, list[int]] = {}
+        for number, block, _ in self._read(_HEADING, numbers=sorted(maybe)):
+            for place in maybe[number]:
+                digest = block.digests[place].tobytes()
+                if digest in wanted:
+                    found.pop(digest, None)  # of a text that was learned twice, the last labels
+                    found[digest] = block.label_sets[block.codes[place]]
+        return found
+
     def keys(self) -> Words:
         """The first words of all digests."""
         keys = [keyed.keys for keyed in self._keyed("digests", 0, self.gone())]
