@@ -633,8 +633,9 @@ class TextClassifier(AnyClassifier):
 
         Examples
         --------
-        >>> clf = TextClassifier("binary").learn(["cheap pills", "meeting at noon"], ["spam", "ham"])
+        >>> clf = TextClassifier().learn(["cheap pills", "meeting at noon"], ["spam", "ham"])
         >>> clf.learn_unlabelled(["pills for you", "noon meeting"]).unlabelled_.describe()
+        'not used: 0 documents that others can predict are too few to tell'
         """
         check_reads_pool(self.get_params())
         memory = self._memory

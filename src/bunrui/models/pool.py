@@ -255,7 +255,8 @@ def _weights(view: ExpectedCounts, scorer: Scorer) -> Floats:
 def _least_documents(learned: Integers, in_pool: Integers, most: int) -> int:
     """How many texts of the pool a word has to be in: 2, or more where words are too many.
 
-    >>> _least_documents(np.array([1, 0, 0, 0, 0]), np.array([0, 1, 2, 3, 3]), most=4), most=3
+    >>> [_least_documents(np.array([1, 0, 0, 0, 0]), np.array([0, 1, 2, 3, 3]), most) for most in (4, 3, 2)]
+    [2, 3, 4]
     """
     n_known = int((learned > 0).sum())
     if n_known > most:
