@@ -6,7 +6,7 @@ import { data, drawing, h, replace, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
 import { picker } from "../picker.js";
 import { visible } from "../show.js";
-import { canWrite, countedLabels, state } from "../state.js";
+import { canWrite, countedLabels, events, state } from "../state.js";
 import { announce, oneAtATime, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 import { LONGEST_EXPLAINED } from "./predict.js";
@@ -118,6 +118,14 @@ export function create() {
     summary.scrollIntoView({ block: "nearest" });
   });
 
+  /** Teach with the documents of the file, in the view for that. */
+  function teach() {
+    const { file, text, header, encoding } = files.options();
+    location.hash = "#/teach";
+    const detail = { file, text, header, encoding, skip_bad: job.skip_bad };
+    events.dispatchEvent(new CustomEvent("teach-these", { detail }));
+  }
+
   function drawAround() {
     const { documents, skipped, problems } = job.result;
     replace(
@@ -137,6 +145,7 @@ export function create() {
       FORMATS.map((format) =>
         h("a", { class: "button", download: "", href: address(`/v1/downloads/${job.id}`, { format }) }, format),
       ),
+      canWrite() && h("button", { type: "button", t: "teach.these", on: { click: teach } }),
     );
     const pick = picker({
       labels: Object.entries(job.result.labels),
