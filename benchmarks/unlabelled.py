@@ -39,7 +39,7 @@ def measure(
     names: Sequence[str] = CORPORA,
     labels: Sequence[int] = LABELS,
     *,
-    n_draws: int = 10,
+    n_draws: int = 5,
     n_pool: int = 5000,
     n_test: int = 2000,
     model: str = "auto",
@@ -105,7 +105,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", default=",".join(CORPORA))
     parser.add_argument("--labels", default=",".join(map(str, LABELS)))
-    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--pool", type=int, default=5000)
     parser.add_argument("--test", type=int, default=2000)
     parser.add_argument("--model", default="auto")
