@@ -88,7 +88,7 @@ def test_the_same_elsewhere(tab: Tab) -> None:
     """The three snippets say what the page says, of a text that shells and JSON could misread."""
     page = tab.open()
     label = tab.predict(HARD)
-    page.get_by_text("The same with curl").click()
+    tab.view.get_by_text("The same with curl").click()
     said = {name: page.locator(f"[data-same={name}]").text_content() for name in ("curl", "python", "shell")}
     assert all(TOKEN not in text for text in said.values())
     environment = os.environ | {"PYTHONPATH": str(SOURCE), "BUNRUI_TOKEN": TOKEN}

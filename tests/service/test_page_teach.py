@@ -13,8 +13,6 @@ from tests.service.conftest import Server, running
 from tests.support.tab import EXPECTED, Tab, last_change, n_documents, upload
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.xdist_group("page")
-
 SPAM, HAM = ["pills", "money", "cheap", "win", "free", "offer"], ["noon", "lunch", "meeting", "late", "team", "report"]
 TEXTS = [f"{SPAM[k % 6]} {SPAM[k % 5]} {k}" for k in range(30)] + [f"{HAM[k % 6]} {HAM[k % 5]} {k}" for k in range(30)]
 CSV = "\n".join(["text", *TEXTS]).encode()

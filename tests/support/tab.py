@@ -60,7 +60,7 @@ class Tab:
         self.page.fill("#text", text)
         self.page.keyboard.press("Control+Enter")
         EXPECTED(self.page.locator(".result .text").first).to_contain_text(text[:20])
-        return str(self.page.locator(".headline .label").text_content())
+        return str(self.page.locator(".headline .label").first.text_content())
 
     def close(self, *expected: str) -> None:
         """Whatever is expected, and told in the console: browsers log every answer that is no success."""

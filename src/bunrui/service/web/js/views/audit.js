@@ -56,7 +56,7 @@ export function create() {
   function draw() {
     if (at >= suspects.length) {
       const key = total > suspects.length ? "audit.next" : suspects.length ? "audit.end" : "audit.none";
-      replace(card, h("p", { t: [key, { n: total - suspects.length }] }), done.length > 0 && undoing());
+      replace(card, said(), h("p", { t: [key, { n: total - suspects.length }] }), done.length > 0 && undoing());
       announce(t(key, { n: total - suspects.length }));
       return;
     }

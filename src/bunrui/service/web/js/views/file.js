@@ -42,7 +42,7 @@ export function create() {
     for (const part of [files.about, rows]) part.toggleAttribute("aria-busy", isBusy);
     files.about.disabled = isBusy;
     for (const control of [files.drop, found].flatMap((part) => [...part.querySelectorAll("button")])) {
-      control.disabled = isBusy;
+      control.disabled = isBusy || "off" in control.dataset;
     }
   });
 
@@ -177,9 +177,8 @@ export function create() {
     replace(rows, page.rows.map(line));
     const last = asked.offset + page.rows.length;
     const step = (key, offset, isThere) => {
-      const button = h("button", { type: "button", t: key, on: { click: () => ask({ offset }) } });
-      button.disabled = !isThere;
-      return button;
+      const off = isThere ? {} : { disabled: true, "data-off": true };
+      return h("button", { type: "button", t: key, ...off, on: { click: () => ask({ offset }) } });
     };
     replace(
       place,

@@ -5,7 +5,7 @@ import { bars } from "../bars.js";
 import { correct, relabel, undo } from "../changes.js";
 import { data, drawing, h, replace, show, view } from "../dom.js";
 import { fileButton, takesDrops, textOf } from "../files.js";
-import { percent, t } from "../i18n.js";
+import { bind, percent, t } from "../i18n.js";
 import { picker } from "../picker.js";
 import { copying, curl, file, literal, program, quoted, same } from "../same.js";
 import { visible } from "../show.js";
@@ -42,6 +42,7 @@ export function create() {
   const examples = h("div", { class: "row examples", hidden: true });
   const result = h("section", { class: "result", label: "predict.result", hidden: true });
   const headline = h("p", { class: "headline", "aria-live": "polite" });
+  const named = h("p", { class: "muted", hidden: true });
   const shares = h("div", { class: "shares" });
   const fixing = h("fieldset", { class: "fixing" });
   const change = h("div", { class: "change", role: "status" });
@@ -56,6 +57,7 @@ export function create() {
     "div",
     { class: "own" },
     headline,
+    named,
     h("div", { class: "split" }, why, h("div", { class: "side" }, shares, fixing, change)),
   );
   result.append(h("div", { class: "models" }, own, second), linking, elsewhere);
@@ -218,6 +220,7 @@ export function create() {
   function drawSecond() {
     const beside = found.second;
     show(second, Boolean(beside));
+    show(bind(named, "predict.own", { model: answering() }), Boolean(beside));
     result.classList.toggle("two", Boolean(beside));
     if (!beside) return replace(second);
     const answer = h("p", { class: "headline" });
@@ -353,8 +356,8 @@ export function create() {
       get(address("/v1/documents", { label, limit: 1, characters: LONGEST_EXAMPLE })).catch(() => ({ documents: [] })),
     );
     const pages = await Promise.all(asked);
-    const shown = pages.flatMap(({ documents }) => documents).filter(({ text }) => typeof text === "string");
-    return shown.filter(({ text, length }) => text.trim() && length <= LONGEST_EXAMPLE);
+    const found = new Map(pages.flatMap(({ documents }) => documents).map((one) => [one.digest, one]));
+    return [...found.values()].filter(({ text, length }) => text?.trim() && length <= LONGEST_EXAMPLE);
   }
 
   function demoExamples() {
