@@ -89,6 +89,21 @@ def test_the_least_certain_of_few_is_asked() -> None:
     assert not found.is_random and found.text == "noon pills"
 
 
+def test_answers_at_random_do_not_steer_the_other_questions() -> None:
+    """Else they would have fewer neighbours than other documents, and the estimate would be too low."""
+    texts, labels = pool_of(200)
+    asked = []
+    for at_random in ({"spam": "spam", "ham": "ham"}, {"spam": "ham", "ham": "spam"}):
+        known = queue(TextClassifier("multinomial"), texts)
+        questions = [next(known)]
+        while len(known.answers) < 80:
+            label = labels[questions[-1].row]
+            known.answer(questions[-1], at_random[label] if questions[-1].is_random else label)
+            questions.append(next(known))
+        asked.append([question.row for question in questions])
+    assert asked[0] == asked[1]
+
+
 def test_a_guess_is_what_the_classifier_predicts() -> None:
     asked, _ = taught(TextClassifier(), 40)
     for _ in range(10):

@@ -4,7 +4,8 @@
                 text.  The documents up to there that have an answer are a random sample of the pool: they tell the
                 accuracy of the present classifier, each predicted by the model of all the others
     the rest    of CANDIDATES documents that are drawn at random, the one whose two best labels are nearest to each
-                other, by the present classifier, and whose likely label has few documents yet.  To draw few of them
+                other, and whose likely label has few documents yet, by a classifier of all answers but those at
+                random: so these are no harder, when they are left out, than the pool is.  To draw few of them
                 spreads the questions over the whole pool, and a question costs as little with a million documents as
                 with a hundred
 
@@ -29,7 +30,7 @@ from bunrui.analysis import texts as inputs
 from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
-from bunrui.engines.stream import Ranking, rank
+from bunrui.engines.stream import rank
 from bunrui.errors import OptionError, StoreError
 from bunrui.evaluation.loo import predict_without
 from bunrui.memory import Memory, document_digests
@@ -214,6 +215,8 @@ class Queue:
         self._draw = random.Random(0)
         self._place = self._reach = 0  # in the order of digests: where to ask at random, and how far that ever came
         self._n_asked = 0
+        self._at_random: set[int] = set()  # rows that were asked so
+        self._asker: TextClassifier | None = None
         self._given: set[int] = set()
         self._skipped: set[int] = set()
         self._seen: tuple[int, int] | None = None  # the state of the file
@@ -225,6 +228,7 @@ class Queue:
         while self._place < len(self._order) and self._order[self._place] in self.answers:
             self._place += 1
         self._reach = self._place
+        self._at_random.update(self._order[: self._place])
 
     def __len__(self) -> int:
         """Documents that have no answer and were not skipped."""
@@ -248,8 +252,10 @@ class Queue:
     def __next__(self) -> Question:
         """The next question: no document comes twice, unless its answer was undone."""
         with self._lock:
-            is_random = self._n_asked % SHARE == 0 or len(self.classifier.counts.live_labels) < 2
-            rows = [] if is_random else self._candidates()
+            asker = self._find_asker()
+            is_random = self._n_asked % SHARE == 0
+            knows_two = len(asker.counts.live_labels) > 1
+            rows = [] if is_random else self._candidates(CANDIDATES if knows_two else 1)
             is_random = is_random or len(rows) == 0
             if is_random:
                 rows = self._next_random()
@@ -260,7 +266,8 @@ class Queue:
             self._given.update(rows)
         question = None
         try:
-            question = self._choose(rows, is_random=is_random)
+            row = rows[0] if len(rows) == 1 else self._least_certain(asker, rows)
+            question = self._question(row, is_random=is_random)
         finally:
             with self._lock:
                 self._given.difference_update(row for row in rows if question is None or row != question.row)
@@ -281,15 +288,15 @@ class Queue:
             row = self._row_of[bytes.fromhex(digest)]
         except (ValueError, KeyError):
             raise OptionError(f"no document of the pool has the digest {digest!r}") from None
-        return self._choose([row], is_random=is_random)
+        return self._question(row, is_random=is_random)
 
     def _is_free(self, row: int) -> bool:
         return row not in self.answers and row not in self._given and row not in self._skipped
 
-    def _candidates(self) -> list[int]:
+    def _candidates(self, n: int) -> list[int]:
         """A few documents at random."""
         rows: list[int] = []
-        while len(rows) < CANDIDATES and len(self._left) > len(rows):
+        while len(rows) < n and len(self._left) > len(rows):
             place = self._draw.randrange(len(self._left) - len(rows))
             row = self._left[place]
             # Those that are drawn stand at the end, those with an answer are let go.
@@ -308,29 +315,47 @@ class Queue:
             self._place += 1
             self._reach = max(self._reach, self._place)
             if self._is_free(row):
+                self._at_random.add(row)
                 return [row]
         return []
 
-    def _choose(self, rows: list[int], *, is_random: bool) -> Question:
-        """The question about the document of some whose answer helps most."""
-        texts = [self._text(row) for row in rows]
-        chosen, guess, probability = 0, None, 0.0
-        if len(self.classifier.counts.live_labels) > 1:
-            found = rank(self.classifier, texts)
-            if len(rows) > 1:
-                chosen = int(self._values(found, texts).argmin())
-            guess, probability = found.classes[int(found.best[chosen])], float(found.confidence[chosen])
-        row = rows[chosen]
-        return Question(row, self._digests[row].tobytes().hex(), texts[chosen], is_random, guess, probability)
+    def _find_asker(self) -> AnyClassifier:
+        """A classifier that knows all answers but those to questions at random; call with the lock held.
 
-    def _values(self, found: Ranking, texts: list[str]) -> Floats:
-        """How much an answer helps, the lowest most: the rank of its margin, and half of that of its likely label."""
-        is_calibrated = self.classifier.is_calibrated
-        two = np.partition(found.probabilities if is_calibrated else found.scores, -2, axis=1)[:, -2:]
-        margins = (two[:, 1] - two[:, 0]) / (1.0 if is_calibrated else (1 + lengths_of(texts)) ** _SLOPE)
-        counts = self.classifier.counts
+        Where the classifier knows a document, it is certain about those around it, and asks for none of them.  So a
+        document at random that is left out would miss its neighbours, and look harder than those of the pool do.
+        """
+        classifier = self.classifier
+        if classifier.needs_documents:
+            return classifier
+        asker = self._asker
+        if asker is None or asker.choice is not classifier.choice:
+            with classifier.memory.lock.read():
+                counts = classifier.counts.copy()
+            asker = TextClassifier(**classifier.get_params())
+            asker.attach(Memory(counts), classifier.calibration, classifier.choice)
+            rows = [row for row in self._at_random if row in self.answers]
+            if rows:
+                asker.unlearn([self._text(row) for row in rows], [self.answers[row] for row in rows])
+            self._asker = asker
+        return asker
+
+    def _least_certain(self, asker: AnyClassifier, rows: list[int]) -> int:
+        """The document of some whose answer helps most."""
+        texts = [self._text(row) for row in rows]
+        found = rank(asker, texts)
+        two = np.partition(found.probabilities if asker.is_calibrated else found.scores, -2, axis=1)[:, -2:]
+        margins = (two[:, 1] - two[:, 0]) / (1.0 if asker.is_calibrated else (1 + lengths_of(texts)) ** _SLOPE)
+        counts = asker.counts
         n_docs = counts.doc_count[[counts.label_ids[found.classes[k]] for k in found.best.tolist()]]
-        return _ranks(margins) + _ranks(n_docs) / 2
+        return rows[int((_ranks(margins) + _ranks(n_docs) / 2).argmin())]
+
+    def _question(self, row: int, *, is_random: bool) -> Question:
+        text, guess, probability = self._text(row), None, 0.0
+        if len(self.classifier.counts.live_labels) > 1:
+            found = rank(self.classifier, [text])
+            guess, probability = found.classes[int(found.best[0])], float(found.confidence[0])
+        return Question(row, self._digests[row].tobytes().hex(), text, is_random, guess, probability)
 
     def _text(self, row: int) -> str:
         text: Any = self._texts[row]
@@ -351,6 +376,8 @@ class Queue:
         self._follow()
         with self._lock:
             self._put(question.row, label)
+            if question.row not in self._at_random and self._asker is not None:
+                self._asker.learn([question.text], [label])
             if question.guess is not None:
                 self.n_guessed += 1
                 self.n_agreed += question.guess in labels
@@ -371,6 +398,8 @@ class Queue:
         self._follow()
         with self._lock:
             label = self.answers.pop(question.row)
+            if question.row not in self._at_random and self._asker is not None:
+                self._asker.unlearn([question.text], [label])
             self._left.append(question.row)
             self._given.add(question.row)
             if question.guess is not None and self.n_guessed:
@@ -393,7 +422,7 @@ class Queue:
         stored = _stored(self.classifier)
         if stored is None or stored.state == self._seen:
             return
-        self._seen = stored.state
+        self._seen, self._asker = stored.state, None
         known = stored.labels_of(self._digests[self._order])
         with self._lock:
             for digest, row in self._row_of.items():
