@@ -159,9 +159,7 @@ def set_(file: Classifier, model: Model) -> None:
     if chosen is not None:
         say(f"chose {chosen.describe()}")
     if was_calibrated and not is_calibrated:
-        say(
-            f"the probabilities of {file} are no longer calibrated: 'bunrui calibrate {file}' does it for these settings"
-        )
+        say(f"the probabilities of {file} are no longer calibrated: 'bunrui calibrate {file}' fits them anew")
 
 
 def choose(
