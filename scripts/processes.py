@@ -178,7 +178,7 @@ def run(
     stop.set()
     figures: dict[str, Any] = {"seconds": seconds, "readers": readers, "failures": []}
     for _ in processes:
-        kind, counted, failure = results.get(timeout=60)
+        kind, counted, failure = results.get(timeout=300)  # a busy machine takes its time
         total = figures.setdefault(kind, {})
         for name, n in counted.items():
             total[name] = total.get(name, 0) + n

@@ -18,6 +18,7 @@ from bunrui import TextClassifier, choice, classifier
 from bunrui.choice import CANDIDATES, PLAIN, Candidate, Choice, choose, is_due
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
 from bunrui.sample import Drawn, LowestDigests
+from tests.support.examples import examples
 
 words = st.integers(0, 9).map("w{}".format)
 texts_of = st.lists(words, min_size=1, max_size=6).map(" ".join)
@@ -47,7 +48,7 @@ def drawn_of(clf: TextClassifier) -> Drawn:
 
 @pytest.mark.parametrize("worth", [0, 1 << 18])
 @given(documents=documents_of)
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_scores_are_those_without_all_copies(
     worth: int, documents: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,7 +81,7 @@ def test_scores_are_those_without_all_copies(
 
 @pytest.mark.usefixtures("few")
 @given(documents=documents_of, data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_order_and_shards_do_not_matter(documents: list[tuple[str, str]], data: st.DataObject) -> None:
     def learned(part: list[tuple[str, str]]) -> TextClassifier:
         clf = TextClassifier()
@@ -100,7 +101,7 @@ def test_order_and_shards_do_not_matter(documents: list[tuple[str, str]], data: 
 
 @pytest.mark.usefixtures("few")
 @given(documents=documents_of, more=documents_of)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_unlearning_brings_a_choice_back(documents: list[tuple[str, str]], more: list[tuple[str, str]]) -> None:
     clf = TextClassifier().learn([text for text, _ in documents], [label for _, label in documents])
     before = clf.choose(), clf.calibration
@@ -183,7 +184,7 @@ def test_a_choice_stays_until_documents_double_or_halve() -> None:
         ({}, [["a", "b"], ["b"]] * 40, "some documents have several labels"),
         ({"alpha": 0.5}, ["a", "b"] * 40, "alpha is given"),
         ({"smoothing": "mle", "max_features": 9}, ["a", "b"] * 40, "smoothing and max_features are given"),
-        ({}, [f"c{k}" for k in range(80)], "only 0 of 80 documents can be predicted by others"),
+        ({}, [f"c{k}" for k in range(80)], "only 0 of 80 documents have another one of their label"),
     ],
 )
 def test_why_the_plain_default_stays(options: dict[str, Any], labels: list[Any], reason: str) -> None:

@@ -24,6 +24,7 @@ from bunrui.models.categorical import count_values
 from bunrui.models.gaussian import dense_moments
 from bunrui.models.transform import KeptRows
 from bunrui.sparse import Sparse
+from tests.support.examples import examples
 
 WORDS = ("a", "b", "c")
 NONE = np.empty(0, dtype=str)
@@ -90,7 +91,7 @@ def _seen(part: Any) -> Any:
 
 @pytest.mark.parametrize("count", EXACT.values(), ids=EXACT)
 @given(a=ROWS, b=ROWS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_plus_has_no_order_and_minus_undoes_it(count: Count, a: Rows, b: Rows) -> None:
     one, two = count(a), count(b)
     both = count((np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]])))
@@ -100,7 +101,7 @@ def test_plus_has_no_order_and_minus_undoes_it(count: Count, a: Rows, b: Rows) -
 
 
 @given(a=ROWS, b=ROWS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_moments(a: Rows, b: Rows) -> None:
     one, two = MOMENTS(a), MOMENTS(b)
     both = MOMENTS((np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]])))

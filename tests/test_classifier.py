@@ -795,7 +795,7 @@ def run_python(program: str, **environment: str) -> str:
         env=os.environ | {"PYTHONPATH": source} | environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

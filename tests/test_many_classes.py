@@ -22,6 +22,7 @@ from bunrui.kernel import best, bycount
 from bunrui.kernel.postings import HOLES, USED
 from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS, linear
+from tests.support.examples import examples
 from tests.support.kernels import kernels
 
 every = pytest.mark.parametrize("model", MODELS)
@@ -77,7 +78,7 @@ def check_best(clf: TextClassifier, queries: list[Any]) -> None:
         }
     ),
 )
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @pytest.mark.usefixtures("eager")
 def test_the_best_are_those_of_all_scores(
     model: str, documents: list[list[str]], queries: list[list[str]], options: dict[str, Any]
@@ -194,7 +195,7 @@ def test_labels_of_many_documents_take_no_matrix() -> None:
 
 @every
 @given(documents=DOCUMENTS, query=st.lists(WORDS, max_size=12), usual=st.sampled_from([1, 128]))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_weights_by_count_give_the_same_bits(
     model: str, documents: list[list[str]], query: list[str], usual: int
 ) -> None:
@@ -269,7 +270,7 @@ ROWS = st.lists(
 @pytest.mark.parametrize("few", [4, 4096])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @given(rows=ROWS)
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_rows_one_by_one_are_rows_at_once(estimator: Any, few: int, container: Any, rows: list[Any]) -> None:
     X, y = np.array([row for row, _ in rows]), np.array([label for _, label in rows])
     with pytest.MonkeyPatch.context() as patch:

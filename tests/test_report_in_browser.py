@@ -12,8 +12,7 @@ from bunrui.classifier import TextClassifier
 from bunrui.data import read
 from bunrui.evaluation import learning_curve, leave_one_out
 from bunrui.report import evaluation_page
-
-pytestmark = pytest.mark.xdist_group("report")
+from tests.support.waiting import PATIENCE
 
 WATCH = "window.broken = []; addEventListener('securitypolicyviolation', (e) => broken.push(e.violatedDirective));"
 NAMES = {
@@ -49,6 +48,7 @@ class Look:
 
     def __init__(self, browser: Any, path: Path, **options: Any) -> None:
         self.context = browser.new_context(**({"viewport": WIDE} | options))
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.context.add_init_script(WATCH)
         self.page = self.context.new_page()
         self.faults: list[str] = []

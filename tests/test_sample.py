@@ -13,6 +13,7 @@ from bunrui import sample
 from bunrui.engines.labelgroups import label_sets
 from bunrui.memory import document_digests, key_words
 from bunrui.sample import LowestDigests, find_lowest
+from tests.support.examples import examples
 
 Pairs = list[tuple[str, str]]
 
@@ -66,7 +67,7 @@ def test_lowest_digests(documents: Pairs) -> None:
 
 
 @given(documents=pairs, data=st.data())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_order_batches_and_shards_do_not_matter(documents: Pairs, data: st.DataObject) -> None:
     shuffled = data.draw(st.permutations(documents))
     cut, border = data.draw(st.integers(0, len(documents))), data.draw(st.integers(0, len(documents)))
@@ -79,7 +80,7 @@ def test_order_batches_and_shards_do_not_matter(documents: Pairs, data: st.DataO
 
 
 @given(documents=pairs, data=st.data())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_what_is_unlearned_is_gone(documents: Pairs, data: st.DataObject) -> None:
     found = learn(LowestDigests(), documents)
     rows = data.draw(st.lists(st.integers(0, max(len(documents) - 1, 0)), unique=True)) if documents else []

@@ -14,7 +14,7 @@ import pytest
 
 from tests.blocks import REPOSITORY
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.slow
 
 _LARGEST = 2_000_000
 

@@ -166,6 +166,8 @@ class Choice:
             return f"{line}; {plain.describe()}: {values[plain]}"
         return f"{line}; {self.reason}"
 
+    __str__ = describe
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, in the types of JSON."""
         evidence = [{**each._asdict(), "candidate": each.candidate._asdict()} for each in self.evidence]
@@ -273,7 +275,7 @@ def choose(
     if len(corpus.classes) < FEWEST:
         reason = f"{counts.n_docs:,} documents are too few to tell"
         if counts.n_docs >= FEWEST:
-            reason = f"only {len(corpus.classes)} of {counts.n_docs:,} documents can be predicted by others"
+            reason = f"only {len(corpus.classes)} of {counts.n_docs:,} documents have another one of their label"
         return Choice(reason=reason, metric=metric, n_docs=counts.n_docs), None
     candidates = _candidates(len(counts.live_labels), corpus.mean_length, options)
     first = [corpus.merit(candidate, metric, first=True) for candidate in candidates]
@@ -435,7 +437,8 @@ class _Corpus:
             parts = (true == predicted).astype(np.float64)
         else:
             parts = _f1_parts(true, predicted, weights, len(self._columns))
-        return _Merit(candidate, float((weights * parts).sum()), parts, weights)
+        value = (weights * parts).sum() / weights.sum()  # 1 where all are right, and not a bit more
+        return _Merit(candidate, float(value), parts, weights)
 
     def left_out(self, candidate: Candidate) -> LeftOut:
         """The scores of a candidate that has scored all documents."""

@@ -11,7 +11,8 @@
     ├── MismatchError      counts of different analyzers, or models that cannot be joined
     ├── StoreError         a file that is missing, in use or cannot be written
     │   ├── DamagedError   one that is not what it was
-    │   └── MovedError     one that has lost its name since it was opened
+    │   ├── MovedError     one that has lost its name since it was opened
+    │   └── ChangedError   one in which somebody else has changed something meanwhile
     ├── NotLearnedError    a question to a classifier that has learned nothing
     ├── OptionError        an option with a value that makes no sense: wrong usage
     ├── KernelError        compiled code that is missing, or older than its source
@@ -35,6 +36,7 @@ from typing import Any, NamedTuple, Self
 
 __all__ = [
     "BunruiError",
+    "ChangedError",
     "DamagedError",
     "DataError",
     "DuplicateError",
@@ -280,6 +282,10 @@ class DamagedError(StoreError):
 
 class MovedError(StoreError):
     """A classifier file that was moved away or replaced since it was opened."""
+
+
+class ChangedError(StoreError):
+    """A classifier file in which somebody else has changed something meanwhile."""
 
 
 class NotLearnedError(BunruiError, ValueError, AttributeError):

@@ -285,7 +285,8 @@ def _curve(curve: LearningCurve) -> Section:
     note = f"Accuracy on {tested}, by growing parts of the rest."
     if curve.n_folds > 1:
         note += " The band goes from the worst fifth to the best."
-    pair = element("div", learning_chart(curve), curve_table(curve).to_html(), class_="pair")
+    chart = learning_chart(curve.points, has_band=curve.n_folds > 1)
+    pair = element("div", chart, curve_table(curve).to_html(), class_="pair")
     return section("learning", "Learning curve", pair, note=note)
 
 

@@ -17,7 +17,7 @@ from bunrui.analysis import dictionary
 from bunrui.analysis.dictionary import Japanese, pieces
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
-from tests.support.examples import examples
+from tests.support.examples import examples, quick
 
 pytest.importorskip("fugashi", reason="the extra 'ja' is not installed")
 pytest.importorskip("unidic_lite", reason="the extra 'ja' is not installed")
@@ -88,9 +88,10 @@ def test_nul_does_not_end_the_text() -> None:
     assert Japanese().tokens("猫\0犬") == [Token("猫", 0, 1), Token("犬", 2, 3)]
 
 
+@pytest.mark.parametrize("size", quick(1, [50_000, 350_000]))
 @pytest.mark.parametrize("unit", ["あ", "x", " ", "\0", "メロスは激怒した。"])
-def test_a_megabyte_on_one_line(unit: str) -> None:
-    text = unit * (350_000 // len(unit)) + "\n猫"
+def test_much_on_one_line(unit: str, size: int) -> None:
+    text = unit * (size // len(unit)) + "\n猫"
     tokens = Japanese().tokens(text)
     assert tokens[-1] == Token("猫", len(text) - 1, len(text))
     assert all(0 <= token.start < token.end <= len(text) for token in tokens)

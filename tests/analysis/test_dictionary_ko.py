@@ -15,7 +15,7 @@ from bunrui.analysis import dictionary
 from bunrui.analysis.dictionary import Korean
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
-from tests.support.examples import examples
+from tests.support.examples import examples, quick
 
 pytest.importorskip("kiwipiepy", reason="the extra 'ko' is not installed")
 
@@ -70,9 +70,10 @@ def test_nothing_to_find(text: str) -> None:
     assert Korean().tokens(text) == []
 
 
+@pytest.mark.parametrize("size", quick(1, [100_000, 1_000_000]))
 @pytest.mark.parametrize("unit", ["x", " ", "\0", "ㅋ", "漢", "x1+"])
-def test_a_megabyte_on_one_line(unit: str) -> None:
-    text = unit * (1_000_000 // len(unit)) + "\n서울"
+def test_much_on_one_line(unit: str, size: int) -> None:
+    text = unit * (size // len(unit)) + "\n서울"
     tokens = Korean().tokens(text)
     assert tokens[-1] == Token("서울", len(text) - 2, len(text))
     assert all(0 <= token.start < token.end <= len(text) for token in tokens)

@@ -16,7 +16,7 @@ from bunrui.analysis import dictionary
 from bunrui.analysis.dictionary import Chinese
 from bunrui.analysis.texts import Token
 from bunrui.errors import MissingExtraError, OptionError
-from tests.support.examples import examples
+from tests.support.examples import examples, quick
 
 pytest.importorskip("rjieba", reason="the extra 'zh' is not installed")
 
@@ -70,9 +70,10 @@ def test_nothing_to_find(text: str) -> None:
     assert Chinese().tokens(text) == []
 
 
+@pytest.mark.parametrize("size", quick(1, [50_000, 350_000]))
 @pytest.mark.parametrize("unit", ["我", "x", "é", "𠮷", " ", "\0", "我们去北京。"])
-def test_a_megabyte_on_one_line(unit: str) -> None:
-    text = unit * (350_000 // len(unit)) + "\n北京"
+def test_much_on_one_line(unit: str, size: int) -> None:
+    text = unit * (size // len(unit)) + "\n北京"
     tokens = Chinese().tokens(text)
     assert tokens[-1] == Token("北京", len(text) - 2, len(text))
     assert all(0 <= token.start < token.end <= len(text) for token in tokens)

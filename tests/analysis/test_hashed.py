@@ -17,6 +17,7 @@ from bunrui.analysis.analyzer import sharing
 from bunrui.errors import MismatchError, OptionError
 from bunrui.evaluation.loo import loo_scores
 from bunrui.kernel.reference import bucket
+from tests.support.examples import examples
 
 TEXTS = [
     "Cheap pills now, cheap PILLS",
@@ -61,7 +62,7 @@ def test_counts_of_buckets(spec: AnalyzerSpec) -> None:
     assert TextClassifier(analyzer=spec).learn(mappings, LABELS).counts == clf.counts
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(documents, documents, st.sampled_from([8, 9, 16, 28]))
 def test_learning_can_be_taken_back(first: list[tuple[str, str]], more: list[tuple[str, str]], bits: int) -> None:
     spec = AnalyzerSpec(hash_bits=bits)

@@ -19,8 +19,6 @@ from rich.console import Console
 
 from bunrui import datasets
 
-pytestmark = pytest.mark.xdist_group("benchmarks")
-
 README = Path(__file__).resolve().parents[2] / "README.md"
 N_DOCS = 40
 FRESH = {

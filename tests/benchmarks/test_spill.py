@@ -15,6 +15,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "spill.py"
 pytest.importorskip("resource", reason="measures as Unix does")
 
 
+@pytest.mark.slow  # `make bench` is not `make test`: one page of it is enough, in test_page.py
 def test_a_small_corpus(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), "--gigabytes", "0.004", "--inside", "0.002", "--memory", "9GB", "--json"]
     done = subprocess.run([*command, "--folder", str(tmp_path)], capture_output=True, text=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from bunrui.cli import main
+from tests.support.waiting import PATIENCE
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
@@ -43,13 +45,16 @@ def _timeless(text: str) -> str:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command in this process, in a folder of its own."""
+    """Run a command in this process, in a folder of its own, perhaps with text on its standard input."""
     monkeypatch.chdir(tmp_path)
     for name in ("FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
 
-    def call(*arguments: str) -> Result:
-        code = main(arguments)
+    def call(*arguments: str, stdin: str | None = None) -> Result:
+        with monkeypatch.context() as patch:
+            if stdin is not None:
+                patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+            code = main(arguments)
         out, err = capsys.readouterr()
         return Result(code, out, _timeless(err))
 
@@ -78,7 +83,7 @@ def shell(start: Callable[..., subprocess.Popen[bytes]]) -> Run:
 
     def call(*arguments: str, stdin: str = "", **settings: object) -> Result:
         process = start(*arguments, **settings)
-        out, err = process.communicate(stdin.encode(), timeout=100)
+        out, err = process.communicate(stdin.encode(), timeout=PATIENCE)
         return Result(process.returncode, out.decode(), _timeless(err.decode()))
 
     return call

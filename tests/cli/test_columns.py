@@ -164,14 +164,14 @@ def test_tables_learned_from_other_formats(run, people: Path) -> None:
         assert run("predict", file, "test.csv").out == expected, source
 
 
-def test_the_standard_input_and_lines(shell, people: Path) -> None:
+def test_the_standard_input_and_lines(run, people: Path) -> None:
     head = "".join(Path("test.csv").read_text(encoding="utf-8").splitlines(keepends=True)[:3])
-    expected = shell("predict", "t.bunrui", "-", "--format", "csv", stdin=head).out
+    expected = run("predict", "t.bunrui", "-", "--format", "csv", stdin=head).out
     assert len(expected.splitlines()) == 2
-    assert shell("predict", "t.bunrui", stdin=head).out == expected
+    assert run("predict", "t.bunrui", stdin=head).out == expected
     row = json.dumps({name: value for name, value in table(1)[0].items() if name != "income"}, ensure_ascii=False)
-    assert shell("predict", "t.bunrui", stdin=row + "\n").out == expected.splitlines(keepends=True)[0]
-    assert shell("predict", "t.bunrui", "--line", row).out == expected.splitlines(keepends=True)[0]
+    assert run("predict", "t.bunrui", stdin=row + "\n").out == expected.splitlines(keepends=True)[0]
+    assert run("predict", "t.bunrui", "--line", row).out == expected.splitlines(keepends=True)[0]
 
 
 def test_explain_shows_columns(run, people: Path) -> None:
@@ -329,7 +329,7 @@ def test_kinds(run) -> None:
         (
             ["--format", "lines"],
             1,
-            "train.csv (lines) has no columns: a table is csv, tsv, tab, jsonl, parquet or arrow",
+            "train.csv (lines) has no columns: a table is csv, tsv, tab, xlsx, jsonl, parquet or arrow",
         ),
     ],
 )
@@ -366,7 +366,7 @@ def test_table_files_read_no_text(run, people: Path) -> None:
     assert run("predict", "t.bunrui", "test.csv", "--text", "note") == (2, "", TRAINING.format(80) + message)
     Path("a.txt").write_text("__label__low a b\n")
     assert run("learn", "t.bunrui", "a.txt").err == (
-        "error: a.txt (fasttext) has no columns: a table is csv, tsv, tab, jsonl, parquet or arrow\n"
+        "error: a.txt (fasttext) has no columns: a table is csv, tsv, tab, xlsx, jsonl, parquet or arrow\n"
     )
     assert run("predict", "t.bunrui", "--line", "golf").err == TRAINING.format(80) + (
         "error: this is not JSON (Expecting value at character 1): a row of a table looks like "

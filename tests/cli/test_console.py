@@ -10,6 +10,7 @@ import pytest
 
 from bunrui.cli.console import Bar, show, uninterrupted
 from bunrui.documents import read
+from tests.support.waiting import PATIENCE
 
 
 class Terminal(io.StringIO):
@@ -87,7 +88,7 @@ def test_colours_on_a_terminal(start, mail: Path, monkeypatch: pytest.MonkeyPatc
     code = "import os, sys; os.environ['TERM'] = 'xterm-256color'; import bunrui.cli; bunrui.cli.main(sys.argv[1:])"
     process = start("explain", "mail.bunrui", "pills", python=("-c", code), stdout=theirs)
     os.close(theirs)
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE)
     seen = os.read(ours, 1 << 16).decode()
     os.close(ours)
     assert "pills" in seen and (";48;5;" in seen) is not no_colour

@@ -299,11 +299,11 @@ def test_fasttext(run) -> None:
 
 
 @pytest.mark.parametrize("suffix", WRITTEN)
-def test_standard_input(shell, run, suffix: str) -> None:
-    done = shell("learn", "a.bunrui", "-", stdin=WRITTEN[suffix](JAPANESE))
+def test_standard_input(run, suffix: str) -> None:
+    done = run("learn", "a.bunrui", "-", stdin=WRITTEN[suffix](JAPANESE))
     assert done == (0, "", "learned 3 documents of 2 labels into a.bunrui in T\n")
     assert counts("a.bunrui") == learned(JAPANESE)
-    done = shell("predict", "a.bunrui", "--json", stdin=WRITTEN[suffix](JAPANESE))
+    done = run("predict", "a.bunrui", "--json", stdin=WRITTEN[suffix](JAPANESE))
     assert [json.loads(line)["label"] for line in done.out.splitlines()] == ["映画", "家電", "映画"]
 
 

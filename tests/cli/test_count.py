@@ -57,15 +57,15 @@ def test_another_part_is_not_replaced(run, shards: list[str], arguments: list[st
     )
 
 
-def test_an_id_of_ones_own(run, shell, shards: list[str]) -> None:
+def test_an_id_of_ones_own(run, shards: list[str]) -> None:
     part = ["count", *shards, "-o", "day.bunrui", "--shard-id", "day-17"]
     assert run(*part).err == "counted 4 documents of 2 labels into day.bunrui in T\n"
     assert run(*part).err == "day.bunrui has this shard already: it was left as it is\n"
     assert run(*part, "--skip-bad").code == 1
     (note,) = notes(run, "day.bunrui")
     assert (note["shards"], note["n_shards"]) == (["day-17"], 1)
-    assert shell("count", "-", "-o", "pipe.bunrui", "--shard-id", "p", stdin="text,label\nx,y\n").code == 0
-    assert shell("count", "-", "-o", "other.bunrui", stdin="text,label\nx,y\n") == (
+    assert run("count", "-", "-o", "pipe.bunrui", "--shard-id", "p", stdin="text,label\nx,y\n").code == 0
+    assert run("count", "-", "-o", "other.bunrui", stdin="text,label\nx,y\n") == (
         2,
         "",
         "error: the standard input has no name that tells it from others: give --shard-id.\n"

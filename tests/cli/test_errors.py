@@ -17,7 +17,7 @@ def files(mail: Path) -> None:
     Path("folder/read me.txt").write_text("two")
     Path("tabs.csv").write_text("text\tlabel\none\tx\n")
     Path("latin.csv").write_bytes(b"text,label\ncaf\xe9,x\n")
-    Path("all.xlsx").write_bytes(b"PK")
+    Path("all.ods").write_bytes(b"PK")
     Path("lines.txt").write_text("one\n")
     Path("labelled.txt").write_text("__label__x one\n")
 
@@ -64,7 +64,7 @@ ASKED = ["predict", "mail.bunrui", "--line", "a"]
             "folder/a has files and no folders of classes: give all of them one label with --as a, or read the folder "
             "above, 'folder', if the folders in it are the labels",
         ),
-        ([*LEARN, "all.xlsx"], "the spreadsheet 'all.xlsx' cannot be read: save it as CSV (UTF-8) first"),
+        ([*LEARN, "all.ods"], "the spreadsheet 'all.ods' cannot be read: save it as .xlsx, or as CSV (UTF-8), first"),
         (
             ["predict", "mail.bunrui", "free pills"],
             "there is no file 'free pills': check the path; a text goes with --line",

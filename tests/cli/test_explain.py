@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import bunrui.store
+from tests.support.waiting import PATIENCE
 
 
 def test_explain(run, mail: Path) -> None:
@@ -27,10 +28,10 @@ def test_explain(run, mail: Path) -> None:
     ]
 
 
-def test_a_mail_is_read_as_predict_reads_it(shell, mail: Path) -> None:
+def test_a_mail_is_read_as_predict_reads_it(run, mail: Path) -> None:
     letter = "From: a@b.c\nTo: d@e.f\nSubject: pills\nContent-Transfer-Encoding: base64\n\nY2hlYXAgcGlsbHM=\n"
-    predicted = json.loads(shell("predict", "mail.bunrui", "--json", stdin=letter).out)
-    explained = json.loads(shell("explain", "mail.bunrui", "--json", stdin=letter).out)
+    predicted = json.loads(run("predict", "mail.bunrui", "--json", stdin=letter).out)
+    explained = json.loads(run("explain", "mail.bunrui", "--json", stdin=letter).out)
     assert "cheap pills" in explained["text"]
     assert explained["label"] == predicted["label"]
 
@@ -83,7 +84,7 @@ def test_a_file_with_the_name_of_the_text(shell, run, mail: Path) -> None:
         "'new mail.txt' is explained as a text. What the file of that name holds is explained by: "
         "bunrui explain mail.bunrui < 'new mail.txt'\n"
     )
-    assert shell("explain", "mail.bunrui", stdin="cheap pills").err == ""
+    assert run("explain", "mail.bunrui", stdin="cheap pills").err == ""
 
 
 def test_a_text_cannot_move_the_cursor(run, mail: Path) -> None:
@@ -131,11 +132,11 @@ def test_nothing_to_explain(run, mail: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
-def test_explain_an_empty_pipe(shell, mail: Path) -> None:
+def test_explain_an_empty_pipe(run, mail: Path) -> None:
     err = (
         "error: the standard input is empty: give TEXT, or text on the standard input.\nTry 'bunrui explain --help'.\n"
     )
-    assert shell("explain", "mail.bunrui") == (2, "", err)
+    assert run("explain", "mail.bunrui", stdin="") == (2, "", err)
 
 
 def test_an_argument_that_is_no_utf8(run, mail: Path) -> None:
@@ -146,7 +147,7 @@ def test_an_argument_that_is_no_utf8(run, mail: Path) -> None:
 
 def test_a_text_that_is_no_utf8(start, mail: Path) -> None:
     process = start("explain", "mail.bunrui")
-    out, err = process.communicate(b"\x83\x65", timeout=60)
+    out, err = process.communicate(b"\x83\x65", timeout=PATIENCE)
     assert (process.returncode, out) == (1, b"")
     assert err == b"error: <stdin> is not valid UTF-8 (byte 0): convert it with iconv first\n"
 

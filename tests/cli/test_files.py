@@ -45,6 +45,22 @@ def test_merge_into_an_old_file(run, mail: Path) -> None:
     assert info(run, "mail.bunrui")["labels"] == {"ham": 2, "news": 1, "spam": 2}
 
 
+def test_changes_tell_the_model_that_they_choose(run, tmp_path: Path) -> None:
+    rows = [
+        f"word{k % 7} {'cheap pills' if k % 2 else 'team lunch'} {k},{'spam' if k % 2 else 'ham'}\n" for k in range(80)
+    ]
+    learn(run, "few.bunrui", "".join(rows[:10]))
+    learn(run, "many.bunrui", "".join(rows[10:]))
+    chosen = "chose binary-complement, λ 0.3: 1.000 by leave-one-out; no other model is better"
+    assert run("merge", "few.bunrui", "many.bunrui").err.splitlines()[1:] == [chosen]
+    learn(run, "many.bunrui", "".join(rows[:10]))  # no change that makes it due
+    Path("rows.csv").write_text("text,label\n" + "".join(rows[:20]))
+    assert [line for line in run("unlearn", "few.bunrui", "rows.csv").err.splitlines() if "chose" in line] == []
+    learn(run, "one.bunrui", "".join(f"{row.rpartition(',')[0]},ham\n" for row in rows))
+    Path("texts.csv").write_text("text\n" + "".join(row.rpartition(",")[0] + "\n" for row in rows[1::2]))
+    assert run("relabel", "one.bunrui", "texts.csv", "--to", "spam").err.splitlines()[-1] == chosen
+
+
 @pytest.mark.parametrize("target", ["mail.bunrui", "new.bunrui"])
 def test_merge_other_analyzers(run, mail: Path, target: str) -> None:
     learn(run, "b.bunrui", "new star,news\n", "--analyzer", "words")
@@ -342,14 +358,15 @@ def test_export_over_a_file(run, mail: Path) -> None:
         (
             ["mail.bunrui", "o.json"],
             2,
-            "error: the name 'o.json' does not tell the format: give it one of .parquet .pq .csv .tsv .arrow .feather\n"
+            "error: the name 'o.json' does not tell the format: give it one of .parquet .pq .csv .tsv .xlsx "
+            ".arrow .feather\n"
             "Try 'bunrui export --help'.\n",
         ),
         (
             ["mail.bunrui", "mail.bunrui"],
             2,
-            "error: the name 'mail.bunrui' does not tell the format: give it one of .parquet .pq .csv .tsv .arrow "
-            ".feather\nTry 'bunrui export --help'.\n",
+            "error: the name 'mail.bunrui' does not tell the format: give it one of .parquet .pq .csv .tsv .xlsx "
+            ".arrow .feather\nTry 'bunrui export --help'.\n",
         ),
         (["mail.bunrui", "no/o.csv"], 1, "error: no/o.csv: there is no folder no: make it, or check the path\n"),
         (["mail.bunrui", "d.csv"], 1, "error: d.csv: this is a folder: name a file in it\n"),

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bunrui.selection.ratio import Ratio
+from tests.support.waiting import PATIENCE
 
 GOOD = ["a good film", "the best film of the year", "few films are as good"]
 TEXTS = [f"rain on day {k}, shares fell by {k} points" for k in range(40)]
@@ -250,8 +251,8 @@ def test_a_pipe_is_read_once(run, files: Path) -> None:
     assert ask(run, "--top", "1", raw="pipe.jsonl") == (1, "", err)
 
 
-def test_the_target_may_be_the_standard_input(shell, files: Path) -> None:
-    found = shell("filter", "--target", "-", "--raw", "raw.jsonl", "--top", "2", stdin="\n".join(GOOD))
+def test_the_target_may_be_the_standard_input(run, files: Path) -> None:
+    found = run("filter", "--target", "-", "--raw", "raw.jsonl", "--top", "2", stdin="\n".join(GOOD))
     assert (found.code, found.out) == (0, lines(7, 33))
 
 
@@ -294,7 +295,7 @@ def test_output_that_cannot_be_written(run, files: Path, path: str, err: str) ->
 def test_a_full_disk(start, files: Path) -> None:
     with open("/dev/full", "wb") as full:
         process = start("filter", "--target", "good.txt", "--raw", "raw.jsonl", "--top", "2", stdout=full)
-        _, err = process.communicate(timeout=100)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1 and b"the disk is full: make room\n" in err and b"Traceback" not in err
 
 
@@ -304,15 +305,22 @@ def _small_files() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits")
-@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
-@pytest.mark.parametrize("way", [["--threshold", "-1e9"], ["--top", "999"]])
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("out.jsonl", ["--threshold", "-1e9"]),
+        ("out.parquet", ["--top", "999"]),
+        pytest.param("out.parquet", ["--threshold", "-1e9"], marks=pytest.mark.slow),
+        pytest.param("out.jsonl", ["--top", "999"], marks=pytest.mark.slow),
+    ],
+)
 def test_no_room_for_the_file(start, files: Path, name: str, way: list[str]) -> None:
     with open("raw.jsonl", "w") as file:
         file.writelines(json.dumps({"text": f"{text} {k * k}", "n": k}) + "\n" for k, text in enumerate(TEXTS * 20))
     Path(name).write_text("as it was")
     arguments = ["filter", "--target", "good.txt", "--raw", "raw.jsonl", *way, "-o", name, "--hash-bits", "8"]
     process = start(*arguments, preexec_fn=_small_files)
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=PATIENCE)
     message = b"the file would be larger than the system allows: raise the limit, or write elsewhere\n"
     assert (process.returncode, out) == (1, b"") and message in err and b"Traceback" not in err
     if way[0] == "--top":

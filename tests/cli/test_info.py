@@ -57,6 +57,24 @@ def test_info_cannot_move_the_cursor(run) -> None:
     assert "1  ␛[2J\n" in run("info", "a.bunrui").out
 
 
+def test_info_tells_how_far_a_model_is_trained(run, mail: Path) -> None:
+    def told(model: str) -> str:
+        lines = run("info", f"{model}.bunrui").out.splitlines()
+        return lines[lines.index(f"model         {model}") + 1].strip()
+
+    for model, since in [
+        ("arow", "trained on 4 documents; learns the 1 since then before each answer, until 'bunrui train' is called"),
+        ("nbsvm", "trained before each answer, until 'bunrui train' is called"),
+    ]:
+        run("copy", "mail.bunrui", f"{model}.bunrui")
+        run("set", f"{model}.bunrui", "--model", model)
+        assert told(model) == "trained"
+        learn(run, f"{model}.bunrui", "team lunch,ham\n")
+        assert told(model) == since
+        run("train", f"{model}.bunrui")
+        assert told(model) == "trained"
+
+
 # --- set
 
 
@@ -73,7 +91,7 @@ def test_set(run, mail: Path) -> None:
 def test_set_says_where_a_calibration_ends(run, tmp_path: Path) -> None:
     learn(run, "big.bunrui", "".join(f"pills{k % 9} now,spam\nnoon{k % 8} at,ham\n" for k in range(99)))
     run("calibrate", "big.bunrui")
-    ends = "the probabilities of big.bunrui are no longer calibrated: 'bunrui calibrate big.bunrui' fits"
+    ends = "the probabilities of big.bunrui are no longer calibrated: 'bunrui calibrate big.bunrui' calibrates"
     assert ends in run("set", "big.bunrui", "--model", "multinomial").err
     assert ends not in run("set", "big.bunrui", "--alpha", "2").err
     assert run("calibrate", "big.bunrui").code == 0

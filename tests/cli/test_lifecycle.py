@@ -107,8 +107,8 @@ def test_relabel_to_a_label_that_is_mistyped(run, box: str) -> None:
     )
 
 
-def test_relabel_from_a_pipe(shell, run, box: str) -> None:
-    done = shell("relabel", box, "--to", "ham", "-", stdin="cheap pills now\n")
+def test_relabel_from_a_pipe(run, box: str) -> None:
+    done = run("relabel", box, "--to", "ham", "-", stdin="cheap pills now\n")
     assert done == (0, "", f"relabelled 1 document: {NOW} 4 documents of 3 labels now\n")
     assert labels(run) == {"ad": 1, "ham": 3, "spam": 1}
 
@@ -262,6 +262,25 @@ def test_undo(run, mail: Path) -> None:
         "took back the learn of 1 document: mail.bunrui has learned 4 documents of 2 labels now\n",
     )
     assert run(*question).out == before
+
+
+def test_undo_to(run, box: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = state(run)
+    monkeypatch.setenv("BUNRUI_AUTHOR", "Ann")
+    assert run("relabel", box, "--to", "spam", "--by-id", "4").code == 0
+    monkeypatch.setenv("BUNRUI_AUTHOR", "猫")
+    assert run("set", box, "--alpha", "3").code == 0
+    assert run("label", "drop", box, "ham").code == 0
+    assert run("log", box).out.splitlines()[1].split("\t")[2:] == ["relabel", "1", "labels spam; by Ann"]
+    assert run("undo", box, "--to", "1") == (
+        0,
+        "",
+        "took back 3 changes of 2 documents, by 猫, Ann (1 drop, 1 set, 1 relabel): "
+        f"{NOW} 4 documents of 3 labels now\n",
+    )
+    assert state(run) == before
+    assert run("log", box).out.splitlines()[2].split("\t")[4].endswith("; by 猫; undone by 猫")
+    assert run("undo", box, "--to", "1") == (1, "", "error: there is nothing to undo in a.bunrui after change 1\n")
 
 
 def test_nothing_to_undo(run, mail: Path) -> None:

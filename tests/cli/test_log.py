@@ -16,6 +16,7 @@ import pytest
 import bunrui.store
 from bunrui.cli import main
 from tests.store.probing import reseal
+from tests.support.waiting import PATIENCE
 
 DOCUMENTS = [
     {"id": "<1@x.org>", "text": "cheap pills now", "label": "spam"},
@@ -339,7 +340,7 @@ def test_nobody_reads_to_the_end(start, run) -> None:
     process = start("log", "a.bunrui", "--documents")
     assert b"number 0 " in process.stdout.readline()
     process.stdout.close()
-    assert (process.stderr.read(), process.wait(timeout=60)) == (b"", 141)
+    assert (process.stderr.read(), process.wait(timeout=PATIENCE)) == (b"", 141)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals")
@@ -349,7 +350,7 @@ def test_a_real_terminal(start, box: str) -> None:
     code = "import os, sys; os.environ['TERM'] = 'xterm-256color'; import bunrui.cli; bunrui.cli.main(sys.argv[1:])"
     process = start("check", box, python=("-c", code), stdout=theirs)
     os.close(theirs)
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE)
     seen = os.read(ours, 1 << 16).decode()
     os.close(ours)
     assert "\x1b[32m✓\x1b[0m the pages of the file" in seen

@@ -166,14 +166,14 @@ def test_output_that_cannot_hold_a_label(shell, monkeypatch: pytest.MonkeyPatch)
 def test_closed_pipe(start, mail: Path) -> None:
     process = start("predict", "mail.bunrui", "-", "--format", "lines")
     process.stdout.close()
-    _, err = process.communicate(b"cheap pills\n" * 100_000, timeout=100)
+    _, err = process.communicate(b"cheap pills\n" * 100_000, timeout=PATIENCE)
     assert (process.returncode, err) == (141, b"")
 
 
 def test_closed_pipe_at_the_end(start, mail: Path) -> None:
     process = start("info", "mail.bunrui")
     process.stdout.close()
-    _, err = process.communicate(timeout=100)
+    _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (141, b"")
 
 
@@ -193,7 +193,7 @@ def test_closed_streams(run, mail: Path, monkeypatch: pytest.MonkeyPatch, case: 
     script, arguments, code = CLOSED[case]
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2] / "src"))
     done = subprocess.run(
-        ["sh", "-c", script, "sh", sys.executable, "-m", "bunrui", *arguments], capture_output=True, timeout=100
+        ["sh", "-c", script, "sh", sys.executable, "-m", "bunrui", *arguments], capture_output=True, timeout=PATIENCE
     )
     assert (done.returncode, done.stdout) == (code, b"") and b"Traceback" not in done.stderr
     assert run("info", "mail.bunrui").out.startswith("documents     8" if case == "all" else "documents     4")
@@ -205,7 +205,7 @@ def test_a_full_disk(start, mail: Path, monkeypatch: pytest.MonkeyPatch, unbuffe
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     for arguments in (["info", "mail.bunrui"], ["predict", "mail.bunrui", "mail.csv"]):
         with open("/dev/full", "wb") as full:
-            _, err = (process := start(*arguments, stdout=full)).communicate(timeout=100)
+            _, err = (process := start(*arguments, stdout=full)).communicate(timeout=PATIENCE)
         assert process.returncode == 1 and err.startswith(b"error: ") and b"the disk is full: make room\n" in err
         assert b"Traceback" not in err
 

@@ -9,6 +9,9 @@ import pyarrow.parquet
 import pytest
 
 import bunrui.store
+from bunrui.documents import read
+from bunrui.documents.spreadsheet import SheetWriter
+from tests.support.waiting import PATIENCE
 
 TEXTS = ["free pills", "see you at noon", "team"]
 
@@ -53,8 +56,8 @@ def test_labels_in_the_data_are_not_looked_at(run, mail: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("dash", [[], ["-"]])
-def test_standard_input(shell, mail: Path, stdin: str, dash: list[str]) -> None:
-    assert shell("predict", "mail.bunrui", *dash, stdin=stdin) == (0, lines(TEXTS), "")
+def test_standard_input(run, mail: Path, stdin: str, dash: list[str]) -> None:
+    assert run("predict", "mail.bunrui", *dash, stdin=stdin) == (0, lines(TEXTS), "")
 
 
 @pytest.mark.parametrize(
@@ -67,8 +70,8 @@ def test_standard_input(shell, mail: Path, stdin: str, dash: list[str]) -> None:
     ],
     ids=["csv", "jsonl", "fasttext", "mark"],
 )
-def test_the_format_of_the_standard_input_is_found(shell, mail: Path, stdin: str) -> None:
-    assert shell("predict", "mail.bunrui", stdin=stdin) == (0, lines(TEXTS), "")
+def test_the_format_of_the_standard_input_is_found(run, mail: Path, stdin: str) -> None:
+    assert run("predict", "mail.bunrui", stdin=stdin) == (0, lines(TEXTS), "")
 
 
 def test_much_standard_input(shell, mail: Path) -> None:
@@ -80,24 +83,24 @@ def test_much_standard_input(shell, mail: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["-"], ["--json"], ["--format", "csv"], ["--text", "body", "--top", "2"]])
-def test_empty_standard_input(shell, mail: Path, arguments: list[str]) -> None:
+def test_empty_standard_input(run, mail: Path, arguments: list[str]) -> None:
     err = "the standard input is empty: nothing was predicted\n"
-    assert shell("predict", "mail.bunrui", *arguments) == (0, "", err)
+    assert run("predict", "mail.bunrui", *arguments, stdin="") == (0, "", err)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "csv"])
-def test_empty_standard_input_into_a_file(shell, run, new: Path, suffix: str) -> None:
+def test_empty_standard_input_into_a_file(run, new: Path, suffix: str) -> None:
     Path(f"out.{suffix}").write_text("of yesterday")
     options = ["--top", "2", "--log-odds", "spam", "-o", f"out.{suffix}"]
-    assert shell("predict", "mail.bunrui", *options).code == 0
+    assert run("predict", "mail.bunrui", *options, stdin="").code == 0
     found = table(Path(f"out.{suffix}"))
     assert run("predict", "mail.bunrui", "new.csv", *options).code == 0
     assert found.num_rows == 0 and found.column_names == table(Path(f"out.{suffix}")).column_names
 
 
-def test_empty_input_and_no_classifier(shell) -> None:
+def test_empty_input_and_no_classifier(run) -> None:
     err = "error: there is no classifier x: make one with 'bunrui learn x DATA'\n"
-    assert shell("predict", "x", "--json") == (1, "", err)
+    assert run("predict", "x", "--json", stdin="") == (1, "", err)
 
 
 def test_an_empty_file(run, mail: Path) -> None:
@@ -111,14 +114,14 @@ def test_an_empty_file(run, mail: Path) -> None:
 
 def test_a_line_that_is_no_text(start, mail: Path) -> None:
     process = start("predict", "mail.bunrui", "--line", b"caf\xe9")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (1, b"")
     assert err == b"error: --line is not valid UTF-8 (character 4): give a file, and its --encoding\n"
 
 
 def test_standard_input_that_is_no_text(start, mail: Path) -> None:
     process = start("predict", "mail.bunrui")
-    out, err = process.communicate(b"fine\n\x83\x65\x83\x58\n", timeout=60)
+    out, err = process.communicate(b"fine\n\x83\x65\x83\x58\n", timeout=PATIENCE)
     assert (
         (process.returncode, out) == (1, b"") and err.startswith(b"error: <stdin>, line 2: ") and b"--encoding" in err
     )
@@ -200,6 +203,21 @@ def test_awkward_names(run) -> None:
     assert [(row["label"], row["id"]) for row in found] == [(label, f'"{label}') for label in labels]
 
 
+def test_spreadsheets_in_and_out(run, mail: Path) -> None:
+    table = pyarrow.table({"text": ["=free pills", "lunch"], "label": ["spam", "ham"]})
+    with open("new.xlsx", "wb") as sink:
+        writer = SheetWriter(sink, table.schema)
+        writer.write_table(table)
+        writer.close()
+    assert run("learn", "mail.bunrui", "new.xlsx").code == 0
+    assert run("predict", "mail.bunrui", "new.xlsx", "-o", "labels.xlsx").code == 0
+    assert run("predict", "mail.bunrui", "new.xlsx", "-o", "labels.csv").code == 0
+    (found,) = read("labels.xlsx", text="label", id="probability", labelled=False)
+    same = pyarrow.csv.read_csv("labels.csv").to_pydict()
+    assert found["text"].to_pylist() == same["label"]
+    assert [float(share) for share in found["id"].to_pylist()] == pytest.approx(same["probability"], rel=1e-14)
+
+
 # --- usage
 
 
@@ -215,7 +233,7 @@ def test_awkward_names(run) -> None:
         (
             ["--line", "a", "-o", "x.xls"],
             "the name 'x.xls' does not tell the format: give it one of "
-            ".parquet .pq .csv .tsv .jsonl .ndjson .arrow .feather",
+            ".parquet .pq .csv .tsv .xlsx .jsonl .ndjson .arrow .feather",
         ),
     ],
 )

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import SOURCE, Run
+from tests.support.waiting import PATIENCE
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -36,7 +37,7 @@ def talk(process: subprocess.Popen[bytes]) -> tuple[int, list[str]]:
             break
         lines.append(line.decode().rstrip("\n"))
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     return process.returncode, lines
 
 
@@ -120,7 +121,7 @@ def test_the_extra_is_missing(mail: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stderr) == (

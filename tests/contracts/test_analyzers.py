@@ -19,6 +19,7 @@ from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.analysis import Analyzer, Token, analyzer_of
 from bunrui.errors import DataError, MissingExtraError, OptionError
 from tests.kernel.test_analyze import TEXTS
+from tests.support.examples import examples
 
 SENTENCES = [
     "The quick brown fox's den, 42 km away: see http://x.org/a or ask @fox :)",
@@ -85,7 +86,7 @@ def test_features_are_what_is_counted(given_analyzer: Any, analyzer: Analyzer, t
 
 
 @given(text=TEXTS)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @pytest.mark.parametrize("name", ["universal", "words", "function with places"])
 def test_features_are_what_is_counted_in_any_text(name: str, text: str) -> None:
     analyzer = ANALYZERS[name]
@@ -100,7 +101,7 @@ def test_places_are_inside_the_text(analyzer: Analyzer, text: str) -> None:
 
 
 @given(text=TEXTS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @pytest.mark.parametrize("name", ["universal", "universal, switches", "words", "words, switches"])
 def test_places_are_inside_any_text(name: str, text: str) -> None:
     for token in analyzer_of(ANALYZERS[name]).features(text):

@@ -95,7 +95,14 @@ def use(estimator: Any, X: Any, y: Any, weights: Any) -> None:
     estimator.score(X, y)
 
 
-READ = [(each, name) for each in CLASSIFIERS for name, X in TABLES.items() if each in SPARSE or not sparse.issparse(X)]
+# Every table by one estimator, and two tables by every one; the others in a long run.
+FEW = ("csr_matrix, int64", "pandas, mixed")
+READ = [
+    pytest.param(each, name, marks=() if each is CLASSIFIERS[0] or name in FEW else pytest.mark.slow)
+    for each in CLASSIFIERS
+    for name, X in TABLES.items()
+    if each in SPARSE or not sparse.issparse(X)
+]
 
 
 @pytest.mark.parametrize(("estimator", "table"), READ)

@@ -15,6 +15,7 @@ from bunrui import TextClassifier
 from bunrui.errors import NotLearnedError, OptionError
 from bunrui.models import AUTO, DEFAULT_MODEL, MODELS, TRAINED, kind_of
 from bunrui.models.model import WordQuestion
+from tests.support.examples import examples
 
 every = pytest.mark.parametrize("model", MODELS)
 estimators = pytest.mark.parametrize("smoothing", ["eap", "map", "mle"])
@@ -142,7 +143,7 @@ def test_repeated_words(model: str) -> None:
 
 @every
 @given(order=st.permutations(["p", "q", "q", "r", "both", "never", "p"]))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_the_order_of_words_does_not_matter(model: str, order: list[str]) -> None:
     clf = learned(model)
     np.testing.assert_allclose(clf.scores([order]), clf.scores([sorted(order)]), rtol=1e-13)

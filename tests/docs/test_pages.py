@@ -16,7 +16,7 @@ from tests.service.conftest import Server
 from tests.service.conftest import _start as start_server
 
 GUIDE = [page for page in PAGES if not page.startswith(("decisions/", "reference/", "reproduction"))]
-LANGUAGES = {"python", "bash", "sh", "text"}
+LANGUAGES = {"python", "bash", "sh", "text", "conf"}
 
 
 @pytest.fixture
@@ -69,6 +69,8 @@ def test_the_blocks_run(page: str, folder: Path, shell: Service) -> None:
             printed = shell.run(block.code)
         elif block.language == "sh":
             assert check_options(block.code), where
+        elif block.language == "conf":  # settings of other programs, with or without a command
+            assert all(map(check_options, re.findall(r'bunrui [^"\n]+', block.code))), where
         elif block.language == "text":
             assert block.after == "bash", where
             assert same_output(printed, block.code), f"{where}: it prints\n{printed}"

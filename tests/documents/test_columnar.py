@@ -20,6 +20,8 @@ import pytest
 from bunrui.documents import read
 from bunrui.errors import DataError
 from tests.documents.test_reader import rows
+from tests.support.examples import quick
+from tests.support.waiting import PATIENCE
 
 WRITERS = ["a.parquet", "b.arrow", "c.arrows", "d.parquet.gz", "e.feather"]
 STRING = pa.string()
@@ -201,7 +203,7 @@ from bunrui.documents import read
 from bunrui.errors import BunruiError
 
 data, format = open(sys.argv[1], "rb").read(), sys.argv[2]
-for at in range(len(data)):
+for at in range(0, len(data), int(sys.argv[3])):
     for value in {data[at] ^ 0x80, 0x7F}:
         damaged = data[:at] + bytes([value]) + data[at + 1 :]
         for columns in (False, True):
@@ -213,11 +215,14 @@ for at in range(len(data)):
 """
 
 
+@pytest.mark.parametrize("every", quick(1, [7, 1]))
 @pytest.mark.parametrize("name", DAMAGED)
-def test_no_byte_of_a_file_ends_the_process(tmp_path: Path, name: str) -> None:
+def test_no_byte_of_a_file_ends_the_process(tmp_path: Path, name: str, every: int) -> None:
     path = write(tmp_path / name, pa.table({"text": DAMAGED[name], "label": ["x", "y", "x", "y"]}))
     kind = "parquet" if path.suffix == ".parquet" else "arrow"
-    done = subprocess.run([sys.executable, "-c", SWEEP, path, kind], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", SWEEP, path, kind, str(every)], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 

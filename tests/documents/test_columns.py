@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from bunrui.documents import read
 from bunrui.documents.tabular import MISSING, TABLES
 from bunrui.errors import DataError, EncodingError, OptionError
+from tests.support.waiting import PATIENCE
 
 
 def texts(source: Any, **options: Any) -> list[str]:
@@ -327,7 +328,8 @@ def elsewhere(tmp_path: Path) -> dict[str, Path]:
 
 @pytest.mark.parametrize("format", ["folder", "eml", "mbox", "maildir", "fasttext"])
 def test_formats_without_columns(format: str, elsewhere: dict[str, Path]) -> None:
-    expected = rf"{elsewhere[format]} \({format}\) has no columns: a table is csv, tsv, tab, jsonl, parquet or arrow"
+    formats = "csv, tsv, tab, xlsx, jsonl, parquet or arrow"
+    expected = rf"{elsewhere[format]} \({format}\) has no columns: a table is {formats}"
     with pytest.raises(DataError, match=expected):
         texts(elsewhere[format])
     assert format not in TABLES
@@ -366,4 +368,4 @@ assert batches[0]["text"][0].as_py().endswith(',"c99999":7}')
 
 def test_the_time_of_a_table_grows_with_its_columns_not_with_their_square() -> None:
     """These take 2 seconds; where each column is looked up among all, a quarter of an hour."""
-    subprocess.run([sys.executable, "-c", MANY], check=True, timeout=240)
+    subprocess.run([sys.executable, "-c", MANY], check=True, timeout=PATIENCE)

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bunrui.documents import FORMATS, Reader, read
+from bunrui.documents.spreadsheet import SheetWriter
 from bunrui.errors import DataError, LabelError, OptionError
 
 ROWS = [
@@ -353,18 +354,18 @@ def test_unknown_suffix(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError) as caught:
         read(path)
     assert str(caught.value) == (
-        f"the name '{path}' does not tell the format: give format=, one of csv, tsv, tab, jsonl, parquet, arrow, "
+        f"the name '{path}' does not tell the format: give format=, one of csv, tsv, tab, xlsx, jsonl, parquet, arrow, "
         "fasttext, lines, eml, mbox"
     )
 
 
-@pytest.mark.parametrize("name", ["all.xlsx", "all.XLS", "all.ods"])
-def test_spreadsheets(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["all.xlsb", "all.XLS", "all.ods"])
+def test_other_spreadsheets(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"PK\3\4")
     with pytest.raises(DataError) as caught:
         read(path)
-    assert str(caught.value) == f"the spreadsheet '{path}' cannot be read: save it as CSV (UTF-8) first"
+    assert str(caught.value) == f"the spreadsheet '{path}' cannot be read: save it as .xlsx, or as CSV (UTF-8), first"
 
 
 def test_nothing_to_read() -> None:
@@ -485,3 +486,32 @@ def test_labels_with_a_separator() -> None:
     for bad in ("", " "):
         with pytest.raises(OptionError, match="separator"):
             read(io.BytesIO(lines), separator=bad)
+
+
+def test_whole_rows(tmp_path: Path) -> None:
+    """Also where a row is bad, a name comes twice, and a quote makes the reader go row by row."""
+    rows = {
+        "a.csv": (b'n,text,n\n1,one,x\n2,two\n3,thr"ee,y\n', [("1", "one", "x"), ("3", 'thr"ee', "y")]),
+        "a.tsv": (b"n\ttext\tn\n1\tone\tx\n", [("1", "one", "x")]),
+    }
+    for name, (data, expected) in rows.items():
+        (tmp_path / name).write_bytes(data)
+        (batch,) = read(tmp_path / name, labelled=False, rows=True, skip_bad=True)
+        assert [tuple(row.values()) for row in batch["row"].to_pylist()] == expected
+        assert batch["row"].type.names == ["n", "text", "n (2)"]
+    (tmp_path / "a.jsonl").write_bytes(b'{"text": "one", "n": [1]}\n\nbad\n{"n": 2, "text": "\xe4\xba\x8c"}\n')
+    (batch,) = read(tmp_path / "a.jsonl", labelled=False, rows=True, skip_bad=True)
+    assert batch["row"].to_pylist() == ['{"text": "one", "n": [1]}', '{"n": 2, "text": "二"}']
+    table = pa.table({"n": [[1], [2], None], "text": ["one", None, "three"], "day": pa.array([1, 2, 3], pa.date32())})
+    pq.write_table(table, tmp_path / "a.parquet")
+    (batch,) = read(tmp_path / "a.parquet", labelled=False, rows=True, skip_bad=True)
+    assert pa.Table.from_struct_array(batch["row"]) == table.take([0, 2])
+    with open(tmp_path / "a.xlsx", "wb") as sink:
+        writer = SheetWriter(sink, table.schema)
+        writer.write_table(table)
+        writer.close()
+    (batch,) = read(tmp_path / "a.xlsx", labelled=False, rows=True, batch_bytes=1 << 20)
+    assert batch["row"].to_pylist()[1:] == [
+        {"n": "[2]", "text": "", "day": "1970-01-03"},
+        {"n": "", "text": "three", "day": "1970-01-04"},
+    ]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bunrui.documents import read
 from bunrui.engines.pieces import split
 from bunrui.errors import OptionError
+from tests.support.examples import examples
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30))
 @given(block_bytes=st.integers(1, 3000))
 def test_each_document_once(folder: Path, block_bytes: int) -> None:
     sources = [f"{folder}/*.csv", f"file://{folder}/3.csv", folder / "folder"]

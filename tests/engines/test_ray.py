@@ -39,8 +39,6 @@ from bunrui.engines import tasks
 from bunrui.engines.tasks import Labels
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.xdist_group("ray")
-
 N_FILES = 7
 N_DOCS = 140
 WORDS = [*(f"word{n}" for n in range(60)), "料金が無料", "회의", "a-very-long-word-beyond-sixteen-bytes"]

@@ -31,16 +31,21 @@ FORMS: dict[str, Any] = {
 }
 
 
+@parametrize_with_checks([estimator() for estimator in ALL])
+def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
 @parametrize_with_checks(
     [
-        *(estimator() for estimator in ALL),
         MultinomialNB(smoothing="mle", prior="smoothed"),
         BernoulliNB(smoothing="map", binarize=0.5),
         ComplementNB(norm=True, log_tf=True),
         ComplementNB(complement=False, idf=True, transform_queries=True),
     ]
 )
-def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+def test_the_checks_of_scikit_learn_with_options(estimator: Any, check: Any) -> None:
     check(estimator)
 
 

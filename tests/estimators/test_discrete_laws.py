@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from bunrui.errors import LabelError, MismatchError, OptionError, UnlearnError
 from bunrui.estimators import TWCNB, BernoulliNB, BinaryNB, CategoricalNB, ComplementNB, MixedNB, MultinomialNB
+from tests.support.examples import examples
 
 ESTIMATORS = [
     MultinomialNB(),
@@ -63,7 +64,7 @@ def fitted(estimator: Any, *parts: Rows) -> Any:
 
 @every
 @given(a=rows(), b=rows(), c=rows())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_merging(estimator: Any, a: Rows, b: Rows, c: Rows) -> None:
     """Any order and any brackets, and into an estimator that has learned nothing."""
     expected = bits(fitted(estimator, a, b, c))
@@ -75,7 +76,7 @@ def test_merging(estimator: Any, a: Rows, b: Rows, c: Rows) -> None:
 
 @every
 @given(a=rows(), b=rows(), order=st.randoms(use_true_random=False))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_learning_row_by_row(estimator: Any, a: Rows, b: Rows, order: Any) -> None:
     """Classes come at any time; the order of rows and the form of the matrix do not matter."""
     pairs = [(row, label) for X, y in (a, b) for row, label in zip(X, y, strict=True)]
@@ -88,7 +89,7 @@ def test_learning_row_by_row(estimator: Any, a: Rows, b: Rows, order: Any) -> No
 
 @every
 @given(a=rows(), b=rows(), order=st.randoms(use_true_random=False))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_unlearning(estimator: Any, a: Rows, b: Rows, order: Any) -> None:
     clf = fitted(estimator, a, b)
     before = bits(clf)
@@ -104,7 +105,7 @@ def test_unlearning(estimator: Any, a: Rows, b: Rows, order: Any) -> None:
 
 @every
 @given(a=rows(), label=st.sampled_from("pqrst"), row=st.lists(st.integers(0, 30), min_size=COLUMNS, max_size=COLUMNS))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_what_was_never_learned(estimator: Any, a: Rows, label: str, row: list[int]) -> None:
     """Refused with nothing changed, or taken back from counts that could have come from it."""
     clf = fitted(estimator, a)

@@ -27,11 +27,12 @@ from bunrui.estimators import (
 from bunrui.models import table
 from tests.estimators.test_discrete import data
 from tests.estimators.test_discrete_laws import Rows, bits, fitted, rows
+from tests.support.examples import examples
 
 ESTIMATORS = [
+    MultinomialNB(class_norm=True, against_rest=True),
     MultinomialNB(class_norm=True, alpha=0.01),
     MultinomialNB(against_rest=True),
-    MultinomialNB(class_norm=True, against_rest=True),
     MultinomialNB(class_norm=True, against_rest=True, smoothing="mle", prior="smoothed"),
     BinaryNB(class_norm=True),
     BinaryNB(against_rest=True, smoothing="mle"),
@@ -43,8 +44,14 @@ every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 resting = pytest.mark.parametrize("estimator", [each for each in ESTIMATORS if each.against_rest], ids=repr)
 
 
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS[:1])
 def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(ESTIMATORS[1:])
+def test_the_checks_of_scikit_learn_on_the_others(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
@@ -197,7 +204,7 @@ def test_many_cells(estimator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @every
 @given(a=rows(), b=rows())
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_merging_and_unlearning(estimator: Any, a: Rows, b: Rows) -> None:
     whole = fitted(estimator, a, b)
     assert bits(fitted(estimator, b).merge(fitted(estimator, a))) == bits(whole)

@@ -22,6 +22,7 @@ from bunrui import estimators
 from bunrui.data import read
 from bunrui.errors import MismatchError
 from bunrui.estimators import TWCNB, BernoulliNB, BinaryNB, ComplementNB, MixedNB, MultinomialNB, TextVectorizer
+from tests.support.examples import quick
 
 ALL = [MultinomialNB, BinaryNB, MixedNB, BernoulliNB, ComplementNB, TWCNB]
 every = pytest.mark.parametrize("estimator", ALL)
@@ -40,7 +41,7 @@ def test_pipeline_and_grid(estimator: Any) -> None:
     assert search.predict(TEXTS[:5]).tolist() == LABELS[:5].tolist()
 
 
-@every
+@pytest.mark.parametrize("estimator", quick(1, ALL))
 def test_calibration_and_cross_validation(estimator: Any) -> None:
     X = TextVectorizer(analyzer="universal").fit_transform(TEXTS)
     found = cross_val_predict(estimator(), X, LABELS, cv=3)

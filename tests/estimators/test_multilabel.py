@@ -53,9 +53,14 @@ every = pytest.mark.parametrize("model", MODELS, ids=repr)
 FORMS = [np.asarray, sparse.csr_matrix, sparse.csc_array, sparse.coo_array]
 
 
+@parametrize_with_checks([MultilabelNB()])
+def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
 @parametrize_with_checks(
     [
-        MultilabelNB(),
         MultilabelNB(BinaryNB()),
         MultilabelNB(MixedNB(prior="smoothed")),
         MultilabelNB(BernoulliNB()),
@@ -63,7 +68,7 @@ FORMS = [np.asarray, sparse.csr_matrix, sparse.csc_array, sparse.coo_array]
         MultilabelNB(threshold="folds"),
     ]
 )
-def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+def test_the_checks_of_scikit_learn_with_options(estimator: Any, check: Any) -> None:
     check(estimator)
 
 

@@ -41,9 +41,14 @@ def mode(request: Any) -> Iterator[str]:
         yield request.param
 
 
+@parametrize_with_checks([NBSVM()])
+def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow
 @parametrize_with_checks(
     [
-        NBSVM(),
         NBSVM(loss="logistic"),
         NBSVM(**FIRST),
         NBSVM(variance="one", start=0.0, **PLAIN_ROWS),
@@ -51,7 +56,7 @@ def mode(request: Any) -> Iterator[str]:
         NBSVM.wang_manning(),
     ]
 )
-def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+def test_the_checks_of_scikit_learn_with_options(estimator: Any, check: Any) -> None:
     check(estimator)
 
 

@@ -17,6 +17,7 @@ from bunrui.errors import DataError, OptionError
 from bunrui.evaluation import CrossValidation, cross_validate, find_duplicates, folds
 from bunrui.evaluation.crossvalidation import Fold
 from bunrui.models import MODELS
+from tests.support.examples import examples
 
 # --- which rows
 
@@ -170,7 +171,7 @@ def from_scratch(texts: list[Any], labels: list[Any], found: list[Fold], **optio
 
 @pytest.mark.parametrize("model", MODELS)
 @given(data=st.data())
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 def test_folds_by_subtraction_equal_folds_from_scratch(model: str, data: st.DataObject) -> None:
     texts = data.draw(documents)
     label: st.SearchStrategy[Any] = st.sampled_from("xyz")

@@ -17,7 +17,7 @@ from bunrui import AnalyzerSpec, TextClassifier
 from bunrui.errors import DataError, LabelError, OptionError
 from bunrui.evaluation.loo import Corpus, leave_one_out, loo_log_odds, loo_scores
 from bunrui.models import MODELS, without
-from tests.support.examples import examples
+from tests.support.examples import examples, quick
 from tests.support.models import BY_WORD
 
 Floats = npt.NDArray[np.float64]
@@ -171,7 +171,7 @@ def test_options_for_which_one_pass_is_enough(model: str, options: dict[str, Any
 
 
 @every
-@pytest.mark.parametrize("unseen", ["ignore", "smooth"])
+@pytest.mark.parametrize("unseen", quick(1, ["smooth", "ignore"]))
 @pytest.mark.parametrize(
     ("texts", "labels"),
     [

@@ -12,12 +12,13 @@ import pytest
 from bunrui import TextClassifier
 from bunrui.evaluation import Corpus
 from bunrui.models import MODELS
+from tests.support.examples import quick
 from tests.support.models import BY_WORD
 
 pytestmark = pytest.mark.data
 
 
-@pytest.mark.parametrize("n_docs", [200, pytest.param(1500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_docs", quick(1, [60, 1500]))
 @pytest.mark.parametrize("name", ["20news", "nsmc"])
 @pytest.mark.parametrize(
     "options", [{}, {"min_df": 3, "unseen": "smooth", "prior": "smoothed"}, {"alpha": {"the": 2.0, "영화": 0.5}}]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bunrui.errors import DataError, OptionError
 from bunrui.evaluation import Metrics, bootstrap, corrected_t_test, mcnemar, measure, uncertainty
+from tests.support.examples import examples
 
 pairs = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd")), min_size=1, max_size=60)
 
@@ -33,7 +34,7 @@ def macro_f1(confusion: np.ndarray) -> float:
 # --- the same draws, measured the slow way
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(pairs, st.integers(0, 3))
 def test_named_metrics_are_the_functions(drawn: list[tuple[str, str]], seed: int) -> None:
     metrics = measured(drawn, labels=["unused"])

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from bunrui import AnalyzerSpec, Counts, TextClassifier
 from bunrui.analysis import analyzer_of
 from bunrui.kernel import reference, unicode
+from tests.support.examples import examples, quick
 from tests.support.kernels import MODES, kernels
 
 both = pytest.mark.parametrize("mode", MODES)
@@ -271,7 +272,7 @@ def test_options_by_hand(spec: AnalyzerSpec, text: str, expected: list[str], mod
 @example(texts=["日", "", "本"])
 @example(texts=["a" * 16, "a" * 17, "a" * 15 + "é", "é" * 8 + "a"])
 @example(texts=["ΟΔΟΣ", "plain", "q\u0301\u0323\u0334", "日本"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_kernels_equal_reference(spec: AnalyzerSpec, texts: list[str]) -> None:
     for mode in MODES:
         check(spec, texts, mode)
@@ -279,7 +280,7 @@ def test_kernels_equal_reference(spec: AnalyzerSpec, texts: list[str]) -> None:
 
 @every
 @given(text=TEXTS)
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_order_of_the_text(spec: AnalyzerSpec, text: str) -> None:
     # A feature gets its id when it is first met, so the ids of one document tell the order of the kernel.
     expected = list(dict.fromkeys(features(spec, text)))
@@ -287,13 +288,18 @@ def test_order_of_the_text(spec: AnalyzerSpec, text: str) -> None:
         assert learned(spec, [text], mode).features() == expected
 
 
-@both
+@pytest.mark.parametrize("mode", quick(1, reversed(MODES)))
 @every
 def test_words_of_every_length(spec: AnalyzerSpec, mode: str) -> None:
     # Keys hold 16 bytes, blocks 64: lengths around both, and the same bytes at different places of a block.
     texts = [" ".join(letter * n for n in (*range(1, 70), 127, 128, 129)) for letter in ("x", "é", "日", "𐐨", "한")]
     texts += ["." * n + "word" + " " * n + "wörd" * n for n in range(66)]
     check(spec, texts, mode)
+
+
+def test_plain_words_of_every_length() -> None:
+    texts = ["." * n + "word" + " " * n + "wörd" * n for n in (*range(18), 63, 64, 65)]
+    check(SPECS["universal"], texts, "plain")
 
 
 @both
@@ -377,14 +383,15 @@ def corpus(folder: Path) -> list[str]:
 
 
 @pytest.mark.data
+@pytest.mark.parametrize("n_docs", quick(1, [40, 300]))
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name == "livedoor" else name for name in FOLDERS]
 )
-def test_sample_of_a_corpus(name: str, data_folder: Path) -> None:
+def test_sample_of_a_corpus(name: str, n_docs: int, data_folder: Path) -> None:
     texts = corpus(data_folder / name)
-    step = max(1, len(texts) // 100)
-    sample = [text[:1500] for text in texts[::step][:100]]
-    assert len(sample) >= 70
+    step = max(1, len(texts) // n_docs)
+    sample = [text[:1500] for text in texts[::step][:n_docs]]
+    assert len(sample) >= min(n_docs, 70)
     check(AnalyzerSpec(), sample, "compiled", ["a"] * len(sample))
     check(AnalyzerSpec(name="words", words=2), sample, "compiled", ["a"] * len(sample))
 

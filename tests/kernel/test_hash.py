@@ -15,6 +15,7 @@ from bunrui.kernel import workspace
 from bunrui.kernel.vocabulary import NARROW
 from bunrui.models import MODELS
 from tests.kernel.test_analyze import TEXTS
+from tests.support.examples import examples, quick
 from tests.support.kernels import MODES, kernels
 
 MASKS = {
@@ -48,7 +49,7 @@ def learned(analyzer: AnalyzerSpec) -> TextClassifier:
     return clf.merge(TextClassifier(analyzer=analyzer).learn(texts()[10:20], LABELS[10:20]))
 
 
-@narrowed
+@pytest.mark.parametrize("mask", quick(2, MASKS.values()))
 def test_counts_and_scores(mask: int, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = AnalyzerSpec(words=1, stop_words=["w3", "w5", "x" * 17, f"narrow{mask}"])
     queries = [*texts()[:20], "never seen", "x" * 18, "y" * 17]
@@ -79,7 +80,7 @@ def test_long_features_of_the_same_length(mask: int, mode: str, monkeypatch: pyt
 
 @narrowed
 @given(documents=st.lists(TEXTS, max_size=4))
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text(mask: int, documents: list[str]) -> None:
     labels = [str(k) for k in range(len(documents))]
     expected = TextClassifier().learn(documents, labels).counts

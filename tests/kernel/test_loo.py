@@ -20,6 +20,7 @@ from bunrui.kernel.workspace import ITEMS
 from bunrui.models import MODELS, without
 from bunrui.models.without import read_rows
 from tests.kernel.test_analyze import both
+from tests.support.examples import examples
 from tests.support.kernels import MODES, kernels
 
 
@@ -49,7 +50,7 @@ def read(clf: TextClassifier, texts: list[Any]) -> dict[int, tuple[list[str], di
 @both
 @pytest.mark.parametrize("spec", [AnalyzerSpec(), AnalyzerSpec(name="words"), AnalyzerSpec(name="words", words=3)])
 @given(texts=st.lists(st.text("ab c無料한글é!", max_size=20), min_size=1, max_size=5))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_rows_have_the_features_in_the_order_of_the_text(mode: str, spec: AnalyzerSpec, texts: list[str]) -> None:
     with kernels(mode):
         found = read(learned(spec, texts), texts)
@@ -94,7 +95,7 @@ def test_a_feature_that_was_never_counted(mode: str) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_plain_and_compiled_scores_have_the_same_bits(data: st.DataObject) -> None:
     words = st.integers(0, 12).map("w{}".format)
     texts = data.draw(st.lists(st.lists(words, max_size=12), min_size=2, max_size=10))

@@ -41,7 +41,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run_tests(copy: Path, *arguments: str) -> str:
+def test_it_works_everywhere(copy: Path) -> None:
+    """Its golden numbers, the contract of all models, and whatever a user does: in one process, as it starts slowly."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment = ours | {"PYTHONPATH": str(copy / "src")}
     command = [
@@ -52,22 +53,20 @@ def run_tests(copy: Path, *arguments: str) -> str:
         "no:cacheprovider",
         "--basetemp",
         str(copy.parent / "run"),
-        *arguments,
+        "-vv",
+        "-m",
+        "not slow",
+        "tests/golden/test_background.py",
+        "tests/contracts/test_models.py",
+        "tests/support/added_model.py",
+        "-k",
+        "background or added_model",
     ]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_golden_numbers_and_contracts(copy: Path) -> None:
-    run_tests(copy, "tests/golden/test_background.py")
-    out = run_tests(copy, "-v", "tests/contracts/test_models.py", "-k", "background")
-    passed = re.search(r"(\d+) passed", out)
-    assert passed is not None and int(passed[1]) > 40  # the suite knows the model from the table
-
-
-def test_it_works_everywhere(copy: Path) -> None:
-    run_tests(copy, "tests/support/added_model.py")
+    passed = re.findall(r"^tests/(\w+)/\S+ PASSED", done.stdout, re.MULTILINE)
+    assert passed.count("contracts") > 40  # the suite knows the model from the table
+    assert passed.count("golden") > 0 and passed.count("support") > 5
 
 
 def test_the_code_of_the_walk_is_as_clean_as_ours(copy: Path) -> None:

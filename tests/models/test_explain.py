@@ -161,7 +161,7 @@ def test_a_contribution_is_what_the_score_loses_without_the_word(
 
 
 @pytest.mark.parametrize("model", MODELS)
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(corpus=corpora, text=texts)
 def test_every_pair_of_labels(model: str, corpus: Any, text: str) -> None:
     clf = learned(corpus, model)

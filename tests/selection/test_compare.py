@@ -87,7 +87,7 @@ def test_test_documents_are_predicted_by_the_others_alone() -> None:
 
 
 def test_rows_are_rank_and_held_against_the_first() -> None:
-    found = compare(TEXTS, LABELS)
+    found = compare(TEXTS, LABELS, folds=2)
     accuracies = [row.metrics.accuracy for row in found.rows]
     assert accuracies == sorted(accuracies, reverse=True) and len(found.rows) == 3 * (len(MODELS) + 4) + 1
     assert (found.rows[0].against_first, found.rows[0].verdict) == (None, "first")
@@ -153,8 +153,8 @@ def test_a_dictionary_for_its_language(lang: str, package: str, words: int) -> N
     texts, labels = in_language(lang)
     specs = analyzers_for(texts)
     assert [spec.name for spec in specs] == ["universal", *["words"] * words, lang]
-    found = compare(texts, labels, models=["binary", "mixed", "twcnb"], analyzers=[lang])
-    parts = folds(len(texts), labels, 5)
+    found = compare(texts, labels, models=["binary", "mixed", "twcnb"], analyzers=[lang], folds=2)
+    parts = folds(len(texts), labels, 2)
     for row in found.rows:
         assert row.right.tolist() == refitted(row.model, AnalyzerSpec(name=lang), texts, labels, parts)
 

@@ -25,7 +25,7 @@ from bunrui.selection.filter import Best, Gumbel, Selection, select
 from bunrui.selection.ratio import Ratio
 from bunrui.selection.records import Originals
 from tests.selection.test_ratio import SPECS, brute
-from tests.support.examples import examples
+from tests.support.examples import examples, quick
 
 GOOD = ["a good film", "the best film of the year", "few films are good", "映画は良かった"]
 RAW = [
@@ -117,7 +117,7 @@ def test_rows_are_as_they_were(good: Path, tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("bits", [0, 20])
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", quick(1, WRITERS))
 @pytest.mark.parametrize("way", [{"threshold": -0.5}, {"top": 4}, {"top": 0.35}, {"sample": 4, "seed": 5}], ids=str)
 def test_batches_of_any_size_give_the_same_bytes(
     good: Path, tmp_path: Path, kind: str, way: dict[str, Any], bits: int

@@ -18,6 +18,7 @@ from bunrui.errors import NotLearnedError, OptionError
 from bunrui.kernel import slices
 from bunrui.selection.ratio import Ratio
 from tests.estimators.test_vectorizer import stable_hash
+from tests.support.examples import examples
 from tests.support.kernels import MODES, kernels
 
 TARGET = ["the film was good good", "a film of few words :)", "映画は良かった", "x" * 40 + " film", "영화 좋다"]
@@ -66,7 +67,7 @@ def test_ratios_are_those_of_the_formula(spec: AnalyzerSpec, bits: int) -> None:
     assert (ratio.n_target, ratio.n_raw) == (len(TARGET), len(HOSTILE))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6))
 def test_any_text(texts: list[str]) -> None:
     found = []

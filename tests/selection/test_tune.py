@@ -15,11 +15,10 @@ from bunrui.models import MODELS
 from bunrui.selection import Settings, Tuning, tune
 from bunrui.selection.tune import METRICS, Merit, Trial, choose, measure_merit, standard_error
 
-pytestmark = pytest.mark.xdist_group("tune")
-
 ROWS = data.read("demo")
 TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]
 ENGLISH = [row for row in ROWS if row["lang"] == "en"]
+FEW_TEXTS, FEW_LABELS = [row["text"] for row in ENGLISH], [row["label"] for row in ENGLISH]
 ONE_BY_ONE = "each by all the others"
 IN_PARTS = "each of 5 parts by the others"
 
@@ -70,8 +69,7 @@ def test_metrics(metric: Any) -> None:
 
 
 def test_the_best_log_loss_is_the_smallest() -> None:
-    texts, labels = [row["text"] for row in ENGLISH], [row["label"] for row in ENGLISH]
-    found = tune(texts, labels, metric="log_loss", fast=True)
+    found = tune(FEW_TEXTS, FEW_LABELS, metric="log_loss", fast=True)
     stored = found.to_dict()
     by_folds = [trial["value"] for trial in stored["trials"] if trial["predicted"] == found.choice.chosen.how]
     assert min(by_folds) == pytest.approx(-found.choice.best.merit.value) and found.value == stored["value"] > 0
@@ -171,17 +169,17 @@ def test_it_says_why(tuned: Tuning) -> None:
     assert len(stored["trials"]) == len(tuned.trials) and stored["metric"] == "accuracy"
 
 
-def test_the_same_documents_give_the_same(tuned: Tuning) -> None:
-    again = tune(TEXTS, LABELS)
-    assert [one.settings for one in again.trials] == [one.settings for one in tuned.trials]
-    assert again.settings == tuned.settings
+def test_the_same_documents_give_the_same() -> None:
+    found, again = tune(FEW_TEXTS, FEW_LABELS), tune(FEW_TEXTS, FEW_LABELS)
+    assert [one.settings for one in again.trials] == [one.settings for one in found.trials]
+    assert again.settings == found.settings
 
 
 # --- how it is searched
 
 
 def test_fast_leaves_out_what_is_trained() -> None:
-    found = tune(TEXTS, LABELS, fast=True)
+    found = tune(FEW_TEXTS, FEW_LABELS, fast=True)
     assert not any(one.settings.is_trained for one in found.trials)
 
 
@@ -196,7 +194,7 @@ def test_given_folds_are_used_for_all() -> None:
 
 
 def test_a_number_of_folds() -> None:
-    found = tune(TEXTS, LABELS, folds=3, fast=True)
+    found = tune(FEW_TEXTS, FEW_LABELS, folds=3, fast=True)
     assert {one.how for one in found.trials} == {"each of 3 parts by the others"}
 
 
@@ -205,20 +203,20 @@ def test_orders_follow_the_script() -> None:
     found = tune([row["text"] for row in japanese], [row["label"] for row in japanese], fast=True)
     specs = {one.settings.analyzer for one in found.trials}
     assert {spec.kana_han for spec in specs} >= {(1, 3), (1, 2)} and {spec.words for spec in specs} == {2}
-    english = tune([row["text"] for row in ENGLISH], [row["label"] for row in ENGLISH], fast=True)
+    english = tune(FEW_TEXTS, FEW_LABELS, fast=True)
     specs = {one.settings.analyzer for one in english.trials}
     assert {spec.kana_han for spec in specs} == {(1, 3)} and {spec.name for spec in specs} == {"universal", "words"}
 
 
 def test_the_switches_of_an_analyzer_stay() -> None:
     base = AnalyzerSpec(html=True, stop_words=["the"])
-    found = tune([row["text"] for row in ENGLISH], [row["label"] for row in ENGLISH], analyzer=base, fast=True)
+    found = tune(FEW_TEXTS, FEW_LABELS, analyzer=base, fast=True)
     assert all(one.settings.analyzer.html and one.settings.analyzer.stop_words for one in found.trials)
     assert found.usual is not None and found.usual.settings == Settings(analyzer=base)
 
 
 def test_words_alone_have_orders_of_words() -> None:
-    found = tune(TEXTS, LABELS, analyzer=AnalyzerSpec(name="words"), fast=True)
+    found = tune(FEW_TEXTS, FEW_LABELS, analyzer=AnalyzerSpec(name="words"), fast=True)
     assert {one.settings.analyzer.name for one in found.trials} == {"words"}
 
 
@@ -241,7 +239,9 @@ def test_a_budget_by_folds_keeps_whole_trials() -> None:
 
 def test_it_tells_what_it_tries() -> None:
     told: list[tuple[int, Settings]] = []
-    found = tune(TEXTS, LABELS, fast=True, watch=lambda search, settings: told.append((len(search.trials), settings)))
+    found = tune(
+        FEW_TEXTS, FEW_LABELS, fast=True, watch=lambda search, settings: told.append((len(search.trials), settings))
+    )
     assert [settings for _, settings in told] == [one.settings for one in found.trials]
     assert told[0] == (0, Settings())
 

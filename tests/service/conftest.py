@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 
 import bunrui
+from bunrui.data import read
 from tests.support.waiting import PATIENCE, wait_until
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -29,6 +30,7 @@ ARROW = "application/vnd.apache.arrow.stream"
 
 TEXTS = ["cheap pills now", "win money fast", "meeting at noon", "lunch with the team at noon"]
 LABELS = ["spam", "spam", "ham", "ham"]
+TOPICS = [f"topic {letter}" for letter in "abcdefghijklmnopqrst"]
 
 
 @dataclass
@@ -113,11 +115,18 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 
 def shared_server(folder: Path, *options: str, **settings: Any) -> Iterator[Server]:
-    server = _start(make_classifier(folder / "mail.bunrui"), folder / "log", *options, **settings)
-    yield server
-    server.process.kill()
-    server.process.wait()
-    server.client.close()
+    yield from running(make_classifier(folder / "mail.bunrui"), *options, **settings)
+
+
+def running(path: Path, *options: str, **settings: Any) -> Iterator[Server]:
+    """A service for a classifier, which ends with the fixture."""
+    server = _start(path, path.with_suffix(".log"), *options, **settings)
+    try:
+        yield server
+    finally:
+        server.process.kill()
+        server.process.wait()
+        server.client.close()
 
 
 @pytest.fixture(scope="session")
@@ -131,6 +140,40 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service that only reads, with small limits, and lets another site ask."""
     limits = ("--max-body", "1", "--max-documents", "3", "--max-characters", "2000", "--max-requests", "2")
     yield from shared_server(tmp_path_factory.mktemp("small"), *limits, "--cors", "https://example.org", token=None)
+
+
+@pytest.fixture(scope="session")
+def news(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service on part of the demonstration corpus, with three labels that are wrong."""
+    folder = tmp_path_factory.mktemp("page")
+    rows = [row for row in read("demo") if row["lang"] in ("en", "ja")]
+    labels = [row["label"] for row in rows]
+    for k in (3, 50, 120):
+        labels[k] = "sports" if labels[k] != "sports" else "politics"
+    with bunrui.create(folder / "news.bunrui") as clf:
+        clf.learn([row["text"] for row in rows], labels)
+    yield from running(folder / "news.bunrui")
+
+
+@pytest.fixture(scope="session")
+def topics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service on twenty labels: two documents have a wrong one, one has two that are wrong."""
+    folder = tmp_path_factory.mktemp("topics")
+    texts = [f"{name} {name}ish {name}er number {k}" for name in TOPICS for k in range(6)]
+    labels = [[name] for name in TOPICS for _ in range(6)]
+    labels[0], labels[20], labels[40] = ["topic t"], ["topic a"], ["topic a", "topic b"]
+    with bunrui.create(folder / "topics.bunrui") as clf:
+        clf.learn([text.replace("topic ", "word") for text in texts], labels)
+    yield from running(folder / "topics.bunrui")
+
+
+@pytest.fixture
+def tab(browser: Any, news: Server) -> Iterator[Any]:
+    from tests.support.tab import Tab
+
+    opened = Tab(browser, news)
+    yield opened
+    opened.close()
 
 
 def problem(response: httpx.Response, status: int, kind: str) -> dict[str, Any]:

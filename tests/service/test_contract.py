@@ -20,13 +20,16 @@ import bunrui
 from tests.service.conftest import TOKEN, Server, shared_server
 from tests.support.examples import examples
 
-pytestmark = pytest.mark.xdist_group("contract")
-
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A service that may learn anything."""
-    yield from shared_server(tmp_path_factory.mktemp("contract"))
+    """A service that may learn anything; its file must be right after all that."""
+    for server in shared_server(tmp_path_factory.mktemp("contract")):
+        yield server
+        with bunrui.open(server.path, read_only=True) as clf:
+            assert clf.check().is_right
+        assert server.client.get("/readyz").status_code == 200
+        assert '"error"' not in server.log.read_text()
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +55,15 @@ CHECKS: list[Any] = [
 MODES = [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE]
 ROUTES = [
     *(("POST", f"/v1/{verb}") for verb in ("predict", "explain", "learn", "unlearn", "relabel", "undo", "evaluate")),
-    *(("POST", f"/v1/{verb}") for verb in ("inspect", "train", "mistakes", "curve", "compare", "audit")),
-    *(("GET", f"/v1/{noun}") for noun in ("labels", "words", "info", "log", "token", "evaluate/{id}", "jobs/{id}")),
+    *(("POST", f"/v1/{verb}") for verb in ("inspect", "train", "test", "mistakes", "curve", "compare", "audit")),
+    *(("POST", f"/v1/{verb}") for verb in ("set", "choose", "calibrate")),
+    *(
+        ("GET", f"/v1/{noun}")
+        for noun in ("labels", "words", "info", "log", "documents", "token", "evaluate/{id}", "jobs/{id}")
+    ),
+    *(("POST", f"/v1/teach{verb}") for verb in ("", "/next", "/answer", "/undo")),
+    *(("GET", f"/v1/teach{noun}") for noun in ("", "/progress")),
+    ("DELETE", "/v1/teach"),
     ("DELETE", "/v1/evaluate/{id}"),
     ("DELETE", "/v1/jobs/{id}"),
 ]
@@ -84,10 +94,3 @@ def test_route(api: Any, method: str, path: str, mode: schemathesis.GenerationMo
         case.call_and_validate(headers={"Authorization": f"Bearer {TOKEN}"}, checks=CHECKS)
 
     ask()
-
-
-def test_the_file_is_right_after_all_that(own: Server) -> None:
-    with bunrui.open(own.path, read_only=True) as clf:
-        assert clf.check().is_right
-    assert own.client.get("/readyz").status_code == 200
-    assert '"error"' not in own.log.read_text()

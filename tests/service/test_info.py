@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import bunrui
-from tests.service.conftest import Serve, Server, problem
+from tests.service.conftest import Server, problem
 
 
 def test_labels_words_info_log(server: Server) -> None:
@@ -31,29 +30,6 @@ def test_labels_words_info_log(server: Server) -> None:
         assert changes == history
     assert ask("/v1/log", params={"limit": 1}).json()["changes"] == changes[:1]
     assert ask("/v1/log", params={"before": 2}).json()["changes"] == changes[-1:]
-
-
-def test_pages_of_the_log(serve: Serve) -> None:
-    server = serve()
-    for k in range(5):
-        server.client.post("/v1/learn", json={"texts": [f"text {k}"], "labels": ["ham"]})
-    everything = server.client.get("/v1/log").json()
-    assert everything["next"] is None
-    pages, before = [], {}
-    while True:
-        page = server.client.get("/v1/log", params={"limit": 2, **before}).json()
-        pages += page["changes"]
-        if page["next"] is None:
-            break
-        before = {"before": page["next"]}
-    assert pages == everything["changes"]
-    newest = everything["changes"][0]["number"]
-    assert [change["number"] for change in _log(server, after=newest - 2)] == [newest, newest - 1]
-    assert _log(server, after=newest) == []
-
-
-def _log(server: Server, **params: int) -> list[dict[str, Any]]:
-    return list(server.client.get("/v1/log", params=params).json()["changes"])
 
 
 def test_words_refuse(server: Server) -> None:

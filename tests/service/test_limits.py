@@ -56,7 +56,8 @@ def test_a_body_that_never_ends_is_not_read(small: Server) -> None:
 def test_documents_and_their_length(small: Server) -> None:
     ask = lambda texts: small.client.post("/v1/predict", json={"texts": texts})  # noqa: E731
     assert ask(["a"] * 3).status_code == 200
-    assert "3 documents" in problem(ask(["a"] * 4), 413, "too-large")["detail"]
+    refused = problem(ask(["a"] * 4), 413, "too-large")
+    assert "3 documents" in refused["detail"] and (refused["cause"], refused["most"]) == ("documents", 3)
     assert ask(["語" * 2000]).status_code == 200
     assert "2,000 characters" in problem(ask(["語" * 2001]), 413, "too-large")["detail"]
     assert "2,000 characters" in problem(ask(["語" * 100_000]), 413, "too-large")["detail"]

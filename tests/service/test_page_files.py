@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import bunrui
-from bunrui.service.errors import KINDS
+from bunrui import errors
+from bunrui.service.errors import KINDS, problem_of
 
 WEB = Path(bunrui.__file__).parent / "service" / "web"
 STRINGS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (WEB / "lang").glob("*.json")}
@@ -44,14 +45,31 @@ def test_keys_that_are_used_are_there_and_the_other_way_round() -> None:
     known = {re.sub(r"\.(one|other)$", "", key) for key in ENGLISH}
     spelled = {key for key in used if key.partition(".")[0] in {name.partition(".")[0] for name in known}}
     assert spelled <= known
-    # made from parts: problems by their kind, themes, views, columns, verdicts
-    made = re.compile(r"(problem|theme|train|compare)\.|\w+\.title$")
+    # made from parts: problems and changes by their kind, themes, views, columns, verdicts
+    made = re.compile(r"(problem|cause|theme|train|compare|history\.kind|predict\.example)\b|\w+\.title$")
     assert {key for key in known - spelled if not made.match(key)} == set()
 
 
 def test_every_problem_has_a_name() -> None:
     kinds = {key.partition(".")[2] for key in ENGLISH if key.startswith("problem.")}
     assert kinds == {*KINDS, "unreachable", "page"}
+
+
+# Errors that are too many to be said in the language of the page: their sentences are shown in English, behind the name
+# of the problem.  Those of uploads are named by the view that shows them.
+IN_ENGLISH = {"data", "kernel", "label", "mismatch", "missing-extra", "option", "store", "table"}
+NAMED = {"changed", "label-set"}  # problems of their own
+
+
+def test_every_cause_has_phrases() -> None:
+    """The other languages have the same keys."""
+    kinds = [getattr(errors, name) for name in errors.__all__ if name not in ("BunruiError", "MissingExtraError")]
+    raised = [*(kind("x") for kind in kinds), errors.MissingExtraError("ja", "fugashi")]
+    causes = {problem_of(error, "").fields["cause"] for error in raised}
+    limits = {"bytes", "unpacked", "documents", "characters"}
+    said = {key.partition(".")[2] for key in ENGLISH if key.startswith("cause.")}
+    assert said == (causes - IN_ENGLISH - NAMED) | limits | {"choices"}
+    assert causes >= IN_ENGLISH | NAMED
 
 
 PARSES = r"(?:inner|outer|Adjacent)HTML|document\.write|DOMParser|ContextualFragment|\beval\(|new Function|srcdoc"

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.service.conftest import ARROW, TOKEN, Serve, Server, problem, stream
+from tests.support.waiting import PATIENCE
 
 JSON = {"Content-Type": "application/json"}
 LEARN = {"texts": ["a"], "labels": ["x"]}
@@ -91,7 +92,7 @@ def test_a_site_that_was_let_in(small: Server) -> None:
     asked = small.client.options("/v1/predict", headers=origin | {"Access-Control-Request-Method": "POST"})
     assert asked.status_code == 204
     assert asked.headers["access-control-allow-origin"] == "https://example.org"
-    assert asked.headers["access-control-allow-headers"] == "Authorization, Content-Type"
+    assert asked.headers["access-control-allow-headers"] == "Authorization, Content-Type, Bunrui-Author"
     answer = small.client.post("/v1/predict", json={"texts": ["a"]}, headers=origin)
     assert answer.headers["access-control-allow-origin"] == "https://example.org"
     assert answer.headers["vary"] == "Origin"
@@ -258,7 +259,7 @@ def test_views_of_one_long_text(server: Server) -> None:
 def raw(server: Server, message: bytes) -> bytes:
     """What comes back for bytes that no client would send."""
     host, _, port = server.host.partition(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
         connection.sendall(message.replace(b"HOST", server.host.encode()))
         connection.shutdown(socket.SHUT_WR)
         answer = b""

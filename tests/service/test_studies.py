@@ -16,8 +16,6 @@ from bunrui.evaluation import leave_one_out
 from bunrui.selection import audit
 from tests.service.conftest import Serve, Server, _start, finished, make_classifier, problem
 
-pytestmark = pytest.mark.xdist_group("studies")
-
 MODEL = "binary-complement"  # without a calibration
 
 ROWS = [row for row in read("demo") if row["lang"] == "en"]

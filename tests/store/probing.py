@@ -97,6 +97,7 @@ def use(path: str, begin: Callable[[str], object]) -> tuple[list[str], list[str]
         step(f"info {name}", lambda: json.dumps(clf.info()))
         step(f"history {name}", clf.history)
         step(f"documents {name}", lambda: list(clf.documents()))
+        step(f"browse {name}", lambda: (clf.browse("p", label="ham", limit=3), clf.browse(change=clf.last_change)))
 
     reader = step("open to read", lambda: bunrui.open(path, read_only=True))
     if reader is not None:
@@ -117,6 +118,9 @@ def use(path: str, begin: Callable[[str], object]) -> tuple[list[str], list[str]
     step("rename", lambda: clf.rename_label("x", "z"))
     step("drop", lambda: clf.drop_label("z"))
     step("undo last", clf.undo)
+    step("unlearn unlabelled", clf.unlearn_unlabelled)
+    step("undo unlabelled", clf.undo)
+    step("undo to", lambda: clf.undo_to(max(0, clf.last_change - 3)))
     read("then", clf)
     step("merge", lambda: bunrui.create(path + ".other", keep="nothing").merge(clf))
     if reader is not None:

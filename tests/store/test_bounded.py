@@ -25,6 +25,7 @@ from bunrui.errors import BunruiError, DamagedError, DuplicateError, OptionError
 from bunrui.store import bounded as bounding
 from bunrui.store.bounded import bounded, bytes_of, creating_bounded, least_memory, open_bounded, slim_bounded
 from tests.store.probing import reseal
+from tests.support.examples import examples
 from tests.support.files import sql
 
 WORDS = ["cheap", "pills", "noon", "lunch", "料金", "無料です", "회의", "a-very-long-word-beyond-sixteen-bytes", "?"]
@@ -68,7 +69,7 @@ def notes(clf: StoredClassifier) -> list[tuple[str, int, dict[str, object]]]:
     return [(entry.kind, entry.n_docs, entry.note) for entry in clf.history()]
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(sessions, st.sampled_from(["text", "digests", "nothing"]), st.sampled_from(["universal", "words"]))
 def test_the_same_file(sessions: list[list[Documents]], keep: str, analyzer: str) -> None:
     with tempfile.TemporaryDirectory() as folder, tiny(piece=3, group=5) as memory:
@@ -182,7 +183,7 @@ def test_files_that_it_refuses(tmp_path: Path) -> None:
         open_bounded(str(tmp_path / "nowhere"), memory)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(sessions, st.integers(1, 3))
 def test_slim_copies(sessions: list[list[Documents]], min_df: int) -> None:
     with tempfile.TemporaryDirectory() as folder, tiny(piece=3, group=5) as memory:

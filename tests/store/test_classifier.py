@@ -757,7 +757,7 @@ class Histories(RuleBasedStateMachine):
         self.path = os.path.join(self.folder, "h.bunrui")
         self.clf = bunrui.create(self.path, keep=keep)
         self.left: list[tuple[str, str]] = []
-        self.history: list[list[tuple[str, str]]] = []
+        self.history: list[tuple[int, list[tuple[str, str]]]] = []  # before each change: its number, and what was left
         self.compacted = 0
 
     @rule(
@@ -767,7 +767,7 @@ class Histories(RuleBasedStateMachine):
         ),
     )
     def learn(self, batch: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        self.history.append(list(self.left))
+        self.history.append((self.clf.last_change, list(self.left)))
         self.clf.learn([text for text, _ in batch], [label for _, label in batch])
         self.left += batch
         return batch
@@ -776,7 +776,7 @@ class Histories(RuleBasedStateMachine):
     def unlearn(self, batch: list[tuple[str, str]]) -> None:
         if any(batch.count(pair) > self.left.count(pair) for pair in batch):  # undone
             return
-        self.history.append(list(self.left))
+        self.history.append((self.clf.last_change, list(self.left)))
         self.clf.unlearn([text for text, _ in batch], [label for _, label in batch])
         for pair in batch:
             self.left.remove(pair)
@@ -785,7 +785,15 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def undo(self) -> None:
         self.clf.undo()
-        self.left = self.history.pop()
+        _, self.left = self.history.pop()
+
+    @precondition(lambda self: len(self.history) > self.compacted)
+    @rule(data=st.data())
+    def undo_to(self, data: st.DataObject) -> None:
+        at = data.draw(st.integers(self.compacted, len(self.history) - 1))
+        number, self.left = self.history[at]
+        assert len(self.clf.undo_to(number)) == len(self.history) - at
+        del self.history[at:]
 
     @rule()
     def compact(self) -> None:

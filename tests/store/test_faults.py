@@ -24,6 +24,7 @@ import bunrui
 from bunrui import TextClassifier
 from bunrui.errors import StoreError
 from tests.support.files import opened, sql
+from tests.support.waiting import PATIENCE
 
 resource = pytest.importorskip("resource", reason="needs the limits and signals of Unix")
 
@@ -63,7 +64,7 @@ def script() -> ModuleType:
 @pytest.mark.parametrize("n_kills", [30, pytest.param(100, marks=pytest.mark.slow)])
 def test_kills(tmp_path: Path, n_kills: int) -> None:
     command = [sys.executable, str(SCRIPT), "--kills", str(n_kills), "--seed", "1", "--folder", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(done.stdout)
     assert figures["kills"] >= n_kills

@@ -22,13 +22,10 @@ from hypothesis import strategies as st
 import bunrui
 from bunrui.store.codec import pack
 from tests.store.probing import Outcome, Prober, reseal
-from tests.support.examples import examples
+from tests.support.examples import examples, quick
 
 # Each file is used in a forked process, whose memory is known from /proc.
-pytestmark = [
-    pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux"),
-    pytest.mark.xdist_group("fuzz"),
-]
+pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
 
 PAGE = 4096
 SEEDS = sorted((Path(__file__).parent / "fuzz_seeds").glob("*.sql"))
@@ -39,7 +36,7 @@ VALUES = [None, 3, -1, 0, 1.5, 1e308, 10**30, True, "x", "", [], [1], ["a"], ["c
 VALUES += [{}, {"a": 1}, {"a": "x"}, {"a": None}, {"spam": []}, float("nan"), "/dev/zero", ["/dev/zero"]]
 
 # One case of so many in every run, all of them in a long one.
-EVERY = pytest.mark.parametrize("every", [27, pytest.param(1, marks=pytest.mark.slow)])
+EVERY = pytest.mark.parametrize("every", quick(1, [97, 1]))
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +55,8 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
         clf.learn([{"word": 2}], ["x"])
         clf.learn(["gone", "meeting at noon"], ["ham", "ham"])
         clf.unlearn(["gone"], ["ham"])
+        clf.learn_unlabelled(["pills at noon", "no label"]).learn_unlabelled([["tokens"]])
+        clf.unlearn_unlabelled(["no label"])
         clf.learn(["undone"], ["y"])
         clf.undo()
     return path
@@ -286,7 +285,7 @@ def table_cases(good: Path, table: str) -> Iterator[tuple[str, Any]]:
             yield f"loose {name} = {value}", f"{loose}; UPDATE {table} SET {name} = {value}"
 
 
-TABLES = ["cells", "deltas", "documents", "labels", "meta", "removals", "transactions", "weights"]
+TABLES = ["cells", "deltas", "documents", "labels", "meta", "removals", "transactions", "unlabelled", "weights"]
 
 
 def failing(cases: Iterable[tuple[str, Any]], good: Path, prober: Prober, folder: Path) -> dict[str, str]:
@@ -341,12 +340,12 @@ def test_hostile_options(key: str, every: int, good: Path, prober: Prober, folde
     assert failing(islice(option_cases(good, key), 0, None, every), good, prober, folder) == {}
 
 
+@pytest.mark.parametrize("table", quick(1, TABLES))
 @pytest.mark.parametrize("case", ["view", "endless view", "trigger", "endless trigger", "generated column", "index"])
-def test_a_schema_of_another_is_refused(case: str, good: Path, prober: Prober, folder: Path) -> None:
-    for table in TABLES:
-        path = changed(good, folder / "changed.bunrui", dict(table_cases(good, table))[case])
-        steps = [error.split(": ")[0] for error in use(prober, path).errors]
-        assert steps == ["open to read", "open"]
+def test_a_schema_of_another_is_refused(case: str, table: str, good: Path, prober: Prober, folder: Path) -> None:
+    path = changed(good, folder / "changed.bunrui", dict(table_cases(good, table))[case])
+    steps = [error.split(": ")[0] for error in use(prober, path).errors]
+    assert steps == ["open to read", "open"]
 
 
 # --- what was found before

@@ -23,6 +23,7 @@ import pytest
 import bunrui
 from bunrui.errors import MovedError, StoreError
 from tests.store.test_formats import FORMATS
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere open files are not replaced")
 
@@ -85,7 +86,7 @@ class Worker:
         assert self.process.wait(60) == -signal.SIGKILL
 
     def end(self) -> None:
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0
 
 

@@ -24,6 +24,7 @@ from bunrui.models.kinds import TRAINED, is_kept
 from bunrui.selection import calibrate
 from bunrui.store import classifier
 from bunrui.store.codec import Unpacker, pack, pack_json
+from tests.support.examples import examples
 
 KEPT = tuple(filter(is_kept, TRAINED))
 TEXTS = [f"cheap pills {k % 7} x{k % 5}" if k % 2 else f"meeting at noon {k % 3} z{k % 4}" for k in range(40)]
@@ -762,7 +763,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, model=st.sampled_from(KEPT), most=st.sampled_from([2, 500]))
 def test_no_history_changes_an_answer(steps: list[tuple[str, Any]], model: str, most: int) -> None:
     """Whatever happens, a file with weights answers as it would without, to the last bit."""

@@ -18,6 +18,7 @@ from typing import Any
 __all__ = ["main"]
 
 _WRONG_USAGE = 2
+_NO_ANSWER = {"deliver": 3}  # where 1 and 2 are answers
 _INTERRUPTED = 130
 _CLOSED_PIPE = 141
 
@@ -82,16 +83,17 @@ def _run(arguments: list[str]) -> int:
         if hasattr(error, "format_message"):  # wrong usage: typer has no public name for it
             return _wrong_usage(error, context)
         command = (context and context.invoked_subcommand) or ""
+        failed = _NO_ANSWER.get(command, 1)
         if isinstance(error, OSError):
             error = BunruiError.of_system(error)
         if isinstance(error, BunruiError):
             say(f"error: {describe(error, command)}")
             if isinstance(error, OptionError):
                 say(f"Try 'bunrui {command} --help'.")
-                return _WRONG_USAGE
+                return _NO_ANSWER.get(command, _WRONG_USAGE)
         else:
             say(f"error: {type(error).__name__}: {error}\nThis should not happen: bunrui --debug … shows where it did.")
-        return 1
+        return failed
     return 0
 
 
@@ -106,7 +108,7 @@ def _wrong_usage(error: Any, root: Any) -> int:
     else:
         command = f"bunrui {root.invoked_subcommand or ''}".strip()
     say(f"error: {message}\nTry '{command} --help'.")
-    return int(error.exit_code)
+    return _NO_ANSWER.get(command.removeprefix("bunrui "), int(error.exit_code))
 
 
 def _flushed(code: int) -> int:

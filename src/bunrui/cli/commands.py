@@ -25,6 +25,7 @@ class _Home(NamedTuple):
 
 COMMANDS = {
     "learn": _Home("learn", "Learn", "Learn documents with their labels."),
+    "teach": _Home("teach", "Learn", "Label documents with one key each, and teach a classifier with them."),
     "unlearn": _Home("learn", "Learn", "Unlearn documents, as if they had never been learned."),
     "undo": _Home("lifecycle", "Learn", "Take back the last change: a learn, an unlearn, a merge, a relabel, a set …"),
     "relabel": _Home("lifecycle", "Learn", "Give learned documents another label."),
@@ -36,6 +37,9 @@ COMMANDS = {
     "merge": _Home("files", "Learn", "Add other classifiers to a classifier."),
     "tune": _Home("tune", "Learn", "Find good settings for your documents, and make a classifier with them."),
     "predict": _Home("predict", "Ask", "Predict the labels of documents."),
+    "deliver": _Home(
+        "deliver", "Ask", "Write a mail from standard input to standard output, with its label in its headers."
+    ),
     "explain": _Home(
         "explain", "Ask", "Explain a prediction: what each word, or column of a table, adds to the score of a label."
     ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import bunrui
 from bunrui.cli.console import Bar, interrupts, say, say_reading, size, uninterrupted
+from bunrui.cli.info import say_choice
 from bunrui.cli.options import (
     Classifier,
     LabelledDocuments,
@@ -53,7 +54,7 @@ def merge(
         opened = [stack.enter_context(closing(bunrui.open(other, read_only=True))) for other in others]
         is_new = not os.path.lexists(file)
         with uninterrupted(), _alike(file, opened) if is_new else closing(bunrui.open(file)) as target:
-            before = target.last_change
+            before, choice = target.last_change, target.choice
             left_out = target.merge_all(opened, unique=unique)
             known, changes = target.info(), target.history(after=before)
     documents, labels = counted(known["documents"], "document"), counted(len(known["labels"]), "label")
@@ -63,6 +64,7 @@ def merge(
     n_duplicates = sum(entry.note.get("duplicates", 0) for entry in changes)
     if n_duplicates:
         say(f"{n_duplicates:,} of them: a text that was there before; each time counts")
+    say_choice(target, choice)
 
 
 def _alike(file: str, opened: list[bunrui.StoredClassifier]) -> AbstractContextManager[bunrui.StoredClassifier]:

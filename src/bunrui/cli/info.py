@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import bunrui
 from bunrui.cli.calibrate import describe_calibration
@@ -12,6 +12,10 @@ from bunrui.cli.console import say, size, to_json, uninterrupted
 from bunrui.cli.options import Classifier, Model, flag, option, reads_tables, written
 from bunrui.errors import BunruiError, OptionError
 from bunrui.phrases import counted, one_line
+
+if TYPE_CHECKING:
+    from bunrui.choice import Choice
+    from bunrui.classifier import AnyClassifier
 
 _MOST_LABELS = 50
 
@@ -70,6 +74,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("analyzer", bunrui.AnalyzerSpec(**known["analyzer"]).describe()),
         *_model(known),
         *_training(known),
+        *_unlabelled(known["unlabelled"]),
         ("smoothing", known["smoothing"]),
         ("alpha", known["alpha"]),
         ("prior", written("prior", known["prior"])),
@@ -113,7 +118,24 @@ def _training(known: dict[str, Any]) -> list[tuple[str, str]]:
 
     if not is_kept(known["model"]):
         return []
-    return [("", "trained" if known["is_trained"] else "trained before each answer, until 'bunrui train' is called")]
+    if known["is_trained"]:
+        return [("", "trained")]
+    what = "trained"
+    if known["trained_documents"]:
+        n_docs = known["trained_documents"]
+        what = f"trained on {counted(n_docs, 'document')}; learns the {known['documents'] - n_docs:,} since then"
+    return [("", f"{what} before each answer, until 'bunrui train' is called")]
+
+
+def _unlabelled(known: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """The texts without a label, how much they count, and why."""
+    if known is None:
+        return []
+    rows = [("unlabelled", f"{known['n_pool']:,}, {known['line']}")]
+    rows += [("", f"{each['value']:.3f}  weight {each['weight']:g}") for each in known["evidence"]]
+    if known["evidence"]:
+        rows.append(("", f"for {known['model']}, when there were {counted(known['n_docs'], 'document')}"))
+    return rows
 
 
 def _calibration(known: dict[str, Any] | None) -> list[tuple[str, str]]:
@@ -159,7 +181,7 @@ def set_(file: Classifier, model: Model) -> None:
     if chosen is not None:
         say(f"chose {chosen.describe()}")
     if was_calibrated and not is_calibrated:
-        say(f"the probabilities of {file} are no longer calibrated: 'bunrui calibrate {file}' fits them anew")
+        say(f"the probabilities of {file} are no longer calibrated: 'bunrui calibrate {file}' calibrates them again")
 
 
 def choose(
@@ -200,6 +222,13 @@ def choose(
     for each in chosen.evidence:
         print(f"{each.value:.4f}  {each.candidate.describe()}")
     say(f"chose {chosen.describe()}")
+
+
+def say_choice(classifier: AnyClassifier, before: Choice | None) -> None:
+    """Say which model a change has chosen, where the documents could tell."""
+    choice = classifier.choice
+    if choice is not None and choice.evidence and choice != before:
+        say(f"chose {choice.describe()}")
 
 
 def describe_hashing(hashing: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -9,31 +10,45 @@ from typing import TYPE_CHECKING, Any
 import bunrui
 from bunrui.cli.console import interrupts, say, say_reading, uninterrupted
 from bunrui.cli.documents import find_chosen, point_to_log, require, say_new
-from bunrui.cli.options import Chosen, Classifier, Documents, argument, option, reads_tables, written
+from bunrui.cli.info import say_choice
+from bunrui.cli.options import Chosen, Classifier, Documents, argument, flag, option, reads_tables, written
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, UnlearnError
-from bunrui.phrases import counted, excerpt, one_line
+from bunrui.phrases import counted, excerpt, one_line, some
 
 if TYPE_CHECKING:
     from bunrui.documents import Reader
+    from bunrui.store.transaction import Entry
 
 _LONGEST_EXCERPT = 60
 
 
-def undo(file: Classifier) -> None:
+def undo(
+    *,
+    file: Classifier,
+    to: int | None = option("--to", "NUMBER", "Take back all changes after this one, all or none; 0 for all.", min=0),
+) -> None:
     """Take back the last change: a learn, an unlearn, a merge, a relabel, a set …
 
-    Run it again to take back the change before it, up to the last compact, or
-    up to the point where FILE has joined older changes. It works whatever
-    FILE keeps. An undo cannot be undone: make the change again.
+    Run it again to take back the change before it, or give --to the number of
+    the change to go back to: 'bunrui log FILE' has the numbers. It goes up to
+    the last compact, or up to the point where FILE has joined older changes.
+    It works whatever FILE keeps. An undo cannot be undone: make the change
+    again.
 
     [bold]Examples[/]
 
       bunrui learn mail.bunrui wrong.csv
       bunrui undo mail.bunrui
+      bunrui undo mail.bunrui --to 17
     """
 
     with closing(bunrui.open(file)) as classifier:
+        if to is not None:
+            with uninterrupted():
+                taken = classifier.undo_to(to)
+            say(f"took back {_summary(taken)}: {_now(classifier)}")
+            return
         with uninterrupted():
             kind, n_docs = classifier.undo()
         if kind == "set":
@@ -50,6 +65,21 @@ def undo(file: Classifier) -> None:
         say(f"took back the {what} {counted(n_docs, 'document')}: {_now(classifier)}")
         if not classifier.counts.n_docs:
             say("nothing is left in it; to have documents back, learn them anew")
+
+
+def _summary(taken: list[Entry]) -> str:
+    """Changes by kind and author, so that nobody takes back the work of others without noticing.
+
+    >>> from bunrui.store.transaction import Entry
+    >>> changes = [(3, "set", 0, {}), (2, "learn", 5, {"by": "Ann"}), (1, "learn", 2, {"by": "Bob"})]
+    >>> _summary([Entry(number, kind, "", n_docs, note, "") for number, kind, n_docs, note in changes])
+    '3 changes of 7 documents, by Ann, Bob (2 learn, 1 set)'
+    """
+    kinds = Counter(entry.kind for entry in taken)
+    people = dict.fromkeys(one_line(str(entry.note["by"])) for entry in taken if "by" in entry.note)
+    said = f"{counted(len(taken), 'change')} of {counted(sum(entry.n_docs for entry in taken), 'document')}"
+    by = f", by {some(people)}" if people else ""
+    return f"{said}{by} ({', '.join(f'{n:,} {one_line(kind)}' for kind, n in kinds.most_common())})"
 
 
 _LABEL_CHANGES = {
@@ -108,7 +138,7 @@ def relabel(
         else:
             require(classifier, "text", "give the texts as DATA")
         which = {"texts": texts.texts} if data else find_chosen(classifier, chosen)
-        known = classifier.counts.live_labels
+        known, choice = classifier.counts.live_labels, classifier.choice
         try:
             with uninterrupted():
                 n_docs = classifier.relabel(to, **which)
@@ -121,6 +151,7 @@ def relabel(
             say(f"these documents of {file} had that label already: nothing was changed")
         if reader is not None:
             say_reading(reader)
+        say_choice(classifier, choice)
 
 
 class _Texts:
@@ -161,6 +192,7 @@ def forget(
         "Learned before: 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00+09:00. Without a zone, local time.",
     ),
     source: str | None = option("--source", "PATH", "Learned from this file, as it was given."),
+    unlabelled: bool = flag("--unlabelled", "All texts without a label, in place of documents."),
 ) -> None:
     """Unlearn all documents before a date, or of a source.
 
@@ -174,17 +206,28 @@ def forget(
 
       bunrui forget mail.bunrui --before 2026-01-01
       bunrui forget mail.bunrui --source customer-17.csv
+      bunrui forget mail.bunrui --unlabelled
     """
 
+    if unlabelled:
+        if before is not None or source is not None:
+            raise OptionError("--unlabelled goes alone: it takes back all texts without a label.")
+        with closing(bunrui.open(file)) as classifier, uninterrupted():
+            n_texts = len(classifier.memory.pool)
+            classifier.unlearn_unlabelled()
+        say(f"forgot {counted(n_texts, 'text')} without a label")
+        return
     if before is None and source is None:
         raise OptionError("say which documents: give --before, --source, or both.")
     moment = None if before is None else _moment(before)
     with closing(bunrui.open(file)) as classifier:
         require(classifier, "text", f"take them back by their texts, with 'bunrui unlearn {file} DATA'")
+        choice = classifier.choice
         with uninterrupted():
             n_docs = classifier.forget(before=moment, source=source)
         if n_docs:
             say(f"forgot {counted(n_docs, 'document')}: {_now(classifier)}")
+            say_choice(classifier, choice)
         else:
             say(f"nothing was forgotten: 'bunrui log {file} --documents' lists the times and sources that there are")
 
@@ -230,6 +273,7 @@ def label(
     if to == "":
         raise OptionError("the new name is empty: give the label one.")
     with closing(bunrui.open(file)) as classifier:
+        choice = classifier.choice
         with uninterrupted():
             if action == "rename":
                 n_docs = classifier.rename_label(name, to or "")
@@ -239,6 +283,7 @@ def label(
                 n_docs = classifier.drop_label(name)
         change = _PAST[action].format(name=one_line(name), to=one_line(to or ""))
         say(f"{change} ({counted(n_docs, 'document')}): {_now(classifier)}")
+        say_choice(classifier, choice)
 
 
 def _now(classifier: bunrui.StoredClassifier) -> str:

@@ -52,6 +52,9 @@ def log(
     --limit shows the last changes. To see those before them, give the number
     of the first one that you see as --before.
 
+    A change says who made it if the environment variable BUNRUI_AUTHOR had
+    the name then.
+
     Every FILE has its changes. --documents needs a FILE that keeps texts or
     digests; with digests there are no texts to show.
 
@@ -105,7 +108,17 @@ def _note(entry: Entry) -> str:
     'labels a, b; to c'
     >>> _note(Entry(2, "set", "", 0, {"alpha": None, "min_df": 2, "before": {"alpha": 0.5, "min_df": 1}}, None))
     'alpha default; min-df 2'
+    >>> _note(Entry(3, "unlearn", "", 1, {"by": "Ann", "undone_by": "Bob"}, ""))
+    'by Ann; undone by Bob'
     """
+    from bunrui.store.transaction import SIGNED
+
+    note = {name: value for name, value in entry.note.items() if name not in SIGNED}
+    people = [f"{name.replace('_', ' ')} {entry.note[name]}" for name in SIGNED if name in entry.note]
+    return "; ".join(filter(None, [_about(entry._replace(note=note)), *people]))
+
+
+def _about(entry: Entry) -> str:
     if entry.kind == "calibrate":
         return _calibration_note(entry.note.get("calibration"))
     if entry.kind == "set":

@@ -36,7 +36,7 @@ AnalyzerName = Literal["universal", "words", "ja", "zh", "ko"]
 
 
 Format = Literal[
-    "csv", "tsv", "tab", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder"
+    "csv", "tsv", "tab", "xlsx", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder"
 ]
 
 
@@ -119,8 +119,8 @@ class Documents:
     format: Format | None = option(
         "--format",
         "FORMAT",
-        "csv, tsv, tab, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the suffix "
-        "decides, also before .gz .bz2 .xz .zst; for the standard input, the first bytes.",
+        "csv, tsv, tab, xlsx, jsonl, parquet, arrow, fasttext, lines, eml, mbox, maildir or folder. By default the "
+        "suffix decides, also before .gz .bz2 .xz .zst; for the standard input, the first bytes.",
     )
     encoding: str | None = option(
         "--encoding",
@@ -189,6 +189,10 @@ class _Labels:
 @dataclass(frozen=True)
 class LabelledDocuments(Documents, _Labels):
     """How documents with labels are read."""
+
+    def without_labels(self) -> Documents:
+        """The same for documents whose labels are not read."""
+        return Documents(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Documents)})
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ _SUFFIXES = {
     ".pq": "parquet",
     ".csv": "csv",
     ".tsv": "tsv",
+    ".xlsx": "xlsx",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".arrow": "arrow",
@@ -202,7 +203,7 @@ def probability_objects(answer: Answer, chosen: list[list[int]], names: list[str
 
 
 class _Table:
-    """Parquet, Arrow, CSV or TSV."""
+    """Parquet, Arrow, CSV, TSV or a spreadsheet."""
 
     def __init__(self, format: str, sink: Any, classes: list[str]) -> None:
         import pyarrow as pa
@@ -245,7 +246,7 @@ class _Table:
         return pa.table(columns)
 
     def _chosen(self, answer: Answer, chosen: list[list[int]]) -> dict[str, Any]:
-        """Several labels of each document, with their probabilities; a CSV file holds them as JSON."""
+        """Several labels of each document, with their probabilities; a cell of text holds them as JSON."""
         import numpy as np
         import pyarrow as pa
 
@@ -255,7 +256,7 @@ class _Table:
         keys = self._classes.take(pa.array(places))
         rows = np.repeat(np.arange(len(chosen)), np.diff(ends))
         shares = pa.array(answer.probabilities[rows, places])
-        if self._format in ("csv", "tsv"):
+        if self._format in ("csv", "tsv", "xlsx"):
             if answer.sets is not None:
                 names = [json.dumps(row, ensure_ascii=False) for row in self._lists(ends, keys).to_pylist()]
                 columns["labels"] = pa.array(names, pa.string())
@@ -281,6 +282,10 @@ def _open_table(format: str, sink: Any, schema: pa.Schema) -> Any:
         return pyarrow.parquet.ParquetWriter(sink, schema)
     if format == "arrow":
         return pa.ipc.new_file(sink, schema)
+    if format == "xlsx":
+        from bunrui.documents.spreadsheet import SheetWriter
+
+        return SheetWriter(sink, schema)
     import pyarrow.csv
 
     options = pyarrow.csv.WriteOptions(delimiter="," if format == "csv" else "\t")

@@ -64,7 +64,7 @@ def predict(
     output: str | None = option(
         "--output",
         "PATH",
-        "Write there in place of stdout: .parquet .csv .tsv .jsonl .arrow; a folder with --engine ray.",
+        "Write there in place of stdout: .parquet .csv .tsv .xlsx .jsonl .arrow; a folder with --engine ray.",
         "-o",
     ),
 ) -> None:

@@ -46,11 +46,26 @@ class Most:
         default=256,
     )
 
+    max_file: int = option(
+        "--max-file",
+        "MB",
+        "The largest file that the page predicts or learns. All files take at most four times as much disk.",
+        min=1,
+        show_default=True,
+        default=1024,
+    )
+
     def limits(self) -> Limits:
         """As the service takes them."""
         from bunrui.service import Limits
 
-        return Limits(self.max_body * _MB, self.max_documents, self.max_characters, self.max_requests)
+        return Limits(
+            self.max_body * _MB,
+            self.max_documents,
+            self.max_characters,
+            self.max_requests,
+            file=self.max_file * _MB,
+        )
 
 
 def serve(

@@ -7,12 +7,13 @@
     text    string, list<string> (tokens) or map<string, int64> (counts of words); with `columns=True` a JSON object
     id      string or null: the column `id=`, a mail's Message-ID, a file's path in its folder
     source  the file, as it was given
-    line    the line where the row begins; the row in Parquet and Arrow files; null for whole files
+    line    the line where the row begins; the row in spreadsheets, Parquet and Arrow files; null for whole files
 
 Formats by suffix; a compressed file has `.gz`, `.bz2`, `.xz` or `.zst` behind it:
 
     csv, tsv      RFC 4180: a header, quoted fields may hold line breaks          .csv .tsv
     tab           tabs between columns, quotes are plain characters               (only by name)
+    xlsx          the first sheet with cells; a header                            .xlsx .xlsm
     jsonl         one JSON object a line                                          .jsonl .ndjson .json
     parquet       Parquet                                                         .parquet .pq
     arrow         Arrow IPC, file or stream; Feather 2                            .arrow .arrows .ipc .feather

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, take_columns, tidy_columns, to_cells
-from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows
+from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows, each_once
 from bunrui.errors import DataError, EncodingError
 
 _BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
@@ -30,7 +30,8 @@ def read_parquet(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
         file = pq.ParquetFile(stream.seekable(), pre_buffer=stream.source.is_far)
         take_columns(reading, file.schema_arrow.names)
         n_rows = file.metadata.num_rows
-        batches = file.iter_batches(_n_rows(file, reading), columns=reading.columns, use_threads=False)
+        columns = None if reading.options.rows else reading.columns
+        batches = file.iter_batches(_n_rows(file, reading), columns=columns, use_threads=False)
         yield from read_batches(batches, reading, n_rows)
     except ERRORS as error:
         raise DataError(f"this cannot be read as Parquet ({error})", **reading.place()) from error
@@ -44,7 +45,9 @@ def _n_rows(file: Any, reading: Reading) -> int:
     metadata, size = file.metadata, reading.options.batch_bytes
     n_bytes = sum(metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups))
     n_rows = max(1, min(_MOST_ROWS, size * metadata.num_rows // max(1, n_bytes)))
-    if not set(file.schema_arrow.names) <= set(reading.columns):  # what is not wanted may be most of it
+    if not reading.options.rows and not set(file.schema_arrow.names) <= set(
+        reading.columns
+    ):  # what is not wanted may be most of it
         first = next(file.iter_batches(n_rows, columns=reading.columns, use_threads=False), None)
         n_rows *= 1 if first is None else max(1, min(_FEWER, size // max(1, first.nbytes)))
     return int(min(_MOST_ROWS, n_rows))
@@ -60,7 +63,9 @@ def read_arrow(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
             file = pa.ipc.open_stream(pa.PythonFile(_Readable(stream), "r"))
             batches = iter(file)
         take_columns(reading, file.schema.names)
-        yield from read_batches((batch.select(reading.columns) for batch in batches), reading, None)
+        if not reading.options.rows:
+            batches = (batch.select(reading.columns) for batch in batches)
+        yield from read_batches(batches, reading, None)
     except ERRORS as error:
         raise DataError(f"this cannot be read as Arrow IPC ({error})", **reading.place()) from error
 
@@ -81,6 +86,7 @@ def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -
     reading.unit = "row"
     options, texts, done = reading.options, frozenset(reading.options.text), 0
     for batch in batches:
+        before = done
         for at in range(batch.num_columns):
             _check_places(batch, at, reading)
         reading.progress.unpacked(batch.nbytes + _ROW_BYTES * batch.num_rows)
@@ -96,7 +102,20 @@ def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -
             if n_rows and reading.source.size:
                 reading.progress.bytes_read = reading.bytes_before + reading.source.size * done // n_rows
             if out is not None and out.num_rows:
-                yield out
+                yield _with_rows(out, batch, before, reading) if options.rows else out
+
+
+def _with_rows(out: pa.RecordBatch, batch: pa.RecordBatch, before: int, reading: Reading) -> pa.RecordBatch:
+    places = out["line"].to_numpy() - 1 - before
+    rows = pa.StructArray.from_arrays(batch.columns, each_once(batch.schema.names))
+    # Not always `take`: Arrow has none for some types, and bad rows are rare.
+    is_all = places[-1] - places[0] + 1 == len(places)
+    rows = rows.slice(places[0], len(places)) if is_all else rows.take(pa.array(places))
+    try:
+        rows.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"this is damaged ({error})", **reading.place(), hint="get or write it again") from error
+    return out.append_column("row", rows)
 
 
 def _check_places(batch: pa.RecordBatch, at: int, reading: Reading) -> None:

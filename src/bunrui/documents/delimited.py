@@ -23,14 +23,16 @@ import pyarrow.csv
 from bunrui.documents.lines import Block, cut_blocks, find_last_line, join_chunks, parse_in_parts, row_error
 from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, read_cell, take_columns, tidy_columns, trim
-from bunrui.documents.validation import STRING, Reading, Rows, listing
+from bunrui.documents.validation import STRING, Reading, Rows, each_once, listing
 from bunrui.errors import DataError, Option
 
 Integers = npt.NDArray[np.int64]
 
 _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+')
 _LONGEST_NAME = 200  # bytes of the name of a column
-_COMPARED = 100
+COMPARED = 100
+"""Rows below a header that tell whether it looks like one of them."""
+
 _UNCLOSED = 'a field begins with a quote that is never closed: close it, or write quotes inside text twice ("")'
 _GOES_ON = 'a field goes on after its closing quote: write quotes inside it twice ("")'
 
@@ -87,7 +89,9 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
     is_row = False
     if not reading.options.header:
         names, end = [str(number) for number in range(1, len(names) + 1)], first.start
-    elif is_row := _is_row(first.fields, split_records(block.data[end:], delimiter, quotes)):
+    elif is_row := looks_like_row(
+        first.fields, (record.fields for record in split_records(block.data[end:], delimiter, quotes))
+    ):
         reading.progress.doubtful_headers.append(reading.source.name)
     if reading.options.columns:
         names = [name.strip() for name in names]
@@ -96,19 +100,19 @@ def _read_header(block: Block, reading: Reading, delimiter: bytes, quotes: bool)
     return _Table(reading, names, delimiter, quotes), Block(block.data[end:], line, block.valid)
 
 
-def _is_row(names: list[bytes], below: Iterator[Record]) -> bool:
+def looks_like_row(names: list[bytes], below: Iterator[list[bytes]]) -> bool:
     """Whether a header looks like a row: a text, or a value that comes again below, such as a label.
 
-    >>> _is_row([b"lunch?", b"ham"], split_records(b"win money,spam\\nnoon?,ham\\n", b","))
+    >>> looks_like_row([b"lunch?", b"ham"], iter([[b"win money", b"spam"], [b"noon?", b"ham"]]))
     True
-    >>> _is_row([b"text", b"label"], split_records(b"lunch?,ham\\n", b","))
+    >>> looks_like_row([b"text", b"label"], iter([[b"lunch?", b"ham"]]))
     False
     """
     if {b"text", b"label"} & {name.strip().lower() for name in names}:
         return False
     if any(len(name) > _LONGEST_NAME or b"\n" in name for name in names):
         return True
-    rows = (record.fields for record in islice(below, _COMPARED))
+    rows = islice(below, COMPARED)
     # Files that were put together have the whole header again.
     return any(row != names and any(a and a == b for a, b in zip(names, row, strict=False)) for row in rows)
 
@@ -140,7 +144,8 @@ class _Table:
         self._keys = [str(at) for at in range(len(names))]  # Arrow wants names that differ
         places = {name: at for at, name in enumerate(names)}
         self._at = {name: places[name] for name in reading.columns}
-        wanted = [self._keys[at] for at in self._at.values()]
+        self._all = each_once(names) if reading.options.rows else None
+        wanted = self._keys if self._all else [self._keys[at] for at in self._at.values()]
         self._convert = pa.csv.ConvertOptions(
             check_utf8=False, column_types=dict.fromkeys(wanted, STRING), include_columns=wanted
         )
@@ -155,11 +160,15 @@ class _Table:
         table = self._parse_block(block.data)
         if table is None or table.num_rows != len(lines):
             return None
-        columns = dict(zip(self._reading.columns, map(join_chunks, table.columns), strict=True))
+        parsed = {key: join_chunks(table[key]) for key in table.column_names}
+        columns = {name: parsed[self._keys[at]] for name, at in self._at.items()}
         if self._reading.options.columns:
             texts = frozenset(self._reading.options.text)
             columns = {name: column if name in texts else trim(column) for name, column in columns.items()}
-        return tidy_columns(self._reading, columns, lines + block.line, read_cell)
+        batch = tidy_columns(self._reading, columns, lines + block.line, read_cell)
+        if batch is None or self._all is None:
+            return batch
+        return batch.append_column("row", pa.StructArray.from_arrays(list(parsed.values()), self._all))
 
     def _parse_block(self, data: bytes) -> pa.Table | None:
         def parse(size: int) -> pa.Table:
@@ -172,6 +181,7 @@ class _Table:
         """A block record by record."""
         reading = self._reading
         rows, line, seen = Rows(reading), block.line, 0
+        whole: dict[int, dict[str, str]] = {}
         for record in split_records(block.data, self._delimiter, self._quotes):
             line += block.data.count(b"\n", seen, record.start)
             seen = record.start
@@ -184,13 +194,19 @@ class _Table:
             else:
                 try:
                     values = {name: record.fields[index].decode() for name, index in self._at.items()}
+                    if self._all is not None:
+                        whole[line] = {n: field.decode() for n, field in zip(self._all, record.fields, strict=True)}
                 except UnicodeDecodeError as error:
                     reading.fail(row_error(reading, line, error.object, error.start))
                     continue
                 if reading.options.columns:
                     values = {name: value.strip() for name, value in values.items()}
                 add_row(rows, values, line, read_cell)
-        return rows.batch()
+        batch = rows.batch()
+        if batch is None or self._all is None:
+            return batch
+        kind = pa.struct(dict.fromkeys(self._all, STRING))
+        return batch.append_column("row", pa.array([whole[line] for line in batch["line"].to_pylist()], kind))
 
     def _describe_miscount(self, n_fields: int) -> str:
         n_names = len(self._names)

@@ -17,16 +17,18 @@ from bunrui.documents.sources import COMPRESSIONS, Source, find_files, is_addres
 from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, LabelError, Option, OptionError, Step
 
-FORMATS = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder")
+FORMATS = (
+    "csv", "tsv", "tab", "xlsx", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder",
+)  # fmt: skip
 """The names of all formats."""
 
 _FOLDERS = ("eml", "maildir", "folder")
 _SUFFIXES = {
-    "csv": "csv", "tsv": "tsv", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl", "parquet": "parquet",
-    "pq": "parquet", "arrow": "arrow", "arrows": "arrow", "ipc": "arrow", "feather": "arrow", "eml": "eml",
-    "mbox": "mbox", "txt": "",
+    "csv": "csv", "tsv": "tsv", "xlsx": "xlsx", "xlsm": "xlsx", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl",
+    "parquet": "parquet", "pq": "parquet", "arrow": "arrow", "arrows": "arrow", "ipc": "arrow", "feather": "arrow",
+    "eml": "eml", "mbox": "mbox", "txt": "",
 }  # fmt: skip
-_SPREADSHEETS = ("xlsx", "xlsm", "xls", "ods")
+_SPREADSHEETS = ("xls", "xlsb", "ods", "numbers")
 
 
 def find_sources(sources: Any, format: str | None) -> list[Source]:
@@ -54,6 +56,8 @@ def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Sourc
             if not isinstance(name, str) or not name:
                 raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty")
             yield from _find(inner, format, name)
+    elif isinstance(sources, Source):
+        yield replace(sources, format=format or sources.format, label=label)
     elif isinstance(sources, (str, os.PathLike)):
         path = os.fsdecode(os.fspath(sources))
         if is_address(path):
@@ -108,7 +112,7 @@ def find_format(name: str, path: str, format: str | None) -> tuple[str, str]:
     if format is None:
         format = _SUFFIXES.get(suffixes[-1]) if suffixes else ""  # mailboxes have no suffix
     if format is None and suffixes[-1] in _SPREADSHEETS:
-        raise DataError(f"the spreadsheet {name!r} cannot be read: save it as CSV (UTF-8) first")
+        raise DataError(f"the spreadsheet {name!r} cannot be read: save it as .xlsx, or as CSV (UTF-8), first")
     if format is None:
         hint = "give ", Option("format", ...), f", one of {', '.join(FORMATS[:-2])}"
         raise DataError(f"the name {name!r} does not tell the format", option="format", hint=hint)
@@ -118,9 +122,12 @@ def find_format(name: str, path: str, format: str | None) -> tuple[str, str]:
 def guess_format(head: bytes, reading: Reading) -> str:
     """The format of a stream, from its first bytes.
 
-    Parquet, Arrow and mbox have marks; a mail has headers; JSON lines begin with {; fastText has `__label__`; CSV and
-    TSV have a header with the wanted columns.  Anything else is lines.  If a table is wanted, it is CSV or TSV.
+    Spreadsheets, Parquet, Arrow and mbox have marks; a mail has headers; JSON lines begin with {; fastText has
+    `__label__`; CSV and TSV have a header with the wanted columns.  Anything else is lines.  If a table is wanted, it
+    is CSV or TSV.
     """
+    if head.startswith(b"PK\x03\x04"):
+        return "xlsx"
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):

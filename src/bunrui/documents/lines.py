@@ -161,7 +161,7 @@ def _batches(
         if batch is None:
             batch = slow(block, reading)
         if batch is not None and batch.num_rows:
-            yield batch
+            yield _with_lines(batch, block) if reading.options.rows and slow is _slow_json else batch
 
 
 _PART = 1 << 20  # Arrow's arrays grow with a block: twice as fast in parts that fit a cache, joined afterwards
@@ -270,6 +270,12 @@ def read_jsonl(stream: Stream, reading: Reading) -> Iterator[pa.RecordBatch]:
         hint = "write one object a line, as jq -c '.[]' does"
         raise DataError("this is a JSON array", file=reading.source.name, hint=hint)
     yield from _batches(cut_blocks(stream, reading), reading, _quick_json, _slow_json)
+
+
+def _with_lines(batch: pa.RecordBatch, block: Block) -> pa.RecordBatch:
+    lines = block.data.split(b"\n")
+    whole = [lines[line - block.line].strip() for line in batch["line"].to_pylist()]
+    return batch.append_column("row", pa.array(whole, pa.binary()).cast(STRING))
 
 
 def _drop_constant(name: str) -> None:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from email import message_from_bytes
 from email.errors import HeaderParseError
-from email.header import decode_header
+from email.header import Header, decode_header
 from email.message import Message
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -123,11 +123,14 @@ def add_mail(
 def _find_label(reading: Reading, *, parent: bool) -> str | None:
     if not reading.wants_label:
         return None
-    if reading.source.path is None:
+    source = reading.source
+    # A file that somebody has sent lies elsewhere: only its name says something.
+    path = Path(source.name).resolve() if source.path == source.name else PurePath(source.name)
+    label = path.parent.name if parent else path.name.split(".")[0]
+    if source.path is None or not label:
         hint = "give all of it one with ", Option("as", ...)
-        raise DataError(f"{reading.source.name} has mail without labels", hint=hint)
-    path = Path(reading.source.path).resolve()
-    return path.parent.name if parent else path.name.split(".")[0]
+        raise DataError(f"{source.name} has mail without labels", hint=hint)
+    return label
 
 
 def is_mail(head: bytes) -> bool:
@@ -239,6 +242,43 @@ def _decode(data: bytes, charset: str | None, encoding: str) -> str:
         return data.decode(_WIDER.get(charset.lower(), charset) if charset else "utf-8", "replace")
     except (LookupError, ValueError):
         return data.decode("utf-8", "replace")
+
+
+# --- headers
+
+_HEADER = re.compile(rb"[^\r\n]*(?:\r?\n(?=[ \t])[^\r\n]*)*(?:\r?\n|\Z)")
+
+
+def stamp(data: bytes, headers: Mapping[str, str]) -> bytes:
+    """A mail with some headers, which come last, in place of those that it has by these names.
+
+    >>> stamp(b"Subject: hi\\nX-Label: old,\\n folded\\n\\nHello\\n", {"X-Label": "月"})
+    b'Subject: hi\\nX-Label: =?utf-8?b?5pyI?=\\n\\nHello\\n'
+    """
+    names = {name.lower().encode() for name in headers}
+    newline = b"\r\n" if data.partition(b"\n")[0].endswith(b"\r") else b"\n"
+    kept: list[bytes] = []
+    at = 0
+    while at < len(data) and (match := _HEADER.match(data, at)):
+        line = match[0]
+        name, colon, _ = line.partition(b":")
+        is_from = not at and line.startswith((b"From ", b">From "))
+        if not is_from and (not colon or not line.strip() or re.search(rb"[\s\0]", name.rstrip(b" \t"))):
+            break  # the empty line, or text where a header should be
+        at = match.end()
+        if name.strip().lower() not in names:
+            kept.append(line if line.endswith(b"\n") else line + newline)
+    new = [f"{name}: {_write_header(value)}".encode() + newline for name, value in headers.items()]
+    rest = data[at:]
+    if rest and not re.match(rb"\r?\n", rest):
+        rest = newline + rest
+    return b"".join([*kept, *new, rest])
+
+
+def _write_header(value: str) -> str:
+    """A value that is one line of ASCII."""
+    plain = " ".join(value.split())
+    return plain if plain.isascii() and plain.isprintable() else Header(plain, "utf-8", maxlinelen=0).encode(linesep="")
 
 
 # --- HTML

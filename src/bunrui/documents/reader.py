@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import PurePath
 from types import TracebackType
 from typing import Any
@@ -41,6 +42,7 @@ def read(
     separator: str | None = None,
     columns: bool = False,
     header: bool = True,
+    rows: bool = False,
 ) -> Reader:
     """Read documents from files, folders and streams.
 
@@ -77,8 +79,11 @@ def read(
         Read tables: the text of a document is a JSON object of all columns except label and id.  Cells of CSV and TSV
         are numbers, strings, or null (nothing, `?`, `NA`, `N/A`, `null`, `None`, `NaN`).
     header : bool
-        CSV and TSV begin with a line of column names; else the columns are called `"1"`, `"2"` and so on.
+        CSV, TSV and spreadsheets begin with a line of column names; else the columns are called `"1"`, `"2"` and so on.
         `Reader.doubtful_headers` has the files whose first line looks like a row.
+    rows : bool
+        Also give the whole rows, as a column `row`: a struct of all columns, strings except in Parquet and Arrow files;
+        of JSON lines the line.  Formats without columns have none.
 
     Returns
     -------
@@ -131,7 +136,7 @@ def read(
             check_format(source.name, source.format)
         names, batch_bytes = (), max(1, batch_bytes // _GROWTH)
     wanted, unwanted = _names(include or ()), _names(exclude or ())
-    how = (encoding, skip_bad, labelled, batch_bytes, wanted, unwanted, separator, columns, header)
+    how = (encoding, skip_bad, labelled, batch_bytes, wanted, unwanted, separator, columns, header, rows)
     options = Options(names, label, id, *how)
     return Reader(found, options)
 
@@ -297,10 +302,9 @@ def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.Record
             yield from _FILES[format](stream, reading)
 
 
-def _columnar(stream: Stream, reading: Reading, reader: str) -> Iterator[pa.RecordBatch]:
-    from bunrui.documents import columnar  # only here: pyarrow.parquet takes time to import
-
-    found: Iterator[pa.RecordBatch] = getattr(columnar, reader)(stream, reading)
+def _by_module(stream: Stream, reading: Reading, module: str, reader: str) -> Iterator[pa.RecordBatch]:
+    """By a module that is imported only now: pyarrow.parquet takes time to import, and so does zipfile."""
+    found: Iterator[pa.RecordBatch] = getattr(import_module(f"bunrui.documents.{module}"), reader)(stream, reading)
     return found
 
 
@@ -309,8 +313,9 @@ _FILES: dict[str, Callable[[Stream, Reading], Iterator[pa.RecordBatch]]] = {
     "tsv": partial(read_delimited, delimiter=b"\t"),
     "tab": partial(read_delimited, delimiter=b"\t", quotes=False),
     "jsonl": read_jsonl,
-    "parquet": partial(_columnar, reader="read_parquet"),
-    "arrow": partial(_columnar, reader="read_arrow"),
+    "xlsx": partial(_by_module, module="spreadsheet", reader="read_spreadsheet"),
+    "parquet": partial(_by_module, module="columnar", reader="read_parquet"),
+    "arrow": partial(_by_module, module="columnar", reader="read_arrow"),
     "fasttext": read_fasttext,
     "lines": read_lines,
     "eml": read_eml,

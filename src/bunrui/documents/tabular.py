@@ -1,6 +1,6 @@
 """Rows of tables → documents: the text is a JSON object of the cells, in the order of the columns.
 
-A cell of CSV and TSV, without the white space around it, is
+A cell of CSV, TSV and spreadsheets, without the white space around it, is
 
     a number     39, -1.5, .5, 6e-3; not 007, nan or inf
     null         nothing at all, ?, NA, N/A, null, None, NaN or nan
@@ -27,14 +27,14 @@ import pyarrow.compute as pc
 from bunrui.documents.validation import STRING, Object, Reading, RowError, Rows, Written, tidy
 from bunrui.errors import DataError, Option
 
-TABLES = ("csv", "tsv", "tab", "jsonl", "parquet", "arrow")
+TABLES = ("csv", "tsv", "tab", "xlsx", "jsonl", "parquet", "arrow")
 """The formats that have columns."""
 
 LARGEST = 1e150
 """The largest number: the squares of larger ones are too large for a variance."""
 
 MISSING = ("", "?", "NA", "N/A", "null", "None", "NaN", "nan")
-"""Cells of CSV and TSV that have no value."""
+"""Cells of CSV, TSV and spreadsheets that have no value."""
 
 _NUMBER = re.compile(r"([+-]?)(0|[1-9][0-9]*|(?=\.[0-9]))(?:\.([0-9]*))?((?:[eE][+-]?[0-9]+)?)")
 _CELL = "a cell is a string, a number, a date, true, false or null"

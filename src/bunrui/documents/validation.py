@@ -55,6 +55,7 @@ class Options:
     separator: str | None = None
     columns: bool = False  # then `text` is empty, until the columns of a table are known
     header: bool = True  # whether CSV and TSV begin with the names of the columns
+    rows: bool = False  # whether batches have the whole rows, too
 
 
 @dataclass
@@ -144,6 +145,22 @@ class Reading:
         for column in self.columns:
             if times[column] > 1:
                 raise DataError(f"there are {times[column]} columns {column!r}", file=self.source.name, hint="keep one")
+
+
+def each_once(names: Sequence[str]) -> list[str]:
+    """Names that differ.
+
+    >>> each_once(["a", "b", "a", "a"])
+    ['a', 'b', 'a (2)', 'a (3)']
+    """
+    found: dict[str, None] = {}
+    for name in names:
+        times, own = 1, name
+        while own in found:
+            times += 1
+            own = f"{name} ({times})"
+        found[own] = None
+    return list(found)
 
 
 def listing(names: list[str]) -> str:

@@ -28,9 +28,11 @@ from bunrui.analysis.analyzer import alike
 from bunrui.choice import choose
 from bunrui.classifier import AnyClassifier, TextClassifier, complete_options, resolve
 from bunrui.counts import Counts
+from bunrui.engines.labelgroups import LabelSets, label_sets
 from bunrui.errors import OptionError
 from bunrui.evaluation.labelled import Labelled, check_classifier
 from bunrui.evaluation.result import Evaluation
+from bunrui.memory import Memory
 from bunrui.models import AUTO
 from bunrui.models.loo import CountedCorpus
 from bunrui.models.model import Model
@@ -40,9 +42,19 @@ from bunrui.sample import LowestDigests
 if TYPE_CHECKING:
     from bunrui.store.lifecycle import Document
 
-__all__ = ["Corpus", "best_thresholds", "kept_documents", "leave_one_out", "loo_log_odds", "loo_scores"]
+__all__ = [
+    "Corpus",
+    "best_thresholds",
+    "kept_documents",
+    "leave_one_out",
+    "loo_log_odds",
+    "loo_scores",
+    "predict_without",
+]
 
 Floats = npt.NDArray[np.float64]
+
+_TWO = 2  # documents of a label, of which one is left out; labels to tell apart
 
 
 class Corpus:
@@ -194,6 +206,41 @@ def loo_log_odds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> t
     return corpus.classes, corpus.log_odds()
 
 
+def predict_without(clf: AnyClassifier, texts: Any, labels: Any) -> npt.NDArray[Any]:
+    """The labels of documents that a classifier has learned, each predicted by all others that it has learned, (n,).
+
+    None for a document that has the only label, or labels that no other document has: nobody else could predict it.
+    The model must be one that reads counts.
+
+    Examples
+    --------
+    >>> texts = ["cheap pills", "pills now", "meeting at noon", "lunch at noon"]
+    >>> clf = TextClassifier().learn(texts, ["spam", "spam", "ham", "ham"])
+    >>> predict_without(clf, ["pills now", "lunch at noon"], ["spam", "ham"]).tolist()
+    ['spam', 'ham']
+    """
+    memory = clf.memory
+    found: npt.NDArray[Any] = np.full(len(texts), None, object)
+    with memory.lock.read():
+        counts = memory.readable_counts()
+        sets = label_sets(labels, len(texts), counts.label_ids)
+        ids = np.array([counts.label_ids[label] for label in sets.labels], np.int64)[sets.indices]
+        is_alone = np.logical_and.reduceat(counts.doc_count[ids] < _TWO, sets.members[:-1])
+        rows = np.flatnonzero(~is_alone[sets.groups])
+        live = np.flatnonzero(counts.doc_count)
+        if not len(rows) or len(live) < _TWO:
+            return found
+        known = LabelSets(counts.labels, sets.groups[rows], sets.members, ids)
+        # A memory of its own, whose lock is free: this thread holds the other.
+        alone = Memory(counts)
+        chosen = [texts[row] for row in rows.tolist()]
+        corpus = CountedCorpus(clf.text_analyzer, alike(clf.text_analyzer, chosen), known, memory=alone)
+        model = TextClassifier(**clf.effective_options).attach(alone).current_model
+        scores = model.leave_one_out(corpus)[:, live]
+    found[rows] = np.array([counts.labels[k] for k in live], object)[scores.argmax(axis=1)]
+    return found
+
+
 def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> dict[str, float]:
     """The threshold of every label with the best F1 on documents that are left out, for `predict_labels`.
 
@@ -219,6 +266,10 @@ def best_thresholds(clf: AnyClassifier, texts: Any = None, labels: Any = None) -
     [['drink', 'grain'], ['oil']]
     """
     corpus = corpus_of(clf, texts, labels)
-    odds, has = corpus.log_odds(), corpus.documents.own
-    ones = np.ones(len(odds))
+    return cut_odds(corpus, corpus.log_odds())
+
+
+def cut_odds(corpus: Corpus, odds: Floats) -> dict[str, float]:
+    """The threshold of every label with the best F1 among the `log_odds` of a corpus; see `best_thresholds`."""
+    has, ones = corpus.documents.own, np.ones(len(odds))
     return {label: best_cut(odds[:, k], has[:, k], ones) for k, label in enumerate(corpus.documents.classes)}

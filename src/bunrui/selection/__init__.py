@@ -1,4 +1,4 @@
-"""Decisions from labelled documents: models, settings, calibration, suspicious labels, similar documents."""
+"""Decisions about documents: models, settings, calibration, suspicious labels, similar documents, the next to label."""
 
 # Each function has the name of its module.  All are imported here, so that the package has the functions, not the
 # modules, under these names.
@@ -6,6 +6,7 @@ from bunrui.calibration import fit_calibration
 from bunrui.selection.audit import Audit, Conflict, Suspect, audit
 from bunrui.selection.calibrate import calibrate, calibration_for
 from bunrui.selection.compare import Comparison, compare
+from bunrui.selection.queue import Estimate, Question, Queue, queue
 from bunrui.selection.settings import Settings
 from bunrui.selection.tune import Tuning, tune
 
@@ -13,6 +14,9 @@ __all__ = [
     "Audit",
     "Comparison",
     "Conflict",
+    "Estimate",
+    "Question",
+    "Queue",
     "Settings",
     "Suspect",
     "Tuning",
@@ -21,5 +25,6 @@ __all__ = [
     "calibration_for",
     "compare",
     "fit_calibration",
+    "queue",
     "tune",
 ]

@@ -35,6 +35,8 @@ class Limits:
         Requests at the same time, of clients without the token, and again of those with it; others get 503.
     queue : int
         Changes, or batches, that wait for a thread.
+    file : int
+        Bytes of a file that is kept on disk.
     """
 
     body: int = 64 << 20
@@ -42,6 +44,7 @@ class Limits:
     characters: int = 10_000_000
     requests: int = 256
     queue: int = 64
+    file: int = 1 << 30
 
 
 @dataclass(frozen=True)

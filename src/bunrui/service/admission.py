@@ -11,18 +11,22 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, ParamSpec, TypeVar
+from urllib.parse import unquote
 
 from bunrui.service import Limits, Settings
 from bunrui.service.errors import Problem
+from bunrui.service.files import Folder
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Body = bytes | bytearray
+Receive = Callable[[], Awaitable[Any]]
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
@@ -69,6 +73,15 @@ def media_type(head: Head, name: bytes = b"content-type") -> str:
     'application/json'
     """
     return head.get(name, b"").partition(b";")[0].strip().lower().decode("latin-1")
+
+
+def author_of(head: Head) -> str | None:
+    """Who sends a request, as far as it says so: the header has UTF-8, percent-encoded.
+
+    >>> author_of({b"bunrui-author": b"%E7%8C%AB"}), author_of({})
+    ('猫', None)
+    """
+    return unquote(head.get(b"bunrui-author", b"").decode("latin-1")) or None
 
 
 class Security:
@@ -141,7 +154,7 @@ class Security:
             return None
         return [
             (b"access-control-allow-methods", _METHODS),
-            (b"access-control-allow-headers", b"Authorization, Content-Type"),
+            (b"access-control-allow-headers", b"Authorization, Content-Type, Bunrui-Author"),
             (b"access-control-max-age", b"600"),
         ]
 
@@ -218,19 +231,35 @@ class BodyReader:
         """Bytes of bodies that are in memory."""
         return sum(self._held.values())
 
-    async def read(self, head: Head, receive: Callable[[], Awaitable[Any]]) -> Body:
+    async def read(self, head: Head, receive: Receive) -> Body:
         """The body; what it takes is held until `release`."""
+        body: Body = b""
+
+        def take(piece: bytes) -> None:
+            nonlocal body
+            body = self._joined(body, piece)
+
+        try:
+            await self.pass_on(head, receive, take, self._most, _BODY_SECONDS)
+        except BaseException:
+            self.release(len(body))
+            raise
+        return body
+
+    async def pass_on(
+        self, head: Head, receive: Receive, take: Callable[[bytes], None], most: int, seconds: float = math.inf
+    ) -> None:
+        """Have somebody take a body, piece by piece."""
         length = head.get(b"content-length", b"0")
         if not length.isdigit():
             raise Problem("bad-request", "Content-Length is no number")
-        if int(length) > self._most:
-            raise self._too_large()
+        if int(length) > most:
+            raise _too_large(most)
         if self._is_stopping:
             raise _stopping()
-        body: Body = b""
-        since = 0
+        n_bytes = since = 0
         now = asyncio.get_running_loop().time
-        until = now() + _BODY_SECONDS
+        until = now() + seconds
         try:
             async with asyncio.timeout(_PIECE_SECONDS) as patience:
                 self._reading.add(patience)
@@ -240,20 +269,20 @@ class BodyReader:
                         if message["type"] == "http.disconnect":
                             raise Gone
                         piece = message.get("body", b"")
-                        body = self._joined(body, piece)
+                        n_bytes += len(piece)
+                        if n_bytes > most:
+                            raise _too_large(most)
+                        take(piece)
                         if not message.get("more_body", False):
-                            return body
+                            return
                         since += len(piece)
                         if since >= _PIECE and not self._is_stopping:
                             since = 0
                             patience.reschedule(min(now() + _PIECE_SECONDS, until))
                 finally:
                     self._reading.discard(patience)
-        except BaseException as error:
-            self.release(len(body))
-            if isinstance(error, TimeoutError):
-                raise (_stopping() if self._is_stopping else _too_slow()) from None
-            raise
+        except TimeoutError:
+            raise (_stopping() if self._is_stopping else _too_slow()) from None
 
     def stop(self) -> None:
         """End what is being read: a request whose body has not come has not begun."""
@@ -264,8 +293,6 @@ class BodyReader:
 
     def _joined(self, body: Body, piece: bytes) -> Body:
         size = len(body) + len(piece)
-        if size > self._most:
-            raise self._too_large()
         pool = _pool(size)
         most = self._most * (_BUDGET if pool == "large" else 1)
         more = len(piece) if pool == _pool(len(body)) else size
@@ -284,8 +311,10 @@ class BodyReader:
         """A body of so many bytes is no longer held."""
         self._held[_pool(n_bytes)] -= n_bytes
 
-    def _too_large(self) -> Problem:
-        return Problem("too-large", f"a body has at most {self._most:,} bytes: send several")
+
+def _too_large(most: int) -> Problem:
+    fields = {"cause": "bytes", "most": most}
+    return Problem("too-large", f"a body has at most {most:,} bytes: send several", fields=fields)
 
 
 def _pool(n_bytes: int) -> str:
@@ -381,9 +410,12 @@ class Call(NamedTuple):
     ----------
     is_owner : bool
         Whether it came with the token.
+    folder : Folder or None
+        Where its body is, if that is a file.
     """
 
     head: Head
     body: Body
     is_owner: bool
     room: Room
+    folder: Folder | None = None

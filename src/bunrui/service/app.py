@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,17 @@ from bunrui.service import Settings
 from bunrui.service.admission import ARROW, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
 from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
+from bunrui.service.files import Folder
+from bunrui.service.history import add_history
 from bunrui.service.jobs import add_jobs
 from bunrui.service.learn import add_learn
 from bunrui.service.monitor import ALWAYS, add_monitor, event, log_request, open_log
 from bunrui.service.predict import Endpoint, add_info, add_predict
+from bunrui.service.predictions import FILES, add_predictions
 from bunrui.service.requests import describe
 from bunrui.service.schemas import describe_all
 from bunrui.service.service import GONE, Service
+from bunrui.service.teach import add_teach
 from bunrui.store import StoredClassifier
 
 Scope = Any
@@ -70,7 +75,7 @@ def create_app(classifier: StoredClassifier, settings: Settings) -> Gate:
         redirect_slashes=False,
     )
     direct = add_predict(app, service)
-    for add in (add_info, add_learn, add_evaluate, add_jobs, add_monitor):
+    for add in (add_info, add_history, add_learn, add_predictions, add_teach, add_evaluate, add_jobs, add_monitor):
         add(app, service)
     _add_errors(app, service)
     app.openapi = lambda: describe_all(app)  # type: ignore[method-assign]
@@ -175,11 +180,16 @@ class Gate:
         is_owner = security.is_owner(head)
         room = service.rooms[is_owner]
         room.admission.check()
-        body = b"" if method != "POST" else await self._body(room, path, head, receive)
+        body: Body = b""
+        folder = None
+        if method == "POST" and path == FILES:
+            folder = await self._file(room, head, receive, is_owner)
+        elif method == "POST":
+            body = await self._body(room, path, head, receive)
         try:
             await room.admission.enter()
             try:
-                scope["bunrui.call"] = Call(head, body, is_owner, room)
+                scope["bunrui.call"] = Call(head, body, is_owner, room, folder)
                 if method == "POST" and path in self.direct:
                     response = await self.direct[path](Request(scope))
                     await response(scope, receive, out)
@@ -196,6 +206,19 @@ class Gate:
         if head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:
             self._service.security.check_type(head, self._types.get(path, (JSON, ARROW)))
         return await room.bodies.read(head, receive)
+
+    async def _file(self, room: Room, head: Head, receive: Receive, is_owner: bool) -> Folder:
+        """A body that goes to the disk."""
+        files = self._service.files
+        self._service.security.check_type(head, self._types[FILES])
+        folder = files.create(is_owner)
+        try:
+            with folder.in_use(), open(folder.file, "wb") as file:
+                await room.bodies.pass_on(head, receive, partial(files.write, folder, file), files.most)
+        except BaseException:
+            files.remove(folder)
+            raise
+        return folder
 
     def _route_of(self, path: str, status: int) -> str:
         """A name for metrics: as many as there are routes, whatever is asked for."""

@@ -5,13 +5,17 @@
     status     503
     detail     what was expected, and what to do next
     instance   urn:uuid:…
+    cause      encoding        the kind of error behind it, with its fields: option, value, choices, file, line, row,
+                               most, suggests
 
-`type` is for programs, `detail` for people; the log has the `instance`.
+`type`, `cause` and the fields are for programs, such as a page in another language; `detail` is for people.  The log
+has the `instance`.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import uuid
 from http import HTTPStatus
@@ -25,7 +29,9 @@ from bunrui.errors import (
     STEPS,
     UNSAID,
     BunruiError,
+    ChangedError,
     DamagedError,
+    DataError,
     DuplicateError,
     LabelSetError,
     MismatchError,
@@ -63,6 +69,7 @@ KINDS = {
 }
 """Status and title by the last part of the type."""
 
+_LONGEST_VALUE = 200
 _OF_STATUS = {404: "not-found", 405: "no-such-method"}
 _CONFLICTS = (DuplicateError, MismatchError, NotLearnedError, UnlearnError)
 _IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -81,6 +88,8 @@ class Problem(Exception):  # noqa: N818
         To be sent with it.
     errors : list of dict
         What is wrong with which part of the body.
+    fields : dict
+        For programs: the cause and what is known of it, such as the `line` of a file, and options to try (`suggests`).
     """
 
     def __init__(
@@ -90,8 +99,10 @@ class Problem(Exception):  # noqa: N818
         *,
         headers: dict[str, str] | None = None,
         errors: list[dict[str, str]] | None = None,
+        fields: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(detail)
+        self.fields = fields or {}
         self.kind = kind
         self.status, self.title = KINDS[kind]
         self.detail = detail
@@ -123,7 +134,7 @@ class Problem(Exception):  # noqa: N818
             "detail": self.detail,
             "instance": self.instance,
         }
-        return members | ({"errors": self.errors} if self.errors else {})
+        return members | ({"errors": self.errors} if self.errors else {}) | self.fields
 
 
 def problem_of(error: Exception, path: str) -> Problem:
@@ -131,12 +142,49 @@ def problem_of(error: Exception, path: str) -> Problem:
     if isinstance(error, Problem):
         return error
     said = error.tell(spell_in_json) if isinstance(error, BunruiError) else str(error)
-    detail = said.replace(path, os.path.basename(path))
+    problem = _problem_of(error, said.replace(path, os.path.basename(path)))
+    if isinstance(error, BunruiError):
+        problem.fields = fields_of(error)
+    return problem
+
+
+def fields_of(error: BunruiError) -> dict[str, Any]:
+    """The kind of an error and its fields, those that it has.
+
+    >>> from bunrui.errors import OptionError
+    >>> fields_of(OptionError(option="metric", value="f2", choices=["accuracy"], hint=("try ", Option("top", 3))))
+    {'cause': 'option', 'option': 'metric', 'value': 'f2', 'choices': ['accuracy'], 'suggests': {'top': 3}}
+    """
+    parts = [part for said in (error.problem, error.hint) if isinstance(said, tuple) for part in said]
+    suggested = {part.name: part.value for part in parts if isinstance(part, Option) and _is_plain(part.value)}
+    if isinstance(error, DataError) and error.line is not None:
+        suggested["skip_bad"] = True
+    known = {
+        "cause": "-".join(re.findall("[A-Z][a-z]+", type(error).__name__)[:-1]).lower(),
+        "option": error.option,
+        "value": error.value if _is_plain(error.value) else None,
+        "choices": list(error.choices) or None,
+        "file": error.file and os.path.basename(error.file),
+        "line": error.line,
+        "row": error.row,
+        "suggests": suggested or None,
+    }
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is one that JSON has, and short."""
+    return isinstance(value, (str, int)) and len(str(value)) <= _LONGEST_VALUE
+
+
+def _problem_of(error: Exception, detail: str) -> Problem:
     match error:
         case HTTPException():
             return Problem.of_status(error.status_code, dict(error.headers or {}))
         case MissingExtraError():
             return Problem("missing", detail)
+        case ChangedError():
+            return Problem("changed-since", detail)
         case MovedError():
             return Problem("not-ready", detail)
         case DamagedError():

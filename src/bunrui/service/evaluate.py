@@ -1,48 +1,56 @@
-"""Routes that measure, in the background: evaluate, mistakes, curve, compare, audit."""
+"""Routes that measure, in the background: evaluate, mistakes, curve, compare, audit; and those that act on it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from fastapi import FastAPI, Request, Response
 
+from bunrui.calibration import Calibration
 from bunrui.classifier import AnyClassifier
-from bunrui.engines.stream import slices
-from bunrui.evaluation import Tally
+from bunrui.engines.stream import slices, texts_of
+from bunrui.evaluation import Evaluation, Tally
+from bunrui.evaluation.loo import best_thresholds
 from bunrui.models import kind_of
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job
+from bunrui.service.monitor import event
 from bunrui.service.predict import MOST_BYTES
 from bunrui.service.processes import study_apart
 from bunrui.service.schemas import describe
 from bunrui.service.service import Service, call_of
-from bunrui.service.studies import leave_out, study
+from bunrui.service.studies import leave_out, mistake_members, report_of, set_members, study, tells_sets
+from bunrui.store import StoredClassifier
+from bunrui.store.lifecycle import Document
 
 _PRIVATE = ("mistakes", "audit")
 """The studies that show documents."""
+
+_MOST_SCORES = 20_000_000  # documents times labels: 160 MB
 
 
 def add_evaluate(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     served = service.served
 
-    def describe_study(summary: str, *problems: int, **more: Any) -> dict[str, Any]:
-        return describe(summary, schemas.Job, 409, *problems, status=202, **more)
+    def describe_study(summary: str, kind: schemas.Kind, **more: Any) -> dict[str, Any]:
+        return describe(summary, schemas.Job, 409, status=202, kind=kind, **more)
 
     def start(request: Request, kind: str, *given: Any) -> Response:
-        classifier = served.classifier
-        if classifier.keep != "text":
-            raise Problem(
-                "conflict", f"the file keeps {classifier.keep} of its documents: learn into one that keeps texts"
-            )
-        path = classifier.path
+        _check_keeps(served.classifier)
+        path = served.classifier.path
         job = Job(kind, None, is_private=kind in _PRIVATE, is_owners=call_of(request).is_owner)
         return service.start_job(job, lambda job: study_apart(job, path, study, kind, *given))
 
     @app.post(
         "/v1/evaluate",
-        **describe_study("Measure how well documents are predicted whose labels are known", body=schemas.Evaluate),
+        **describe_study(
+            "Measure how well documents are predicted whose labels are known", "leave-one-out", body=schemas.Evaluate
+        ),
     )
     async def evaluate(request: Request) -> Response:
         """Without a body, or without texts: leave each document out that the file keeps, and predict it."""
@@ -61,24 +69,66 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/mistakes",
         **describe_study(
-            "Leave each document out, predict it, and show those that are wrong", 408, 413, 415, token=True
+            "Leave each document out, predict it, and show those that are wrong",
+            "mistakes",
+            body=schemas.Mistakes,
+            token=True,
         ),
     )
     async def mistakes(request: Request) -> Response:
-        return start(request, "mistakes")
+        return start(request, "mistakes", (await service.body(schemas.Mistakes, request)).report)
 
-    @app.post("/v1/curve", **describe_study("Learn growing parts of the documents, and predict others", 408, 413, 415))
+    @app.post("/v1/curve", **describe_study("Learn growing parts of the documents, and predict others", "curve"))
     async def curve(request: Request) -> Response:
         return start(request, "curve")
 
-    @app.post("/v1/compare", **describe_study("Measure all models on the documents", body=schemas.Compare))
+    @app.post("/v1/compare", **describe_study("Measure all models on the documents", "compare", body=schemas.Compare))
     async def compare(request: Request) -> Response:
         """The result grows while it runs; progress counts measurements."""
         return start(request, "compare", (await service.body(schemas.Compare, request)).trained)
 
-    @app.post("/v1/audit", **describe_study("Find labels to look at again", body=schemas.Audit, token=True))
+    @app.post("/v1/audit", **describe_study("Find labels to look at again", "audit", body=schemas.Audit, token=True))
     async def audit(request: Request) -> Response:
         return start(request, "audit", (await service.body(schemas.Audit, request)).kept)
+
+    # --- acting
+
+    def write(kind: str, work: Callable[[Job], schemas.Changed]) -> Response:
+        def change(job: Job) -> dict[str, Any]:
+            done = work(job)
+            event("change", kind=kind, transaction=done["transaction"])
+            return dict(done)
+
+        return service.start_job(Job(kind, None, writes=True, is_owners=True), change)
+
+    @app.post(
+        "/v1/set",
+        **describe_study("Read the counts by another model from now on", "set", body=schemas.SetModel, token=True),
+    )
+    async def set_model(request: Request) -> Response:
+        """As `bunrui set --model` does; a model that is trained is trained now."""
+        model = (await service.body(schemas.SetModel, request)).model
+        kind_of(model)
+        change = service.sign(request, served.set_model)
+        return write("set", lambda _: service.writer.call(change, model))
+
+    @app.post("/v1/choose", **describe_study("Choose anew the model that auto stands for", "choose", token=True))
+    async def choose(request: Request) -> Response:
+        """As `bunrui choose` does."""
+        change = service.sign(request, served.choose)
+        return write("choose", lambda _: service.writer.call(change))
+
+    @app.post("/v1/calibrate", **describe_study("Calibrate the probabilities", "calibrate", token=True))
+    async def calibrate(request: Request) -> Response:
+        """As `bunrui calibrate` does."""
+        _check_keeps(served.classifier)
+        path, change = served.classifier.path, service.sign(request, served.calibrate)
+
+        def work(job: Job) -> schemas.Changed:
+            found = Calibration.from_dict(study_apart(job, path, study, "calibrate"))
+            return service.writer.call(change, found)
+
+        return write("calibrate", work)
 
 
 def _predict_all(classifier: AnyClassifier, body: schemas.Evaluate, job: Job) -> dict[str, Any]:
@@ -91,6 +141,57 @@ def _predict_all(classifier: AnyClassifier, body: schemas.Evaluate, job: Job) ->
         start += len(part)
         job.add(len(part))
     return tally.metrics().to_dict()
+
+
+def test_batches(classifier: StoredClassifier, batches: list[pa.RecordBatch], report: bool, job: Job) -> dict[str, Any]:
+    """How well the documents of a file are predicted, as `find_mistakes` tells it of those that are learned."""
+    known: list[str] = classifier.classes_.tolist()
+    job.total = sum(batch.num_rows for batch in batches)
+    if job.total * len(known) > _MOST_SCORES:
+        raise Problem(
+            "too-large",
+            f"{job.total:,} documents and {len(known):,} labels are too many to be measured here: send a part of them, "
+            "or use 'bunrui evaluate'",
+        )
+    documents: list[Document] = []
+    shares, odds = [], []
+    true = [labels for batch in batches for labels in batch["label"].to_pylist()]
+    has_sets = tells_sets(classifier, true)
+    for batch in batches:
+        texts = texts_of(batch)
+        for part in slices(texts, len(known), MOST_BYTES):
+            shares.append(classifier.predict_proba(part))
+            if has_sets:
+                odds.append(classifier.label_odds(part))
+            job.add(len(part))
+        documents += [Document("", _listed(row), "", None, None, text) for row, text in _rows(batch, texts)]
+    values = np.concatenate(shares)
+    best = [known[k] for k in values.argmax(axis=1).tolist()]
+    evaluation = Evaluation(true=true, predictions=best, probabilities=values, classes=known)
+    members = mistake_members(evaluation, documents)
+    members["unknown"] = sorted({label for one in documents for label in one.labels} - set(known))
+    if has_sets:
+        # Of the documents that were learned, so that the figures are honest.
+        thresholds = best_thresholds(classifier) if classifier.keep == "text" else {}
+        members["sets"] = set_members(true, known, np.concatenate(odds), thresholds)
+    if report:
+        texts = [document.text for document in documents]
+        members["report"] = report_of(evaluation, texts, classifier, is_learned=False)
+    return members
+
+
+def _rows(batch: pa.RecordBatch, texts: Any) -> Iterable[tuple[Any, Any]]:
+    listed = texts if isinstance(texts, list) else texts.to_pylist()
+    return zip(batch["label"].to_pylist(), listed, strict=True)
+
+
+def _listed(labels: Any) -> list[str]:
+    return [labels] if isinstance(labels, str) else list(labels)
+
+
+def _check_keeps(classifier: StoredClassifier) -> None:
+    if classifier.keep != "text":
+        raise Problem("conflict", f"the file keeps {classifier.keep} of its documents: learn into one that keeps texts")
 
 
 def _check_leaves_out(keep: str, model: str) -> None:

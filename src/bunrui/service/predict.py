@@ -1,4 +1,4 @@
-"""Routes that read: predict and explain; labels, words, info and log; and whether a token is right."""
+"""Routes that read: predict and explain; labels, words and info; and whether a token is right."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from bunrui import __version__
 from bunrui.analysis.texts import normalise
 from bunrui.classifier import AnyClassifier
 from bunrui.engines.stream import rank, slices
+from bunrui.models import MODELS
 from bunrui.models.explain import hold
 from bunrui.service import schemas
 from bunrui.service.admission import ARROW
@@ -26,7 +27,6 @@ from bunrui.service.processes import write_stream
 from bunrui.service.requests import is_small
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of, version
-from bunrui.store.transaction import Entry
 from bunrui.views.explanation import Explanation, explanation_html
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -60,7 +60,7 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
 
             def predict_large() -> Response:
                 body = service.read(schemas.Predict, request)
-                return respond(predict_all(served.reading(body.model), body.texts, body.top))
+                return respond(predict_body(served.reading(body.model), body))
 
             return await call.room.readers.run(predict_large)
         body = service.read(schemas.Predict, request)
@@ -68,11 +68,11 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
         n_scores = len(body.texts) * len(classifier.counts.labels)
         is_short = len(call.body) <= _INLINE and n_scores <= _INLINE_SCORES
         if is_short and served.is_at_hand(classifier):
-            return respond(predict_all(classifier, body.texts, body.top))
+            return respond(predict_body(classifier, body))
 
         def predict_small() -> Response:
             before, started = version(classifier), time.thread_time()
-            found = predict_all(classifier, body.texts, body.top)
+            found = predict_body(classifier, body)
             served.has_answered(classifier, before, time.thread_time() - started)
             return respond(found)
 
@@ -96,6 +96,15 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
 # --- predictions
 
 
+def predict_body(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Predicted:
+    """What is asked for: the best label of each text, and where several may fit, all that do."""
+    if not body.several:
+        return predict_all(classifier, body.texts, body.top)
+    if body.top is not None:
+        _check_shares(len(body.texts), min(body.top, len(classifier.counts.labels)))
+    return {**predict_all(classifier, body.texts, None), **_sets_of(classifier, body)}
+
+
 def predict_all(classifier: AnyClassifier, texts: Any, top: int | None) -> schemas.Predicted:
     """The best label of each text.
 
@@ -107,8 +116,8 @@ def predict_all(classifier: AnyClassifier, texts: Any, top: int | None) -> schem
     ['spam', 'ham']
     """
     n_classes = len(classifier.counts.labels)
-    if top is not None and len(texts) * min(top, n_classes) > _MOST_SHARES:
-        raise Problem("too-large", f"an answer has at most {_MOST_SHARES:,} labels: ask for fewer, or send fewer texts")
+    if top is not None:
+        _check_shares(len(texts), min(top, n_classes))
     found = schemas.Predicted(labels=[], probabilities=[])
     best_shares: list[list[schemas.Share]] = []
     for part in slices(texts, n_classes, MOST_BYTES):
@@ -125,6 +134,28 @@ def predict_all(classifier: AnyClassifier, texts: Any, top: int | None) -> schem
     return found if top is None else {**found, "top": best_shares}
 
 
+def _check_shares(n_texts: int, n_labels: int) -> None:
+    if n_texts * n_labels > _MOST_SHARES:
+        raise Problem("too-large", f"an answer has at most {_MOST_SHARES:,} labels: ask for fewer, or send fewer texts")
+
+
+def _sets_of(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Sets:
+    """The labels of each text whose log-odds are above the threshold, and the best ones where they are asked for."""
+    sets: list[list[str]] = []
+    top: list[list[schemas.Odds]] = []
+    for part in slices(body.texts, len(classifier.counts.labels), MOST_BYTES):
+        classes, odds = classifier.current_model.label_odds(part)
+        for row in odds:
+            order = np.argsort(-row, kind="stable").tolist()
+            sets.append([classes[k] for k in order if row[k] > body.threshold])
+            if body.top is not None:
+                best = order[: body.top]
+                shares = 0.5 + np.tanh(row[best] / 2) / 2  # the logistic function, which does not overflow
+                columns = zip(best, shares.tolist(), row[best].tolist(), strict=True)
+                top.append([{"label": classes[k], "probability": p, "log_odds": x} for k, p, x in columns])
+    return {"sets": sets} if body.top is None else {"sets": sets, "top": top}
+
+
 def _to_arrow(found: schemas.Predicted) -> Response:
     """A stream with the columns label and probability, and probabilities where the best were asked for."""
     columns = {
@@ -134,6 +165,8 @@ def _to_arrow(found: schemas.Predicted) -> Response:
     if (top := found.get("top")) is not None:
         pairs = [[(share["label"], share["probability"]) for share in best] for best in top]
         columns["probabilities"] = pa.array(pairs, pa.map_(pa.string(), pa.float64()))
+    if (sets := found.get("sets")) is not None:
+        columns["labels"] = pa.array(sets, pa.list_(pa.string()))
     return Response(write_stream(pa.table(columns)), media_type=ARROW)
 
 
@@ -184,12 +217,6 @@ def _beginning(text: str) -> str:
 # --- what the classifier knows
 
 
-def _as_change(entry: Entry) -> Any:
-    """The change without all settings before it, which only undo reads: they are long."""
-    note = {name: value for name, value in entry.note.items() if name != "settings_before"}
-    return entry._replace(note=note)._asdict()
-
-
 def add_info(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     served = service.served
@@ -225,24 +252,10 @@ def add_info(app: FastAPI, service: Service) -> None:
             "version": __version__,
             "file": os.path.basename(served.classifier.path),
             "writable": service.settings.token is not None,
+            "models": list(MODELS),
             "limits": {"body": limits.body, "documents": limits.documents, "characters": limits.characters},
         }
         return answer(known | {"service": about})
-
-    @app.get("/v1/log", **describe("Everything that was done to the classifier", schemas.Log, 422))
-    async def log(
-        request: Request,
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-        before: Annotated[int | None, Query(ge=1, description="Only changes before this number.")] = None,
-        after: Annotated[int | None, Query(ge=0, description="Only changes after this number.")] = None,
-    ) -> Response:
-        def work() -> list[Entry]:
-            return served.classifier.history(before=before, after=after, limit=limit + 1)
-
-        found = await call_of(request).room.lookups.run(work)
-        page = found[-limit:]
-        changes: list[schemas.Change] = [_as_change(entry) for entry in reversed(page)]
-        return answer(schemas.Log(changes=changes, next=page[0].number if len(found) > limit else None))
 
     @app.get("/v1/token", **describe("Whether the token is right", schemas.Token, token=True))
     async def check() -> Response:

@@ -112,10 +112,10 @@ def _messages(pipe: IO[bytes]) -> Iterator[Any]:
                 return
 
 
-def _problem(kind: str, detail: str, error: str, through: list[str]) -> Problem:
+def _problem(kind: str, detail: str, fields: dict[str, Any], error: str, through: list[str]) -> Problem:
     if kind == "internal":
         event("error apart", logging.ERROR, cause=error, through=through)
-    return Problem(kind, detail)
+    return Problem(kind, detail, fields=fields)
 
 
 # --- studies
@@ -213,4 +213,5 @@ def write_stream(table: pa.Table) -> bytes:
 
 def _told(error: Exception, path: str) -> dict[str, Any]:
     problem = problem_of(error, path)
-    return {"kind": problem.kind, "detail": problem.detail, "error": type(error).__name__, "through": places(error)}
+    told = {"kind": problem.kind, "detail": problem.detail, "fields": problem.fields}
+    return told | {"error": type(error).__name__, "through": places(error)}

@@ -44,6 +44,8 @@ _TYPES = {
     "transaction": pa.int64(),
     "trained": pa.bool_(),
     "html": pa.bool_(),
+    "several": pa.bool_(),
+    "threshold": pa.float64(),
 }
 _SAID = {
     "missing": "this is missing",
@@ -231,9 +233,14 @@ def _check_limits(found: BaseModel, limits: Limits) -> None:
         if not len(values) and name not in _MAY_BE_EMPTY:
             raise Problem("invalid", f"{name} is empty: give at least one")
         if len(values) > limits.documents:
-            raise Problem("too-large", f"a request has at most {limits.documents:,} documents: send several")
+            raise _too_many("documents", f"a request has at most {limits.documents:,} documents: send several", limits)
         if name == "texts" and _longest(values) > limits.characters:
-            raise Problem("too-large", f"a document has at most {limits.characters:,} characters: cut it into several")
+            said = f"a document has at most {limits.characters:,} characters: cut it into several"
+            raise _too_many("characters", said, limits)
+
+
+def _too_many(what: str, detail: str, limits: Limits) -> Problem:
+    return Problem("too-large", detail, fields={"cause": what, "most": getattr(limits, what)})
 
 
 def _longest(texts: Any) -> int:

@@ -6,6 +6,7 @@ checker compares them with their description, and they cost nothing at run time.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, ClassVar, Literal, NotRequired
 
 from fastapi import FastAPI, Response
@@ -52,6 +53,12 @@ class Predict(Body):
     top: Annotated[
         int | None, Field(ge=1, description="Also the best so many labels of each text, with probabilities.")
     ] = None
+    several: Annotated[
+        bool, Field(description="Also the set of labels of each text: each label is held against the rest.")
+    ] = False
+    threshold: Annotated[float, Field(description="With several: the log-odds above which a label is in the set.")] = (
+        0.0
+    )
 
 
 class Explain(Body):
@@ -100,6 +107,13 @@ class Unlearn(_Chosen):
     _both = model_validator(mode="after")(_check_both)
 
 
+class Unlabelled(Body):
+    """Texts without a label."""
+
+    in_arrow = True
+    texts: Texts | None = None
+
+
 class Relabel(_Chosen):
     """Documents that were learned, and what they are in truth."""
 
@@ -113,11 +127,41 @@ class Relabel(_Chosen):
 
 
 class Undo(Body):
-    """Which change to take back."""
+    """Which changes to take back."""
 
     transaction: Annotated[
         int | None, Field(ge=1, description="Only if this is the last change; else nothing is undone (409).")
     ] = None
+    to: Annotated[
+        int | None, Field(ge=0, description="All changes after this one, all or none (409); 0 for all that there are.")
+    ] = None
+
+
+Client = Annotated[str, Field(max_length=100, description="A name that each client makes up for itself.")]
+
+
+class Ask(Body):
+    """Who asks for questions, and for how many."""
+
+    client: Client
+    n: Annotated[int, Field(ge=1, le=10)] = 1
+    skipped: Annotated[bool, Field(description="Ask also for documents that were skipped.")] = False
+
+
+class Answer(Body):
+    """An answer to a question."""
+
+    digest: Annotated[str, Field(description="Of the document.")]
+    labels: Annotated[
+        list[str] | None, Field(min_length=1, max_length=1000, description="Its labels; null to skip the document.")
+    ]
+
+
+class TakeBack(Body):
+    """An answer to take back."""
+
+    digest: Annotated[str, Field(description="Of the document.")]
+    client: Client
 
 
 class Evaluate(Body):
@@ -129,6 +173,18 @@ class Evaluate(Body):
     model: Model = None
     html: Annotated[bool, Field(description="Without texts: also draw the result, for a page.")] = False
     _both = model_validator(mode="after")(_check_both)
+
+
+class Mistakes(Body):
+    """What to make of them."""
+
+    report: Annotated[bool, Field(description="Also a page to keep, in the member report of the result.")] = False
+
+
+class SetModel(Body):
+    """How the counts are read from now on."""
+
+    model: Annotated[str, Field(description="Any model of bunrui, or auto: the file chooses by its documents.")]
 
 
 class Audit(Body):
@@ -153,12 +209,31 @@ class Share(TypedDict):
     probability: float
 
 
-class Predicted(TypedDict):
+class Odds(Share):
+    """A label held against the rest: the probabilities of several labels do not add up to 1."""
+
+    log_odds: float
+
+
+class Sets(TypedDict):
+    """In the order of the texts."""
+
+    sets: NotRequired[
+        Annotated[list[list[str]] | None, Field(description="With several: the labels of each text, the surest first.")]
+    ]
+    top: NotRequired[
+        Annotated[
+            list[list[Share]] | list[list[Odds]] | None,
+            Field(description="Where it was asked for: the best labels; with several, each held against the rest."),
+        ]
+    ]
+
+
+class Predicted(Sets):
     """In the order of the texts."""
 
     labels: list[str]
     probabilities: Annotated[list[float], Field(description="P(label | text) of these labels.")]
-    top: NotRequired[Annotated[list[list[Share]] | None, Field(description="Where it was asked for: the best labels.")]]
 
 
 class Contribution(TypedDict):
@@ -205,10 +280,11 @@ class Changed(TypedDict):
 
 
 class Undone(TypedDict):
-    """The last change was taken back."""
+    """The last change was taken back, or several."""
 
-    undone: Annotated[str, Field(description="What it was.")]
-    changed: int
+    undone: Annotated[str, Field(description="What the last one was.")]
+    changes: Annotated[int, Field(description="How many were taken back.")]
+    changed: Annotated[int, Field(description="Documents that they were about.")]
     documents: int
 
 
@@ -243,6 +319,10 @@ class Info(TypedDict):
     features: int
     model: str
     choice: Annotated[dict[str, Any] | None, Field(description="The model that auto stands for, and why.")]
+    unlabelled: Annotated[
+        dict[str, Any] | None,
+        Field(description="How many texts without a label there are, how much they count, and why."),
+    ]
     keep: str
     service: dict[str, Any]
 
@@ -252,8 +332,8 @@ class Change(TypedDict):
     kind: str
     time: str
     n_docs: int
-    note: dict[str, Any]
-    undone: str | None
+    note: Annotated[dict[str, Any], Field(description="What else is known of it: `by` and `undone_by` say who.")]
+    undone: Annotated[str | None, Field(description="When it was taken back.")]
 
 
 class Log(TypedDict):
@@ -261,26 +341,148 @@ class Log(TypedDict):
 
     changes: list[Change]
     next: Annotated[int | None, Field(description="There are more: they are before this number.")]
+    joined: Annotated[int, Field(description="Changes up to this number were joined, and cannot be undone.")]
+
+
+class Document(TypedDict):
+    place: Annotated[str, Field(description="Where it stands: a page that begins here has it first.")]
+    digest: str
+    labels: list[str]
+    time: Annotated[str, Field(description="When it was learned first.")]
+    id: str | None
+    source: str | None
+    text: Annotated[str | None, Field(description="Its beginning; null where the file keeps no texts.")]
+    length: Annotated[int | None, Field(description="Characters of the whole text.")]
+
+
+class Documents(TypedDict):
+    """Documents, those that came last first."""
+
+    documents: list[Document]
+    next: Annotated[
+        str | None, Field(description="Where the next page begins. A page may be empty, and not the last one.")
+    ]
+    looked: Annotated[int, Field(description="Documents that were looked at for this page.")]
 
 
 class Inspected(TypedDict):
     """What is in a file."""
 
     columns: Annotated[list[str], Field(description="None where the format has no columns.")]
+    choices: Annotated[list[str], Field(description="Columns that can be the label; numbers must be whole and few.")]
     rows: Annotated[list[dict[str, Any]], Field(description="The first ones; long cells are cut.")]
     header: Annotated[
         bool | None,
         Field(description="Whether the first line was taken for the names of the columns; null if none can."),
     ]
+    encoding: Annotated[str | None, Field(description="As it was found out; null if the format knows its own.")]
     text: Annotated[str | None, Field(description="The column that was taken for the text,")]
     label: Annotated[
         str | None, Field(description="… and the one for the label; null if no column looks like labels: choose one.")
     ]
-    documents: int
+    documents: Annotated[int | None, Field(description="Null where only the first rows were read.")]
     labels: Annotated[dict[str, int], Field(description="Documents by label, the most frequent ones first.")]
     n_labels: int
     skipped: Annotated[int, Field(description="Rows that cannot be read.")]
     problems: Annotated[list[str], Field(description="What is wrong with the first of them.")]
+
+
+class File(TypedDict):
+    """A file that is kept on disk until nobody has asked for it for an hour."""
+
+    id: str
+    name: str
+    bytes: int
+
+
+class PredictedRow(TypedDict):
+    row: Annotated[int, Field(description="Its place among the documents, from 0 up.")]
+    line: Annotated[int | None, Field(description="Its line, or its row, in the file.")]
+    text: Annotated[str, Field(description="The beginning of the text; all of it where one row is asked for.")]
+    labels: Annotated[list[str], Field(description="One; any number where documents have several labels.")]
+    probabilities: list[float]
+    corrected: Annotated[bool, Field(description="Whether somebody gave it these labels.")]
+
+
+class PredictedRows(TypedDict):
+    """Some of the predicted documents of a file."""
+
+    rows: list[PredictedRow]
+    total: Annotated[int, Field(description="How many documents have this label and these words.")]
+
+
+class Correct(Body):
+    """The labels of a predicted row, as they should be; null takes them back."""
+
+    row: Annotated[int, Field(ge=0)]
+    labels: Annotated[list[str] | None, Field(max_length=1000)] = None
+
+
+class Taught(TypedDict):
+    """How far teaching is."""
+
+    name: Annotated[str, Field(description="Of the file with the documents; empty where there are none.")]
+    documents: Annotated[int, Field(description="Documents to teach with, copies counted once.")]
+    answers: Annotated[int, Field(description="Documents among them that are learned.")]
+    left: int
+    skipped: int
+    labels: Annotated[list[str], Field(description="In the order of keys.")]
+
+
+class Question(TypedDict):
+    digest: str
+    text: str
+    cut: Annotated[int, Field(description="Characters after that, which are not shown.")]
+    random: Annotated[bool, Field(description="Whether it was drawn at random, to estimate the accuracy.")]
+    guess: Annotated[str | None, Field(description="What the classifier thinks; null before it knows two labels.")]
+    probability: float
+
+
+class Questions(TypedDict):
+    """Questions, the next one first; none where nothing is left."""
+
+    questions: list[Question]
+
+
+class Answered(TypedDict):
+    """The answer is in the file."""
+
+    learned: Annotated[bool, Field(description="False if it was skipped, or somebody was quicker.")]
+    labels: Annotated[list[str], Field(description="Those that the document has now.")]
+    transaction: int | None
+    changed: int
+    answers: int
+    left: int
+
+
+class TakenBack(TypedDict):
+    """An answer was taken back."""
+
+    changed: Annotated[int, Field(description="0 if there was none.")]
+    question: Question
+    answers: int
+
+
+class Forecast(TypedDict):
+    likely: int
+    low: int
+    high: int
+
+
+class TaughtProgress(TypedDict):
+    """How good the classifier is on the documents; null before anybody can tell."""
+
+    answers: int
+    left: int
+    guessed: Annotated[int, Field(description="Answers to questions that came with a guess,")]
+    agreed: Annotated[int, Field(description="… and those that were the same.")]
+    trained: Annotated[bool, Field(description="Whether the model is trained: then there is no estimate.")]
+    sample: Annotated[int, Field(description="Documents drawn at random, each predicted by all the others.")]
+    accuracy: float | None
+    low: Annotated[float | None, Field(description="The interval of 95 %, from here")]
+    high: Annotated[float | None, Field(description="… to here.")]
+    forecast: Annotated[Forecast | None, Field(description="How many more answers the wish takes.")]
+    html: Annotated[str, Field(description="The curve, drawn.")]
 
 
 class Token(TypedDict):
@@ -295,17 +497,34 @@ class Progress(TypedDict):
     total: int | None
 
 
+Kind = Literal[
+    "batch",
+    "leave-one-out",
+    "test",
+    "train",
+    "teach",
+    "predict",
+    "mistakes",
+    "curve",
+    "compare",
+    "audit",
+    "set",
+    "choose",
+    "calibrate",
+]
+
+
 class Job(TypedDict):
     """Work in the background."""
 
     id: str
-    kind: Literal["batch", "leave-one-out", "train", "mistakes", "curve", "compare", "audit"]
+    kind: Kind
     state: State
     progress: Progress
     result: NotRequired[
         Annotated[
             dict[str, Any] | None,
-            Field(description="When it is done: metrics, suspects and so on; of train what learn answers."),
+            Field(description="When it is done: metrics, suspects and so on; of what changes the file, the change."),
         ]
     ]
     problem: NotRequired[Annotated[dict[str, Any] | None, Field(description="Why it failed.")]]
@@ -320,6 +539,15 @@ class ProblemDetails(TypedDict):
     detail: str
     instance: str
     errors: NotRequired[list[dict[str, str]] | None]
+    cause: NotRequired[Annotated[str, Field(description="The kind of error behind it, whose fields follow.")]]
+    option: NotRequired[str]
+    value: NotRequired[str | int]
+    choices: NotRequired[Annotated[list[str], Field(description="What the option can be.")]]
+    file: NotRequired[str]
+    line: NotRequired[Annotated[int, Field(description="Of a file: the line, or the row, that is wrong.")]]
+    row: NotRequired[Annotated[int, Field(description="The place of a document among those that were sent.")]]
+    most: NotRequired[Annotated[int, Field(description="The limit that was passed.")]]
+    suggests: NotRequired[Annotated[dict[str, str | int], Field(description="Options to try, with their values.")]]
 
 
 def answer(members: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -330,7 +558,18 @@ def answer(members: Any, status: int = 200, headers: dict[str, str] | None = Non
 # --- what the routes are, for /openapi.json
 
 
-_JOB = {"id": "hPZ2ZbTmP5xW", "kind": "curve", "state": "waiting", "progress": {"done": 0, "total": 2000}}
+_JOB = {"id": "hPZ2ZbTmP5xW", "kind": "leave-one-out", "state": "waiting", "progress": {"done": 0, "total": 2000}}
+
+_QUESTION = {
+    "digest": "0f343b0931126a20f133d67c2b018a3b",
+    "text": "cheap pills",
+    "cut": 0,
+    "random": False,
+    "guess": "spam",
+    "probability": 0.6,
+}
+
+_ROW = {"row": 7, "line": 9, "text": "free", "labels": ["spam"], "probabilities": [0.6], "corrected": False}
 
 _EXAMPLES: dict[type, Any] = {
     Predict: {"texts": ["free pills"], "top": 2},
@@ -351,10 +590,11 @@ _EXAMPLES: dict[type, Any] = {
     },
     Learn: {"texts": ["cheap pills", "see you at noon"], "labels": ["spam", "ham"], "ids": ["1", "2"]},
     Unlearn: {"texts": ["cheap pills"], "labels": ["spam"]},
+    Unlabelled: {"texts": ["see you at the office"]},
     Relabel: {"to": "ham", "ids": ["1"]},
     Changed: {"transaction": 17, "changed": 2, "documents": 5574},
     Undo: {"transaction": 17},
-    Undone: {"undone": "learn", "changed": 2, "documents": 5572},
+    Undone: {"undone": "learn", "changes": 1, "changed": 2, "documents": 5572},
     Labels: {"labels": [{"label": "ham", "documents": 2}, {"label": "spam", "documents": 2}]},
     Words: {"words": [{"word": "pills", "weight": 3.0, "counts": {"spam": 2}}]},
     Info: {
@@ -363,6 +603,7 @@ _EXAMPLES: dict[type, Any] = {
         "features": 30,
         "model": "auto",
         "choice": {"line": "binary-complement: 4 documents are too few to tell"},
+        "unlabelled": None,
         "keep": "text",
         "service": {"version": "1.0", "file": "mail.bunrui", "writable": True, "limits": {"documents": 100000}},
     },
@@ -371,11 +612,30 @@ _EXAMPLES: dict[type, Any] = {
             {"number": 1, "kind": "learn", "time": "2026-01-31T12:00:00+00:00", "n_docs": 4, "note": {}, "undone": None}
         ],
         "next": None,
+        "joined": 0,
+    },
+    Documents: {
+        "documents": [
+            {
+                "place": "1.0",
+                "digest": "0f343b0931126a20f133d67c2b018a3b",
+                "labels": ["spam"],
+                "time": "2026-01-31T12:00:00+00:00",
+                "id": "1",
+                "source": None,
+                "text": "cheap pills",
+                "length": 11,
+            }
+        ],
+        "next": None,
+        "looked": 1,
     },
     Inspected: {
         "columns": ["text", "label"],
         "rows": [{"text": "cheap pills", "label": "spam"}],
+        "choices": ["text", "label"],
         "header": True,
+        "encoding": "utf-8",
         "text": "text",
         "label": "label",
         "documents": 2,
@@ -384,9 +644,35 @@ _EXAMPLES: dict[type, Any] = {
         "skipped": 0,
         "problems": [],
     },
+    File: {"id": "hPZ2ZbTmP5xW", "name": "new.xlsx", "bytes": 20480},
+    PredictedRow: _ROW,
+    PredictedRows: {"rows": [_ROW], "total": 1},
+    Correct: {"row": 7, "labels": ["ham"]},
+    Ask: {"client": "a", "n": 3},
+    Answer: {"digest": "0f343b0931126a20f133d67c2b018a3b", "labels": ["spam"]},
+    TakeBack: {"digest": "0f343b0931126a20f133d67c2b018a3b", "client": "a"},
+    Taught: {"name": "mails.csv", "documents": 5, "answers": 1, "left": 4, "skipped": 0, "labels": ["spam", "ham"]},
+    Questions: {"questions": [_QUESTION]},
+    Answered: {"learned": True, "labels": ["spam"], "transaction": 7, "changed": 1, "answers": 7, "left": 12},
+    TakenBack: {"changed": 1, "question": _QUESTION, "answers": 6},
+    TaughtProgress: {
+        "answers": 120,
+        "left": 880,
+        "guessed": 110,
+        "agreed": 93,
+        "trained": False,
+        "sample": 25,
+        "accuracy": 0.84,
+        "low": 0.65,
+        "high": 0.94,
+        "forecast": {"likely": 60, "low": 0, "high": 170},
+        "html": "<svg></svg>",
+    },
     Token: {"right": True},
     Evaluate: {"texts": ["free pills"], "labels": ["spam"]},
     Compare: {"trained": False},
+    Mistakes: {"report": False},
+    SetModel: {"model": "complement"},
     Audit: {"kept": ["0f343b0931126a20f133d67c2b018a3b"]},
     Job: _JOB,
 }
@@ -406,20 +692,21 @@ Batches come as JSON, or as Arrow IPC streams with the columns text, label and i
 
 def describe(
     summary: str,
-    answer: type,
+    answer: type | Collection[str],
     *problems: int,
     body: type[Body] | None = None,
     is_file: bool = False,
     token: bool = False,
     status: int = 200,
+    kind: Kind | None = None,
 ) -> dict[str, Any]:
     """The arguments of FastAPI's decorators that describe a route.
 
     Parameters
     ----------
     summary : str
-    answer : type
-        The answer's shape.
+    answer : type, or collection of str
+        The answer's shape; the types of a file.
     problems : int
         Statuses of its errors, beside those of all routes.
     body : type, optional
@@ -430,9 +717,15 @@ def describe(
         Whether it needs the token.
     status : int
         The status of its answer.
+    kind : str, optional
+        The kind of the job that it starts.
     """
     every = {*_EVERYWHERE, *problems, *(_WITH_BODY if body or is_file else ()), *((401,) if token else ())}
-    content = {JSON: {"example": _EXAMPLES[answer]}} | ({ARROW: _BINARY} if answer is Predicted else {})
+    if isinstance(answer, type):
+        example = _EXAMPLES[answer] | ({"kind": kind} if kind else {})
+        content = {JSON: {"example": example}} | ({ARROW: _BINARY} if answer is Predicted else {})
+    else:
+        content = dict.fromkeys(answer, _BINARY)
     extra: dict[str, Any] = {"security": [{"token": []}]} if token else {}
     if body is not None:
         types = {JSON: {"schema": _schema(body), "example": _EXAMPLES[body]}}
@@ -445,7 +738,8 @@ def describe(
         extra["requestBody"] = {"required": True, "content": {BYTES: _BINARY}}
     return {
         "summary": summary,
-        "response_model": answer,
+        "response_model": answer if isinstance(answer, type) else None,
+        **({} if isinstance(answer, type) else {"response_class": Response}),
         "response_description": "Done",
         "responses": {status: {"content": content}, **{code: _problem(code) for code in every}},
         "openapi_extra": extra,

@@ -6,24 +6,28 @@ import asyncio
 import gc
 import logging
 import os
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
 
 from fastapi import Request, Response
 from pydantic import BaseModel
 
 from bunrui import __version__, store
+from bunrui.calibration import Calibration
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
-from bunrui.models import MODELS
+from bunrui.models import AUTO, MODELS, TRAINED
 from bunrui.service import Settings, requests, schemas
-from bunrui.service.admission import Call, Lane, Room, Security
+from bunrui.service.admission import Call, Lane, Room, Security, author_of
 from bunrui.service.errors import Problem, problem_of
+from bunrui.service.files import Files
 from bunrui.service.jobs import Cancelled, Job, Jobs
 from bunrui.service.monitor import Metrics, event
 from bunrui.store import StoredClassifier
 
+P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
 
@@ -54,7 +58,7 @@ class Served:
         self.is_warm = False
         self.trouble: str | None = None
         self._models: dict[str, StoredClassifier] = {}
-        self._answered: dict[int, tuple[tuple[int, int], float]] = {}
+        self._answered: dict[int, tuple[tuple[Any, ...], float]] = {}
 
     def warm_up(self) -> None:
         """Load the compiled kernels, or compile them the first time: all that learning and predicting need."""
@@ -81,9 +85,7 @@ class Served:
         if model is None or model == self.classifier.model:
             return self.classifier
         if model not in MODELS:
-            raise Problem(
-                "invalid", f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
-            )
+            raise Problem("invalid", _why_not(model, self.classifier.model))
         if model not in self._models:
             self._models[model] = self.classifier.with_model(model)
         return self._models[model]
@@ -92,15 +94,16 @@ class Served:
         """Whether the next answer to a short question is quick.
 
         It is, unless somebody is writing, or something was learned since the last answer by a model that then has to
-        look at all words: `wcnb` and `bernoulli` take 50 ms for a million of them, the others less than 1.  Only a
-        hint: who believes it wrongly waits a little.
+        look at all words: `wcnb` and `bernoulli` take 50 ms for a million of them, the others less than 1; with texts
+        without a label, any model takes longer.  Only a hint: who believes it wrongly waits a little.
         """
         known = self._answered.get(id(classifier))
         if classifier.memory.lock.is_wanted_to_write or known is None:
             return False
-        return known[0] == version(classifier) or known[1] < _QUICK
+        has_pool = classifier.pool_weight is not None and classifier.pool_weight.weight > 0
+        return known[0] == version(classifier) or (known[1] < _QUICK and not has_pool)
 
-    def has_answered(self, classifier: AnyClassifier, version: tuple[int, int], seconds: float) -> None:
+    def has_answered(self, classifier: AnyClassifier, version: tuple[Any, ...], seconds: float) -> None:
         """A short question was answered from this version, in so much time of the processor."""
         known = self._answered.get(id(classifier))
         if known is None or known[0] != version:  # else what takes the time had been done before
@@ -136,6 +139,7 @@ class Served:
         if not os.path.exists(old.path):
             raise Problem("not-ready", f"{name} was moved away: put it back, or another classifier in its place")
         self.classifier = store.open(old.path, read_only=old.is_read_only)
+        self.classifier.author = old.author
         self._forget_models()
         old.close()
         event("the file was replaced", file=old.path, documents=self.classifier.counts.n_docs)
@@ -143,6 +147,15 @@ class Served:
     def _forget_models(self) -> None:
         self._models = {}
         self._answered = {}
+
+    @contextmanager
+    def signed(self, author: str | None) -> Iterator[None]:
+        """A block whose changes are made by somebody."""
+        self.classifier.author = author
+        try:
+            yield
+        finally:
+            self.classifier.author = None
 
     def learn(self, body: schemas.Learn) -> schemas.Changed:
         """Learn documents; they are in the file when this returns."""
@@ -171,6 +184,24 @@ class Served:
         self.classifier.unlearn(ids=body.ids, digests=body.digests)
         return self._changed(before - self.classifier.counts.n_docs)
 
+    def learn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
+        """Take in texts without a label."""
+        before = self._n_unlabelled()
+        self.classifier.learn_unlabelled(body.texts or ())
+        return self._changed(len(self.classifier.memory.pool) - before)
+
+    def unlearn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
+        """Take texts without a label back, or all of them."""
+        before = self._n_unlabelled()
+        self.classifier.unlearn_unlabelled(body.texts)
+        return self._changed(before - len(self.classifier.memory.pool))
+
+    def _n_unlabelled(self) -> int:
+        """How many texts without a label the file has now."""
+        self._follow()
+        self._catch_up()
+        return len(self.classifier.memory.pool)
+
     def relabel(self, body: schemas.Relabel) -> schemas.Changed:
         """Give documents other labels."""
         self._follow()
@@ -178,14 +209,44 @@ class Served:
         return self._changed(n_docs)
 
     def undo(self, body: schemas.Undo) -> schemas.Undone:
-        """Take the last change back, if it is the one that is meant."""
+        """Take the last change back, or all after one, if the last one is the one that is meant."""
         self._follow()
-        last = None if body.transaction is None else self.classifier.last_standing()
-        if body.transaction is not None and (last is None or last.number != body.transaction):
-            raise Problem("changed-since", f"transaction {body.transaction} is not the last change: /v1/log lists them")
-        kind, n_docs = self.classifier.undo()
+        if body.to is None:
+            kind, n_docs = self.classifier.undo(last=body.transaction)
+            n_changes = 1
+        else:
+            taken = self.classifier.undo_to(body.to, last=body.transaction)
+            kind, n_docs, n_changes = taken[0].kind, sum(entry.n_docs for entry in taken), len(taken)
         self._forget_models()  # it may have been a change of the options
-        return {"undone": kind, "changed": n_docs, "documents": self.classifier.counts.n_docs}
+        n_left = self.classifier.counts.n_docs
+        return {"undone": kind, "changes": n_changes, "changed": n_docs, "documents": n_left}
+
+    def set_model(self, model: str) -> schemas.Changed:
+        """Read the counts by another model from now on."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.configure(model=model)
+        return self._reread(before)
+
+    def choose(self) -> schemas.Changed:
+        """Choose anew what auto stands for."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.choose()
+        return self._reread(before)
+
+    def calibrate(self, calibration: Calibration) -> schemas.Changed:
+        """Take on a calibration."""
+        self._follow()
+        before = self.classifier.last_change
+        self.classifier.set_calibration(calibration)
+        return self._reread(before)
+
+    def _reread(self, before: int) -> schemas.Changed:
+        """A change of no documents; the answers of before are no longer those of the file."""
+        self._forget_models()
+        now = self.classifier.last_change
+        return {"transaction": now if now > before else None, "changed": 0, "documents": self.classifier.counts.n_docs}
 
     def _changed(self, n_docs: int) -> schemas.Changed:
         return {
@@ -195,10 +256,25 @@ class Served:
         }
 
 
-def version(classifier: AnyClassifier) -> tuple[int, int]:
+def _why_not(model: str, own: str) -> str:
+    """Why counts are not read by a model, and what to do."""
+    if model == AUTO:
+        return (
+            f"auto is how a file chooses its model, and this file answers by {own}: leave model out, or have the file "
+            "choose by POST /v1/set"
+        )
+    if model in TRAINED:
+        return (
+            f"{model} is trained from documents, so a single request cannot ask for it: set it for the file by POST "
+            "/v1/set, and leave model out"
+        )
+    return f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
+
+
+def version(classifier: AnyClassifier) -> tuple[Any, ...]:
     """Changes whenever something is learned."""
     counts = classifier.counts
-    return id(counts), counts.version
+    return id(counts), counts.version, classifier.memory.pool.key
 
 
 class Service:
@@ -213,6 +289,7 @@ class Service:
         self.writer = Lane("write", 1, limits.queue)
         self.rooms = {is_owner: Room(limits, self.writer) for is_owner in (True, False)}
         self.jobs = Jobs(classifier.path)
+        self.files = Files(limits.file)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, also: Callable[[], object]) -> None:
@@ -258,6 +335,7 @@ class Service:
         for room in self.rooms.values():
             room.readers.close()
         self.writer.close()
+        self.files.close()
         self.served.classifier.close()
 
     def stop_reading(self) -> None:
@@ -304,11 +382,28 @@ class Service:
             return self.read(kind, request)
         return await call.room.readers.run(self.read, kind, request)
 
+    def sign(self, request: Request, work: Callable[P, R]) -> Callable[P, R]:
+        """The same work, for the thread that writes; its changes say who made them, if the request does."""
+        author = author_of(call_of(request).head)
+
+        def signed(*args: P.args, **kwargs: P.kwargs) -> R:
+            with self.served.signed(author):
+                return work(*args, **kwargs)
+
+        return signed
+
+    async def change(self, kind: type[T], request: Request, work: Callable[[T], Any]) -> Response:
+        """The answer to a request that changes the classifier by its body."""
+        done = await self.writer.run(self.sign(request, work), await self.body(kind, request))
+        number = {"transaction": done["transaction"]} if "transaction" in done else {}
+        event("change", kind=work.__name__, **number, documents=done["changed"])
+        return schemas.answer(done)
+
     async def while_there(self, request: Request, work: Callable[[Job], R]) -> R | None:
         """What work gives that ends when the client leaves; None if it has left."""
         job = Job("request", None)
         working = asyncio.ensure_future(call_of(request).room.readers.run(work, job))
-        leaving = asyncio.ensure_future(request.receive())  # the body has come: nothing else can
+        leaving = asyncio.ensure_future(_left(request))
         try:
             await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -320,6 +415,12 @@ class Service:
             job.cancel()
             leaving.cancel()
             working.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody else may ask for it
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client leaves; an empty body may come before that."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def call_of(request: Request) -> Call:

@@ -13,16 +13,17 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from bunrui import store
-from bunrui.classifier import AnyClassifier, TextClassifier
-from bunrui.evaluation import Evaluation, leave_one_out
+from bunrui.analysis import AnalyzerSpec
+from bunrui.classifier import AnyClassifier, TextClassifier, labels_above, thresholds_of
+from bunrui.evaluation import Corpus, Evaluation, leave_one_out, measure_labels
 from bunrui.evaluation import result as evaluated
-from bunrui.evaluation.loo import kept_documents, own_documents
+from bunrui.evaluation.loo import cut_odds, kept_documents, own_documents
 from bunrui.models import MODELS
 from bunrui.phrases import excerpt, readable
 from bunrui.service.jobs import Job
 from bunrui.store.lifecycle import Document
 from bunrui.views.comparison import comparison_table
-from bunrui.views.evaluation import curve_html, page_parts
+from bunrui.views.evaluation import curve_html, page_parts, set_labels_table, sets_table
 from bunrui.views.explanation import explanation_html
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _texts_and_labels(documents: list[Document]) -> tuple[list[Any], list[Any]]:
 # --- mistakes
 
 
-def find_mistakes(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+def find_mistakes(clf: AnyClassifier, documents: list[Document], report: bool, job: Job) -> dict[str, Any]:
     """Predict every document by what the others say; `clf` gives the options."""
     from bunrui.evaluation.crossvalidation import score_left_out
 
@@ -55,7 +56,49 @@ def find_mistakes(clf: AnyClassifier, documents: list[Document], job: Job) -> di
         probabilities=clf.probabilities_of(found.scores, found.texts),
         classes=found.classes,
     )
+    members = mistake_members(evaluation, documents)
+    if tells_sets(clf, true):
+        corpus = Corpus(clf, texts, true)
+        odds = corpus.log_odds()
+        members["sets"] = set_members(true, corpus.documents.classes, odds, cut_odds(corpus, odds))
+    if report:
+        learned = TextClassifier(**clf.get_params()).learn(texts, true)
+        learned.set_calibration(clf.calibration)
+        members["report"] = report_of(evaluation, texts, learned, is_learned=True)
+    return members
+
+
+def mistake_members(evaluation: Evaluation, documents: list[Document]) -> dict[str, Any]:
+    """An evaluation for the page, with the documents that are predicted wrongly."""
     return evaluation_members(evaluation, html=True) | {"mistakes": _mistakes(evaluation, documents)}
+
+
+def tells_sets(clf: AnyClassifier, true: list[Any]) -> bool:
+    """Whether some documents have several labels, and the model can hold each label against the rest."""
+    model = clf.effective_options["model"]
+    has_sets = any(not isinstance(labels, str) and len(labels) > 1 for labels in true)
+    return has_sets and model in MODELS and MODELS[model].takes_label_sets
+
+
+def report_of(evaluation: Evaluation, texts: list[Any], classifier: AnyClassifier, *, is_learned: bool) -> str:
+    """A page to keep; who needs none does not import what makes it."""
+    from bunrui.report import evaluation_page
+
+    model = classifier.effective_options["model"]
+    return evaluation_page(
+        evaluation, facts=[("Model", str(model))], texts=texts, classifier=classifier, is_learned=is_learned
+    )
+
+
+def set_members(true: list[Any], classes: list[str], odds: Any, thresholds: dict[str, float]) -> dict[str, Any]:
+    """How well sets of labels are predicted: by log-odds above 0, and above the best threshold of each label."""
+    sets = [{labels} if isinstance(labels, str) else set(labels) for labels in true]
+    found = {
+        name: measure_labels(sets, labels_above(classes, odds, thresholds_of(classes, cut)), labels=classes)
+        for name, cut in (("plain", 0.0), ("best", thresholds))
+    }
+    html = {"figures": sets_table(**found).to_html(), "labels": set_labels_table(found["best"], thresholds).to_html()}
+    return {name: metrics.to_dict() for name, metrics in found.items()} | {"thresholds": thresholds, "html": html}
 
 
 def evaluation_members(evaluation: Evaluation, *, html: bool = False) -> dict[str, Any]:
@@ -87,7 +130,7 @@ def _mistakes(evaluation: Evaluation, documents: list[Document]) -> list[dict[st
             shown.append(
                 {
                     "text": excerpt(readable(document.text), _LONGEST),
-                    "digest": document.digest,
+                    "digest": document.digest or None,
                     "true": document.labels,
                     "predicted": pair[1],
                     "probability": mistake.confidence,
@@ -122,23 +165,30 @@ def find_curve(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[
 # --- other models
 
 
-def compare_all(_: AnyClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
+def compare_all(clf: AnyClassifier, documents: list[Document], trained: bool, job: Job) -> dict[str, Any]:
     """Measure all models; the rows that are measured already are the result of the job while it runs."""
     from bunrui.selection import compare
+    from bunrui.selection.settings import analyzer_named, analyzers_for
+
+    texts, labels = _texts_and_labels(documents)
+    given: Any = clf.analyzer  # of a file: a name, or a spec
+    own = analyzer_named(given) if isinstance(given, str) else given
 
     def watch(progress: Progress) -> None:
         job.total = progress.n_all
         if progress.done.rows:
-            job.result = _comparison_members(progress.done)
+            job.result = _comparison_members(progress.done, own)
         job.add(len(progress.done.rows) - job.done)
 
-    found = compare(*_texts_and_labels(documents), models=None if trained else list(MODELS), watch=watch)
+    analyzers = [own, *analyzers_for(texts)]
+    found = compare(texts, labels, models=None if trained else list(MODELS), analyzers=analyzers, watch=watch)
     job.add(len(found.rows) - job.done)
-    return _comparison_members(found)
+    return _comparison_members(found, own)
 
 
-def _comparison_members(comparison: Comparison) -> dict[str, Any]:
-    rows = [row.to_dict() | {"reads": row.features} for row in comparison.rows]
+def _comparison_members(comparison: Comparison, own: AnalyzerSpec) -> dict[str, Any]:
+    """`is_own` is true of the rows that cut text as the file does: the file can take on their models."""
+    rows = [row.to_dict() | {"reads": row.features, "is_own": row.analyzer == own} for row in comparison.rows]
     table = comparison_table(comparison, is_page=True, is_sortable=True)
     return comparison.to_dict() | {"rows": rows, "html": table.to_html()}
 
@@ -181,6 +231,19 @@ def find_suspects(clf: AnyClassifier, documents: list[Document], kept: Collectio
     return {"documents": len(documents), "n_suspects": len(suspects), "suspects": shown}
 
 
+# --- probabilities that can be believed
+
+
+def find_calibration(clf: AnyClassifier, documents: list[Document], job: Job) -> dict[str, Any]:
+    """The calibration of the documents, each left out."""
+    from bunrui.selection import calibration_for
+
+    job.total = len(documents)
+    found = calibration_for(clf, *_texts_and_labels(documents))
+    job.add(len(documents))
+    return found.to_dict()
+
+
 # --- of a file
 
 _STUDIES: dict[str, Callable[..., dict[str, Any]]] = {
@@ -188,6 +251,7 @@ _STUDIES: dict[str, Callable[..., dict[str, Any]]] = {
     "curve": find_curve,
     "compare": compare_all,
     "audit": find_suspects,
+    "calibrate": find_calibration,
 }
 
 

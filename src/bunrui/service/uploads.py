@@ -1,13 +1,14 @@
-"""An uploaded file: its columns, its first rows, its labels, its documents."""
+"""Uploaded files: their columns, their first rows, their labels, their documents."""
 
 from __future__ import annotations
 
-import io
 import json
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -19,8 +20,11 @@ from bunrui.documents.tabular import TABLES
 from bunrui.errors import DataError
 from bunrui.phrases import excerpt
 from bunrui.service.errors import Problem, spell_in_json
+from bunrui.service.jobs import Job
+from bunrui.service.processes import Died, run_apart
 
 _BATCH = 1 << 20
+_LARGE_BATCH = 4 << 20
 _HEAD = 1 << 16
 _GROWTH = 8
 _MEMORY = 512 << 20
@@ -33,7 +37,8 @@ _MOST_LABELS = 1000
 _LONGEST_LABEL = 100  # characters
 _SENTENCE = 30
 _SORTED = 20  # rows with the same label, where a file is sorted by labels
-_DELIMITED = ("csv", "tsv", "tab")
+_WITH_HEADER = ("csv", "tsv", "tab", "xlsx")
+_FEW = 10  # whole numbers that may be labels, however few rows there are
 
 _NO_COLUMN = "\0"
 _TEXTS = ("text", "texts", "body", "message", "content", "document", "sentence", "review", "本文", "文本", "본문")
@@ -44,41 +49,48 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Upload:
-    """A file by its bytes and its name, whose suffix tells the format.
+    """Files by their names, whose suffixes tell the formats, and their paths.
 
-    Unpacked, it has at most `most_bytes`, or eight times as many as it came with.  `header` says whether the first line
-    of CSV and TSV has the names of the columns; None, to find out.
+    Unpacked, they have at most `most_bytes`, or eight times as many as they came with.  `header` says whether the first
+    line of CSV, TSV and spreadsheets has the names of the columns; None, to find out.  `given` is the label of all
+    documents, where the client gives one.
 
     Examples
     --------
+    >>> import tempfile
     >>> lines = b"subject,folder\\ncheap pills,spam\\nlunch at noon,ham\\nnoon?,ham\\n"
-    >>> mails = Upload(lines, "mails.csv", "utf-8", most_bytes=1000)
-    >>> found = mails.inspect(None, None)
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(lines), file.flush()
+    ...     found = Upload([("mails.csv", file.name)], "utf-8", most_bytes=1000).inspect(None, None)
     >>> found["columns"], found["text"], found["label"], found["labels"]
     (['subject', 'folder'], 'subject', 'folder', {'ham': 2, 'spam': 1})
     """
 
-    body: bytes | bytearray
-    name: str
+    files: Sequence[tuple[str, str]]
     encoding: str
     most_bytes: int
     header: bool | None = True
+    given: str | None = None
 
-    def inspect(self, text: str | None, label: str | None) -> dict[str, Any]:
-        """What is in the file, where these columns are text and label.
+    def inspect(self, text: str | None, label: str | None, *, whole: bool = True) -> dict[str, Any]:
+        """What is in the files, where these columns are text and label.
 
-        Those that are not given are guessed; the label stays None where no column looks like labels.
+        Those that are not given are guessed; the label stays None where no column looks like labels.  Unless the whole
+        is wanted, only the first rows are read, without their labels.
         """
         self._check_growth()
-        header = self._has_header() if self.header is None else self.header
-        return replace(self, header=header)._inspect(text, label)
+        return self._with_header()._inspect(text, label, whole)
 
-    def _inspect(self, text: str | None, label: str | None) -> dict[str, Any]:
+    def _with_header(self) -> Upload:
+        return self if self.header is not None else replace(self, header=self._has_header())
+
+    def _inspect(self, text: str | None, label: str | None, whole: bool) -> dict[str, Any]:
         columns, rows = self._table(label)
+        choices = [name for name in columns if _may_be_labels(rows, name)]
         if columns:
             text = _guess_text(columns, label, rows) if text is None else text
-            label = _guess_label(columns, text, rows) if label is None else label
-        labelled = not columns or label is not None
+            label = _guess_label(choices, text, rows) if label is None and self.given is None else label
+        labelled = whole and (not columns or label is not None or self.given is not None)
         progress = self._progress()
         labels: Counter[str] = Counter()
         n_docs = 0
@@ -89,24 +101,49 @@ class Upload:
             if labelled:
                 labels.update(_flat(batch["label"]))
             n_docs += batch.num_rows
+            if not whole:
+                break
+        shown = ("text", "label") if labelled else ("text",)
+        start = rows[:_SHOWN] or [{name: row[name] for name in shown} for row in first]
         return {
             "columns": columns,
-            "rows": [_cut(row) for row in rows[:_SHOWN]]
-            or [_cut({"text": row["text"], "label": row["label"]}) for row in first],
-            "header": self.header if self._format() in _DELIMITED else None,
+            "choices": choices,
+            "rows": [_cut(row) for row in start],
+            "header": self.header if self._format() in _WITH_HEADER else None,
+            "encoding": next(iter(progress.encodings), "utf-8") if self._is_text() else None,
             "text": text,
             "label": label,
-            "documents": n_docs,
+            "documents": n_docs if whole else None,
             "labels": dict(labels.most_common(_MOST_LABELS)),
             "n_labels": len(labels),
             "skipped": progress.n_skipped,
             "problems": [error.tell(spell_in_json) for error in progress.skipped],
         }
 
-    def batches(self, text: str | None, label: str | None, *, skip_bad: bool) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, text: str | None, label: str | None, *, skip_bad: bool, labelled: bool = True
+    ) -> Iterator[pa.RecordBatch]:
         """Batches of its documents."""
         self._check_growth()
-        yield from self._limited(self._reader(text, label, skip_bad=skip_bad).batches(self._progress()))
+        reader = self._reader(text, label, skip_bad=skip_bad, labelled=labelled)
+        yield from self._limited(reader.batches(self._progress()))
+
+    def rows(self, text: str | None, *, skip_bad: bool) -> Iterator[tuple[pa.RecordBatch, Progress]]:
+        """Batches of its documents, with their whole rows and without labels."""
+        self._check_growth()
+        found = self._with_header()
+        if text is None:
+            columns, rows = found._table(None)
+            text = _guess_text(columns, None, rows) if columns else None
+        progress = self._progress()
+        reader = found._reader(text, None, skip_bad=skip_bad, batch_bytes=_LARGE_BATCH, labelled=False, rows=True)
+        for batch in self._limited(reader.batches(progress)):
+            yield batch, progress
+
+    @property
+    def n_bytes(self) -> int:
+        """Of all files."""
+        return sum(os.path.getsize(path) for _, path in self.files)
 
     def check_options(self) -> None:
         """Refuse a name or an encoding that cannot be read, whatever is in the file."""
@@ -114,7 +151,7 @@ class Upload:
 
     def _has_header(self) -> bool:
         """Whether the first line looks like the names of columns, and not like a row."""
-        if self._format() not in _DELIMITED:
+        if self._format() not in _WITH_HEADER:
             return True
         with self._reader("", "", skip_bad=True) as reader, suppress(DataError):
             next(iter(reader), None)
@@ -123,11 +160,11 @@ class Upload:
     def _reader(
         self, text: str | None, label: str | None, *, skip_bad: bool, batch_bytes: int = _BATCH, **options: Any
     ) -> documents.Reader:
+        sources = list(self._sources())
         return documents.read(
-            self._stream(),
+            sources if self.given is None else {self.given: sources},
             text=text or "text",
             label=label or "label",
-            format=self._format(),
             encoding=self.encoding,
             skip_bad=skip_bad,
             batch_bytes=batch_bytes,
@@ -135,25 +172,29 @@ class Upload:
             **options,
         )
 
+    def _sources(self) -> Iterator[Source]:
+        for name, path in self.files:
+            format, compression = find_format(name, name, None)
+            yield Source(name, path, None, format, compression, None, os.path.getsize(path))
+
     def _progress(self) -> Progress:
         return _Bounded(self._check_size)
 
-    def _stream(self) -> Any:
-        stream: Any = io.BytesIO(self.body)
-        stream.name = self.name
-        return stream
-
     def _format(self) -> str | None:
-        """None where the first bytes will tell."""
-        return find_format(self.name, self.name, None)[0] or None
+        """Of the first file; None where the first bytes will tell."""
+        return next(self._sources()).format or None
+
+    def _is_text(self) -> bool:
+        return self._format() in (None, "csv", "tsv", "jsonl")
 
     def _check_growth(self) -> None:
         """Refuse a file that is too large unpacked before anything of it is kept: it may be one long cell."""
         n_bytes = 0
-        with Stream(Source(self.name, None, self._stream()), Progress()) as stream:
-            while part := stream.read(_BATCH):
-                n_bytes += len(part)
-                self._check_size(n_bytes)
+        for source in self._sources():
+            with Stream(source, Progress()) as stream:
+                while part := stream.read(_BATCH):
+                    n_bytes += len(part)
+                    self._check_size(n_bytes)
 
     def _limited(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Batches of a format that packs its columns itself may have more bytes than the file."""
@@ -167,12 +208,15 @@ class Upload:
         if n_bytes > self._most:
             raise self._too_large()
 
-    @property
+    @cached_property
     def _most(self) -> int:
-        return max(_GROWTH * len(self.body), self.most_bytes)
+        return max(_GROWTH * self.n_bytes, self.most_bytes)
 
     def _too_large(self) -> Problem:
-        return Problem("too-large", f"{self.name} has more than {self._most:,} bytes when it is unpacked: cut it")
+        name = self.files[0][0]
+        fields = {"cause": "unpacked", "file": name, "most": self._most}
+        said = f"{name} has more than {self._most:,} bytes when it is unpacked: cut it"
+        return Problem("too-large", said, fields=fields)
 
     @property
     def memory(self) -> int:
@@ -240,22 +284,51 @@ class _Bounded(Progress):
 
 
 Send = Callable[[Any], None]
-Named = tuple[str, str, int]
 
 
-def inspect_apart(send: Send, body: bytes, about: Named, text: str | None, label: str | None) -> None:
+def inspect_apart(send: Send, _: bytes, about: Any, text: str | None, label: str | None, whole: bool) -> None:
     """Send what `Upload.inspect` says."""
-    upload = Upload(body, *about)
+    upload = Upload(*about)
     with upload.within_memory():
-        send(upload.inspect(text, label))
+        send(upload.inspect(text, label, whole=whole))
 
 
-def batches_apart(send: Send, body: bytes, about: Named, text: str | None, label: str | None, skip_bad: bool) -> None:
+def batches_apart(
+    send: Send,
+    _: bytes,
+    about: Any,
+    text: str | None,
+    label: str | None,
+    skip_bad: bool,
+    labelled: bool = True,
+) -> None:
     """Send what `Upload.batches` gives."""
-    upload = Upload(body, *about)
+    upload = Upload(*about)
     with upload.within_memory():
-        for batch in upload.batches(text, label, skip_bad=skip_bad):
+        for batch in upload.batches(text, label, skip_bad=skip_bad, labelled=labelled):
             send(batch)
+
+
+def rows_apart(send: Send, _: bytes, about: Any, text: str | None, skip_bad: bool) -> None:
+    """Send what `Upload.rows` gives, after each batch how much was read, and at the end what was left out."""
+    upload = Upload(*about)
+    progress = Progress()
+    with upload.within_memory():
+        n_bytes = max(1, upload.n_bytes)
+        for batch, progress in upload.rows(text, skip_bad=skip_bad):
+            send(batch)
+            send({"share": progress.bytes_read / n_bytes})
+    problems = [error.tell(spell_in_json) for error in progress.skipped]
+    send({"share": 1.0, "skipped": progress.n_skipped, "problems": problems})
+
+
+def all_apart(job: Job, function: Callable[..., None], upload: Upload, *args: Any) -> Generator[Any]:
+    """What a function sends about files, from a process of its own."""
+    about = upload.files, upload.encoding, upload.most_bytes, upload.header, upload.given
+    try:
+        yield from run_apart(job, function, about, *args, memory=upload.memory)
+    except Died:
+        raise Problem("invalid", f"{upload.files[0][0]} is damaged: get or write it again") from None
 
 
 def _guess_text(columns: list[str], label: str | None, rows: list[Row]) -> str:
@@ -279,6 +352,20 @@ def _guess_label(columns: list[str], text: str, rows: list[Row]) -> str | None:
     if repeating:
         return min(repeating, key=lambda name: len(distinct[name]))
     return same[0] if len(same) == 1 else None
+
+
+def _may_be_labels(rows: list[Row], name: str) -> bool:
+    """Whether a column can be that of labels: numbers can where they are whole and come again, unlike sizes and ids.
+
+    >>> rows = [{"stars": k % 5, "price": 9.5, "id": k, "kind": "ab"[k % 2], "n": str(k)} for k in range(60)]
+    >>> [name for name in rows[0] if _may_be_labels(rows, name)]
+    ['stars', 'kind', 'n']
+    """
+    cells = [row[name] for row in rows if row.get(name) is not None]
+    if not cells or not all(isinstance(cell, (int, float)) for cell in cells):
+        return True
+    distinct = set(cells)
+    return all(cell == int(cell) for cell in distinct) and (len(distinct) <= _FEW or 2 * len(distinct) <= len(cells))
 
 
 def _usual(names: Sequence[str], columns: list[str]) -> str | None:

@@ -15,14 +15,15 @@ from bunrui.calibration import Calibration
 from bunrui.choice import Choice
 from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Texts, check_names, complete_options
 from bunrui.counts import Counts
-from bunrui.errors import BunruiError, Option, OptionError, StoreError
-from bunrui.memory import Memory, document_digests
+from bunrui.errors import BunruiError, Option, OptionError, StoreError, check_whole
+from bunrui.memory import Digests, Memory, document_digests
 from bunrui.models import AUTO, TRAINED
 from bunrui.models.kinds import is_kept
 from bunrui.models.model import Model
 from bunrui.store import lifecycle
+from bunrui.store.browse import Page, Search, browse
 from bunrui.store.check import Report, check
-from bunrui.store.choose import can_choose
+from bunrui.store.choose import Chosen, can_choose
 from bunrui.store.creation import publish_when_done
 from bunrui.store.file import File, check_keeps, find_weights
 from bunrui.store.lifecycle import (
@@ -38,9 +39,7 @@ from bunrui.store.lifecycle import (
 )
 from bunrui.store.merge import Source, merge
 from bunrui.store.options import (
-    calibration_of,
     check_slim,
-    choice_of,
     classifier_of,
     hashing_of,
     new_store,
@@ -53,6 +52,7 @@ from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Entry, History, Transaction
 from bunrui.store.weights import Heading, Rows, pack_weights, read_rows
+from bunrui.unlabelled import check_reads_pool
 
 if TYPE_CHECKING:
     from bunrui.models.trained import Fitted
@@ -79,8 +79,9 @@ class StoredClassifier(AnyClassifier):
         """The classifier of a store that is open."""
         classifier = classifier_of(store)
         file = File(store, read_only=read_only)
-        classifier.attach(file.memory, calibration_of(store), choice_of(store))
-        file.on_choice = lambda chosen: classifier.take_on(chosen.choice, chosen.calibration)
+        classifier.attach(file.memory)
+        classifier.take_on(*Chosen.of(store))
+        file.on_choice = lambda chosen: classifier.take_on(*chosen)
         return cls(file, classifier)
 
     def __repr__(self) -> str:
@@ -145,12 +146,12 @@ class StoredClassifier(AnyClassifier):
             return is_new
         with self._file.use():
             store = self._file.store
-            options, calibration, choice = options_of(store), calibration_of(store), choice_of(store)
+            options, chosen = options_of(store), Chosen.of(store)
         if options != self.get_params():
             self._classifier.set_params(**options).check_options()
             is_new = True
-        if (choice, calibration) != (self.choice, self.calibration):
-            self._classifier.take_on(choice, calibration)
+        if chosen != (self.choice, self.calibration, self.pool_weight):
+            self._classifier.take_on(*chosen)
             is_new = True
         return is_new
 
@@ -202,6 +203,21 @@ class StoredClassifier(AnyClassifier):
         self._need_log()
         with self._file.writing("unlearn") as transaction:
             lifecycle.change(self._file, self, transaction, choice, lambda _: [])
+        return self
+
+    def learn_unlabelled(self, texts: Texts) -> StoredClassifier:
+        """Take in texts without a label, to help where labelled documents are few; they are in the file afterwards."""
+        check_reads_pool(self.get_params())
+        if not len(texts):
+            raise OptionError("there are no texts to learn: give at least one")
+        with self.learning() as session:
+            session.add_unlabelled(texts)
+        return self
+
+    def unlearn_unlabelled(self, texts: Texts | None = None) -> StoredClassifier:
+        """Take texts without a label back, by default all of them."""
+        with self.unlearning() as session:
+            session.add_unlabelled(texts)
         return self
 
     def relabel(
@@ -322,14 +338,45 @@ class StoredClassifier(AnyClassifier):
         self._train_when_due()
         return skipped
 
-    def undo(self) -> tuple[str, int]:
+    @property
+    def author(self) -> str | None:
+        """Who makes the changes from now on: `history` says so.  At first, the environment variable BUNRUI_AUTHOR."""
+        return self._file.store.author
+
+    @author.setter
+    def author(self, name: str | None) -> None:
+        self._file.store.author = name
+
+    def undo(self, *, last: int | None = None) -> tuple[str, int]:
         """Take the last transaction back: its kind, and its number of documents.
 
         As long as the file has it apart from the others: `compact` joins all, and many changes are joined on the way.
+        With `last`, it must have this number; else somebody was quicker, and a `ChangedError` is raised.
         """
-        kind, n_docs = self._file.undo()
+        (entry,) = self._undo(None, last)
+        return entry.kind, entry.n_docs
+
+    def undo_to(self, number: int, *, last: int | None = None) -> list[Entry]:
+        """Take back all transactions after a number, all or none of them; they are returned, the last one first.
+
+        Afterwards the classifier is what it was after that transaction; 0 stands for an empty file.  With `last`, the
+        last of them must have this number; else somebody has changed the file meanwhile, and a `ChangedError` is
+        raised.
+
+        >>> import tempfile, os
+        >>> from bunrui import create
+        >>> with create(os.path.join(tempfile.mkdtemp(), "mail.bunrui")) as clf:
+        ...     _ = clf.learn(["cheap pills"], ["spam"]).learn(["noon?"], ["ham"]).learn(["lunch"], ["ham"])
+        ...     print([entry.number for entry in clf.undo_to(1)], clf.counts.n_docs)
+        [3, 2] 1
+        """
+        check_whole("number", number, least=0)
+        return self._undo(number, last)
+
+    def _undo(self, to: int | None, last: int | None) -> list[Entry]:
+        taken = self._file.undo(to, last)
         self.refresh()  # it may have changed options, or chosen a model
-        return kind, n_docs
+        return taken
 
     def compact(self) -> None:
         """Make the file as small as it can be, and wipe out what was unlearned.
@@ -402,14 +449,71 @@ class StoredClassifier(AnyClassifier):
 
     def documents(self) -> Iterator[Document]:
         """What the file knows of every document, in the order in which they were learned."""
+        with self._reading() as store:  # the loop may change the classifier meanwhile
+            yield from list_documents(store)
+
+    def browse(
+        self,
+        contains: str | None = None,
+        *,
+        label: str | None = None,
+        since: datetime | None = None,
+        before: datetime | None = None,
+        change: int | None = None,
+        begin: str | None = None,
+        limit: int = 50,
+    ) -> Page:
+        """A page of the documents that fit, those that came last first; the next one begins where this says.
+
+        Parameters
+        ----------
+        contains : str, optional
+            A part of the text; capital or small, and wide or narrow letters are the same.
+        label : str, optional
+        since, before : datetime, optional
+            When it was learned first; without a zone, local time.
+        change : int, optional
+            Only the documents of this transaction: those that it has learned, or changed, with their labels before.
+        begin : str, optional
+            The place where the page begins: `next` of the page before it.
+        limit : int
+            At most so many documents.  There may be fewer, also on a page that is not the last: one page looks at
+            130,000 documents.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> from bunrui import create
+        >>> with create(os.path.join(tempfile.mkdtemp(), "mail.bunrui")) as clf:
+        ...     _ = clf.learn(["Cheap pills", "noon?", "cheap tea"], ["spam", "ham", "spam"])
+        ...     page = clf.browse("CHEAP", limit=1)
+        ...     print(page.hits[0].document.text, page.next)
+        ...     print(clf.browse("CHEAP", begin=page.next).hits[0].document.text)
+        cheap tea 1.0
+        Cheap pills
+        """
+        check_whole("limit", limit)
+        with self._reading() as store:
+            return browse(store, Search(contains, label, since, before, change), begin, limit)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Store]:
+        """A connection of its own to the file, if that keeps documents: reading may take its time."""
         if self.keep == "nothing":
             hint = "learn them into a file with ", Option("keep", "text")
             raise StoreError(f"{self.path} keeps nothing of its documents", hint=hint)
-        # A connection of its own: the loop may take its time, and change the classifier meanwhile.
         self._file.store.check_place()
         store = Store.open(self.path, read_only=True)
         with closing(store), store.reading():
-            yield from list_documents(store)
+            yield store
+
+    def labels_of(self, digests: Digests) -> dict[bytes, list[str]]:
+        """The labels of those documents that are learned, by digest, in the order in which they were learned."""
+        self._need_log()
+        with self._file.use():
+            store = self._file.store
+            names = store.labels()
+            return {digest: sorted(names[k] for k in labels) for digest, labels in store.log.labels_of(digests).items()}
 
     def history(self, *, before: int | None = None, after: int | None = None, limit: int | None = None) -> list[Entry]:
         """Everything that was done, in order; or the changes between two numbers, or the last ones of them.
@@ -431,6 +535,12 @@ class StoredClassifier(AnyClassifier):
         with self._file.use():
             return History(self._file.store).last_standing()
 
+    @property
+    def joined(self) -> int:
+        """The number of the last change that was joined with those before it: up to it, nothing can be undone."""
+        with self._file.use():
+            return self._file.store.snapshot()
+
     def check(self) -> Report:
         """Read everything in the file, and count the documents again where it keeps their texts."""
         return check(self._file, self)
@@ -444,10 +554,10 @@ class StoredClassifier(AnyClassifier):
         if self.keep == "text" or not self._file.is_trained(checked.get_params()):
             check_keeps(checked.model, self.keep, self.path)
         has_changed = checked.settings != self.settings
-        self._file.configure(checked.settings | ({"choice": None} if has_changed else {}))
+        self._file.configure(checked.settings | ({"choice": None, "pool_weight": None} if has_changed else {}))
         self._classifier.set_params(**checked.get_params())
         with self._file.use():
-            self._classifier.take_on(choice_of(self._file.store), calibration_of(self._file.store))
+            self._classifier.take_on(*Chosen.of(self._file.store))
         self._train_when_due()
         return self
 
@@ -489,6 +599,11 @@ class StoredClassifier(AnyClassifier):
         return self._file.last_seen
 
     @property
+    def state(self) -> tuple[int, int] | None:
+        """Another one after every change that is in memory, also after an undo: a generation, and `last_seen`."""
+        return self._file.state
+
+    @property
     def size(self) -> int:
         """Bytes of the file."""
         return self._file.store.size()
@@ -501,7 +616,8 @@ class StoredClassifier(AnyClassifier):
             n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
         # Before the lock: both ask for it, and who waits to learn keeps all out, also one that reads and asks again.
-        is_trained, choice = self.is_trained, self.model_
+        is_trained, choice, pool = self.is_trained, self.model_, self.unlabelled_
+        n_trained = self._file.n_trained(self.get_params()) if is_kept(self.model) else 0
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
@@ -514,7 +630,9 @@ class StoredClassifier(AnyClassifier):
                 "model": self.model,
                 "alpha": self.effective_alpha,
                 "choice": None if choice is None else {**choice.to_dict(), "line": choice.describe()},
+                "unlabelled": None if pool is None else {**pool.to_dict(), "line": pool.describe()},
                 "is_trained": is_trained,
+                "trained_documents": n_trained,
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
                 "analyzer": store.analyzer,
                 "fingerprint": store.fingerprint,
@@ -595,7 +713,7 @@ class StoredClassifier(AnyClassifier):
 
 
 # They are read here; `configure` and `set_calibration` change them, in the file too.
-for _name in (*OPTIONS, "calibration", "choice"):
+for _name in (*OPTIONS, "calibration", "choice", "pool_weight"):
     setattr(StoredClassifier, _name, property(attrgetter(f"_classifier.{_name}")))
 
 

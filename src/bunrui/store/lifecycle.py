@@ -227,6 +227,7 @@ Places = npt.NDArray[np.bool_]
 
 _SHOWN = 3
 _START = datetime(1970, 1, 1, tzinfo=UTC)
+_NEVER = 1 << 62
 
 
 class Document(NamedTuple):
@@ -291,17 +292,22 @@ def list_documents(store: Store) -> Iterator[Document]:
     """All documents, in the order in which they were learned."""
     names = store.labels()
     for _, block in store.log.blocks():
-        texts = block.documents() if block.sizes is not None else [None] * block.n_docs
-        for place, text in enumerate(texts):
-            source = int(block.source_codes[place])
-            yield Document(
-                digest=block.digests[place].tobytes().hex(),
-                labels=sorted(names[k] for k in block.label_sets[block.codes[place]]),
-                time=_written(int(block.times[place])),
-                id=block.ids[place] if block.ids else None,
-                source=block.sources[source - 1] if source else None,
-                text=text,
-            )
+        yield from documents_in(block, names)
+
+
+def documents_in(block: Block, names: Sequence[str]) -> Iterator[Document]:
+    """The documents of a block, by the names of labels."""
+    texts = block.documents() if block.sizes is not None else [None] * block.n_docs
+    for place, text in enumerate(texts):
+        source = int(block.source_codes[place])
+        yield Document(
+            digest=block.digests[place].tobytes().hex(),
+            labels=sorted(names[k] for k in block.label_sets[block.codes[place]]),
+            time=_written(int(block.times[place])),
+            id=block.ids[place] if block.ids else None,
+            source=block.sources[source - 1] if source else None,
+            text=text,
+        )
 
 
 def _written(microseconds: int) -> str:
@@ -360,10 +366,22 @@ def by_texts(texts: Any) -> Selection:
     return by_digests([digest.tobytes().hex() for digest in document_digests(texts)])
 
 
-def by_time(before: datetime) -> Selection:
-    """The documents that were learned before a time; one without a zone is local."""
-    limit = int(before.astimezone(UTC).timestamp() * 1e6)
-    return Selection(lambda block: block.times < limit)
+def by_time(before: datetime | None = None, since: datetime | None = None) -> Selection:
+    """The documents that were learned before a time, or not before one; times without a zone are local."""
+    first, end = (0 if since is None else microseconds(since)), (None if before is None else microseconds(before))
+    return Selection(lambda block: (block.times >= first) & (True if end is None else block.times < end))
+
+
+def microseconds(moment: datetime) -> int:
+    """A time as the log has it; one without a zone is local.
+
+    >>> microseconds(datetime(2026, 1, 31, tzinfo=UTC)), microseconds(datetime(1, 1, 1))
+    (1769817600000000, 0)
+    """
+    try:
+        return int(moment.astimezone(UTC).timestamp() * 1e6)
+    except (OverflowError, ValueError):  # the first and the last day of the calendar, in another zone
+        return 0 if moment.year < _START.year else _NEVER
 
 
 def by_source(source: str) -> Selection:

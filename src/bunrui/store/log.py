@@ -186,11 +186,30 @@ class Log:
         """All documents of one block, those that were unlearned too."""
         return next(self._read(Row._fields, numbers=[number]))[1]
 
-    def headings(self) -> Iterator[Heading]:
-        """All blocks without their texts, the last one first."""
+    def headings(self, upto: int | None = None) -> Iterator[Heading]:
+        """All blocks without their texts, the last one first; or those up to a number."""
         gone = self.gone()
-        for number, block, unpacker in self._read(_HEADING, "true ORDER BY block DESC"):
+        where = "true" if upto is None else f"block <= {upto:d}"
+        for number, block, unpacker in self._read(_HEADING, f"{where} ORDER BY block DESC"):
             yield Heading(number, block, _alive(block.n_docs, gone.get(number, _NONE), unpacker))
+
+    def headings_of(self, tx: int, upto: int | None = None) -> Iterator[Heading]:
+        """The documents that a transaction took out of the log; where there are none, those that it entered.
+
+        The others are not alive, whatever happened since.  As `headings`; only for transactions after the snapshot.
+        """
+        taken: dict[int, list[Integers]] = {}
+        for number, places in self._removals(f"tx = {tx:d}"):
+            taken.setdefault(number, []).append(places)
+        where = "true" if upto is None else f"block <= {upto:d}"
+        if taken:
+            numbers = sorted((number for number in taken if upto is None or number <= upto), reverse=True)
+            found = self._read(_HEADING, numbers=numbers)
+        else:
+            found = self._read(_HEADING, f"tx = {tx:d} AND {where} ORDER BY block DESC")
+        for number, block, unpacker in found:
+            left = _alive(block.n_docs, np.concatenate(taken[number]) if taken else _NONE, unpacker)
+            yield Heading(number, block, np.setdiff1d(np.arange(block.n_docs), left) if taken else left)
 
     def sizes(self) -> dict[int, Integers]:
         """Bytes of all documents, those that were unlearned too, by block; of a log that keeps texts."""
@@ -221,15 +240,15 @@ class Log:
     def gone(self) -> dict[int, Integers]:
         """Places of documents that were unlearned, by block."""
         gone: dict[int, Integers] = {}
-        for block, places in self._removals(0):
+        for block, places in self._removals("true"):
             gone[block] = np.concatenate([gone[block], places]) if block in gone else places
         return gone
 
-    def _removals(self, after: int) -> Iterator[tuple[int, Integers]]:
+    def _removals(self, where: str) -> Iterator[tuple[int, Integers]]:
         """Blocks, and places of documents there that were unlearned."""
         unpacker, whole = self._store.unpacker(), self._store.whole("removals")
         for block, n, blob, is_whole in self._rows(
-            f"SELECT block, n_docs, places, {whole} FROM removals WHERE removal > {after:d}"
+            f"SELECT block, n_docs, places, {whole} FROM removals WHERE {where}"
         ):
             self._store.check_row(is_whole, "removals")
             yield block, unpacker.numbers(blob, n)
@@ -265,7 +284,7 @@ class Log:
             index = known.places
             for keyed in self._keyed(by, known.block, {}):
                 index.add(keyed)
-            for number, places in self._removals(known.removal):
+            for number, places in self._removals(f"removal > {known.removal:d}"):
                 index.remove(number, places.tolist())
         self._known[by] = _Known(index, rewritten, block, removal)
         return index
@@ -287,6 +306,20 @@ class Log:
                     rows.pop()
                     found.setdefault(number, []).append(place)
         return found, sorted(row for rows in wanted.values() for row in rows)
+
+    def labels_of(self, digests: Digests) -> dict[bytes, list[int]]:
+        """The labels of those documents that are there, by digest, in the order in which they were learned."""
+        wanted = {digest.tobytes() for digest in digests}
+        index, keys = self.index("digests"), key_words(digests)
+        maybe = index.find(keys[index.has(keys)])
+        found: dict[bytes, list[int]] = {}
+        for number, block, _ in self._read(_HEADING, numbers=sorted(maybe)):
+            for place in maybe[number]:
+                digest = block.digests[place].tobytes()
+                if digest in wanted:
+                    found.pop(digest, None)  # of a text that was learned twice, the last labels
+                    found[digest] = block.label_sets[block.codes[place]]
+        return found
 
     def keys(self) -> Words:
         """The first words of all digests."""

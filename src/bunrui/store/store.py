@@ -26,6 +26,7 @@ from bunrui.store.schema import (
     FORMAT,
     SEALED,
     SEALED_SINCE,
+    UNLABELLED_SINCE,
     WEIGHTS_SINCE,
     connect,
     is_whole,
@@ -37,6 +38,9 @@ from bunrui.store.transaction import Transaction, now
 from bunrui.store.trouble import check_is_file, explain_errors, warn_of_network
 
 KEEPS = ("nothing", "digests", "text")  # the further right, the more
+
+AUTHOR = "BUNRUI_AUTHOR"
+"""The environment variable that names who makes changes."""
 
 # When the deltas are folded into a new snapshot.
 _MOST_DELTAS = 500
@@ -82,12 +86,18 @@ class Store:
         Whether the rows of its small tables have checksums.
     has_weights : bool
         Whether it has a place for the weights of a trained model.
+    has_unlabelled : bool
+        Whether it has one for texts without a label.
+    author : str or None
+        Who makes the changes from now on: the log says so.
     """
 
     def __init__(self, path: str, name: str, db: Connection, version: int, *, read_only: bool) -> None:
         self.path = name
         self.is_sealed = version >= SEALED_SINCE
         self.has_weights = version >= WEIGHTS_SINCE
+        self.has_unlabelled = version >= UNLABELLED_SINCE
+        self.author = os.environ.get(AUTHOR)
         self._at = path
         self._read_only = read_only
         self._db: Connection | None = db

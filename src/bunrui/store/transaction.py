@@ -1,4 +1,4 @@
-"""`Transaction`: what one learn, unlearn or merge writes; `History`: all that were, and how the last is taken back."""
+"""`Transaction`: what one change writes; `History`: all that were made; `undo`: takes the last ones back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from bunrui.cells import Integers
 from bunrui.counts import Counts, check_strings
-from bunrui.errors import StoreError
+from bunrui.errors import ChangedError, StoreError
 from bunrui.store.blocks import Row
 from bunrui.store.codec import Head, Part, Parts, Unpacker, pack_numbers
 from bunrui.store.schema import SEALED, seal
@@ -29,6 +29,11 @@ Each = Callable[[Callable[[int, int], Part], Sequence[int]], Iterable[Part]]
 GOES_ON = ("learn", "set", "calibrate", "choose", "slim")
 
 
+SIGNED = ("by", "undone_by")
+"""Parts of a note that say who made a change, and who took it back."""
+_LONGEST_NAME = 100  # characters of an author
+
+
 def write_time(moment: datetime) -> str:
     """A time, as the file writes it down."""
     return moment.isoformat(timespec="microseconds")
@@ -37,6 +42,17 @@ def write_time(moment: datetime) -> str:
 def now() -> str:
     """The time, as the file writes it down."""
     return write_time(datetime.now(UTC))
+
+
+def sign(author: str | None, key: str = "by") -> dict[str, str]:
+    """The part of a note that says who it was; empty where nobody did.
+
+    >>> sign("Ann\\tLee "), sign(" "), sign(None)
+    ({'by': 'Ann Lee'}, {}, {})
+    """
+    # The environment may have half characters, which no file can hold.
+    name = " ".join((author or "").encode("utf-8", "replace").decode().split())[:_LONGEST_NAME]
+    return {key: name} if name else {}
 
 
 class Transaction:
@@ -58,16 +74,19 @@ class Transaction:
         self._store = store
         self.kind = kind
         self._path = store.path
-        insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, '{}') RETURNING tx"
+        insert = "INSERT INTO transactions (kind, time, n_docs, note) VALUES (?, ?, 0, ?) RETURNING tx"
+        self.note = {**note, **sign(store.author)}
         moment = datetime.now(UTC)
         self._time = int(moment.timestamp() * 1e6)
         with explain_errors(self._path):
-            self.number: int = self._db.execute(insert, (kind, write_time(moment))).fetchone()[0]
+            self.number: int = self._db.execute(insert, (kind, write_time(moment), self._note())).fetchone()[0]
             self._seal()
-        self.note = dict(note)
         self.n_docs = 0
         self.changes: list[tuple[int, Counts]] = []
         self._labels: dict[str, int] | None = None  # nobody else changes them before the transaction ends
+
+    def _note(self) -> str:
+        return json.dumps(self.note, ensure_ascii=False, default=float)
 
     def _seal(self) -> None:
         seal(self._db, "transactions", "tx = ?", (self.number,))
@@ -140,9 +159,10 @@ class Transaction:
 
         `each` packs the parts of counts, by default one after the other.
         """
-        # A `set` or `choose` is about no documents, and a shard may have none, which is worth to be known.
+        # A `set` or `choose` is about no documents; a shard may have none, which is worth to be known; and texts
+        # without a label are not counted.
         is_setting = isinstance(self.note.get("before"), dict) or "settings_before" in self.note
-        if not self.n_docs and not is_setting and "shards" not in self.note:
+        if not self.n_docs and not is_setting and not {"shards", "unlabelled"} & self.note.keys():
             with explain_errors(self._path):
                 self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
                 self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
@@ -154,7 +174,7 @@ class Transaction:
         with explain_errors(self._path):
             if self.kind not in GOES_ON:
                 drop_weights(self._store)
-            row = (self.n_docs, json.dumps(self.note, ensure_ascii=False, default=float), self.number)
+            row = (self.n_docs, self._note(), self.number)
             self._db.execute("UPDATE transactions SET n_docs = ?, note = ? WHERE tx = ?", row)
             self._seal()
         return True
@@ -250,6 +270,11 @@ class History:
         """The last transaction that was not undone."""
         return next(iter(self._select("WHERE undone IS NULL ORDER BY tx DESC LIMIT 1")), None)
 
+    def standing(self, after: int, upto: int | None = None) -> list[Entry]:
+        """The transactions after a number that were not undone, the last one first; or one of those up to another."""
+        where = f"WHERE undone IS NULL AND tx > {after:d}"
+        return self._select(f"{where} ORDER BY tx DESC" if upto is None else f"{where} AND tx <= {upto:d} LIMIT 1")
+
     def last_undone(self) -> Entry | None:
         """The transaction that was undone last."""
         return next(iter(self._select("WHERE undone IS NOT NULL ORDER BY undone DESC LIMIT 1")), None)
@@ -311,30 +336,52 @@ def kinds_since(store: Store, mark: State) -> set[str]:
     return {entry.kind for entry in History(store).entries(after=mark.tx)}
 
 
-def undo(store: Store) -> tuple[Entry, list[tuple[int, Counts]]]:
-    """Take the last transaction back; call while writing.  Also what it had added (1) and taken (-1)."""
-    db = store.db
+def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[list[Entry], list[tuple[int, Counts]]]:
+    """Take back all transactions after a number, by default the last one; call while writing.
+
+    With `last`, only if that is the number of the last one: what others have done since stays.  Returns what was taken
+    back, the last one first, and what all of it had added (1) and taken (-1).
+    """
+    db, history = store.db, History(store)
     with explain_errors(store.path):
-        last = History(store).last_standing()
-        if last is None:
-            raise StoreError(f"there is nothing to undo in {store.path}")
-        tx = last.number
-        if tx <= store.snapshot():
-            raise StoreError(
-                f"the last change of {store.path} was joined with those before it, by compact or because they were "
-                "many, and cannot be undone: unlearn its documents instead"
-            )
-        deltas = list(store.deltas(tx - 1))
-        for table in ("documents", "removals", "labels"):  # nobody else has used its labels
-            db.execute(f"DELETE FROM {table} WHERE tx = ?", (tx,))
-        db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx = ?)", (tx,))
-        db.execute("DELETE FROM deltas WHERE tx = ?", (tx,))
-        _restore(store, last)
+        newest = history.last_standing()
+        if last is not None and (newest is None or newest.number != last):
+            now_last = "nothing is left to undo" if newest is None else f"the last one is {newest.number}"
+            raise ChangedError(f"change {last} is not the last one of {store.path}: {now_last}, and nothing was undone")
+        if newest is None or (to is not None and newest.number <= to):
+            after = "" if to is None else f" after change {to}"
+            raise StoreError(f"there is nothing to undo in {store.path}{after}")
+        to = newest.number - 1 if to is None else to
+        _check_apart(store, newest, to)
+        taken, deltas = history.standing(to), list(store.deltas(to))
+        for table in ("documents", "removals", "unlabelled", "labels"):  # nobody else has used their labels
+            db.execute(f"DELETE FROM {table} WHERE tx > ?", (to,))
+        db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx > ?)", (to,))
+        db.execute("DELETE FROM deltas WHERE tx > ?", (to,))
         drop_weights(store)
-        db.execute("UPDATE transactions SET undone = ? WHERE tx = ?", (now(), tx))
-        seal(db, "transactions", "tx = ?", (tx,))
+        moment, signature = now(), sign(store.author, "undone_by")
+        for entry in taken:
+            _restore(store, entry)
+            note = json.dumps(entry.note | signature, ensure_ascii=False)
+            db.execute("UPDATE transactions SET undone = ?, note = ? WHERE tx = ?", (moment, note, entry.number))
+            seal(db, "transactions", "tx = ?", (entry.number,))
         store.new_generation()
-    return last, deltas
+    return taken, deltas
+
+
+def _check_apart(store: Store, newest: Entry, to: int) -> None:
+    """Refuse to undo transactions that the snapshot stands for: nobody can tell them apart any more."""
+    joined = store.snapshot()
+    if newest.number <= joined:
+        raise StoreError(
+            f"the last change of {store.path} was joined with those before it, by compact or because they were "
+            "many, and cannot be undone: unlearn its documents instead"
+        )
+    if History(store).standing(to, joined):
+        raise StoreError(
+            f"the changes of {store.path} up to {joined} were joined, by compact or because they were many, and cannot "
+            f"be undone: take back those after {joined}, or unlearn documents of the others"
+        )
 
 
 def _restore(store: Store, last: Entry) -> None:

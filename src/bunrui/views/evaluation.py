@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from bunrui.counts import Label
     from bunrui.evaluation import Evaluation, Interval, LearningCurve, Metrics, MultilabelMetrics
+    from bunrui.evaluation.crossvalidation import CurvePoint
     from bunrui.evaluation.scores import Ranking
 
 _LONGEST_LABEL = 24
@@ -125,6 +126,40 @@ def multilabel_tables(metrics: MultilabelMetrics) -> Group:
         styles={k: "dim" for k, one in enumerate(metrics.per_label) if not one.support},
     )
     return Group(headline, "", table)
+
+
+def sets_table(plain: MultilabelMetrics, best: MultilabelMetrics) -> Table:
+    """How well label sets are predicted: with the same threshold for all labels, and with the best of each."""
+    rows = [
+        (Phrase("F1, all labels together", "sets.micro"), *(percent(found.micro.f1) for found in (plain, best))),
+        (Phrase("F1, mean of the labels", "evaluate.f1"), *(percent(found.macro.f1) for found in (plain, best))),
+        (Phrase("F1, mean of the documents", "sets.example"), *(percent(found.example.f1) for found in (plain, best))),
+        (Phrase("All labels right", "sets.subset"), *(percent(found.subset_accuracy) for found in (plain, best))),
+        (Phrase("Hamming loss", "sets.hamming"), *(f"{found.hamming_loss:.4f}" for found in (plain, best))),
+    ]
+    names = Phrase("Threshold 0", "sets.plain"), Phrase("Best threshold of each label", "sets.best")
+    return Table(
+        [*words(""), *numbers(*names)], [list(row) for row in rows], caption=Phrase("Label sets", "sets.about")
+    )
+
+
+def set_labels_table(metrics: MultilabelMetrics, thresholds: Mapping[Label, float]) -> Table:
+    """The labels of sets, with their thresholds; of many, those with the lowest F1."""
+    lowest = sorted(metrics.per_label, key=lambda one: (one.f1, -one.support))[:_MOST_ON_PAGE]
+    listed = [one for one in metrics.per_label if one in lowest]
+    cells = [
+        [
+            one.label,
+            *map(percent, (one.precision, one.recall, one.f1)),
+            f"{one.support:,}",
+            f"{thresholds.get(one.label, 0.0):.2f}",
+        ]
+        for one in listed
+    ]
+    values = [[*one, thresholds.get(one.label, 0.0)] for one in listed]
+    columns = [*words(_LABEL), *numbers(_PRECISION, _RECALL, _F1, _DOCUMENTS, Phrase("Threshold", "sets.threshold"))]
+    caption = Phrase("Precision, recall and F1 of each label", "evaluate.classes.about")
+    return Table(columns, cells, caption=caption, values=values, is_long=len(cells) > _MANY_ROWS)
 
 
 def _headline(metrics: Metrics, interval: Interval | None = None) -> Text:
@@ -240,7 +275,7 @@ def page_parts(evaluation: Evaluation) -> dict[str, Any]:
 
 def curve_html(curve: LearningCurve) -> Markup:
     """The learning curve as the page of the service shows it."""
-    return joined((learning_chart(curve), _behind(curve_table(curve))))
+    return joined((learning_chart(curve.points, has_band=curve.n_folds > 1), _behind(curve_table(curve))))
 
 
 def _behind(table: Table) -> Markup:
@@ -330,12 +365,11 @@ def bins_table(evaluation: Evaluation) -> Table:
     return Table(columns, rows, caption=Phrase("Accuracy by confidence", "evaluate.reliability"))
 
 
-def learning_chart(curve: LearningCurve) -> Markup:
-    """Accuracy over the number of learned documents."""
-    points = curve.points
+def learning_chart(points: Sequence[CurvePoint], *, has_band: bool) -> Markup:
+    """Accuracy over the number of learned documents, with a band from lowest to highest."""
     sizes, means, lows, highs = zip(*points, strict=True)
     plane = Plane(Axis.counts(_LEARNED, sizes), Axis.share(_ACCURACY, min(lows)))
-    marks = [plane.band(sizes, lows, highs)] if curve.n_folds > 1 else []
+    marks = [plane.band(sizes, lows, highs)] if has_band else []
     marks.append(plane.line(sizes, means))
     for one in points:
         accuracy = percent(one.accuracy)

@@ -3,14 +3,18 @@
 import { wellFormed } from "./show.js";
 
 const KEPT = "bunrui.token";
+const AUTHOR = "bunrui.author";
 const POLL = [100, 150, 250, 400, 600];
+const WRITING = ["train", "set", "choose", "calibrate"]; // kinds of jobs that change the classifier
 const MOST_FAILURES = 5; // one after the other, before the work is given up
 
 export class Problem extends Error {
-  constructor({ type = "", detail = "", status = 0 }) {
+  constructor({ type = "", detail = "", status = 0, ...fields }) {
     super(detail);
+    this.fields = fields;
     this.kind = type.split(":").pop() || "unreachable";
     this.status = status;
+    this.ways = []; // buttons for what it suggests: { t, run }
   }
 }
 
@@ -19,10 +23,17 @@ export const token = {
   set: (value) => (value ? sessionStorage.setItem(KEPT, value) : sessionStorage.removeItem(KEPT)),
 };
 
+/** Who makes the changes of this browser, as far as somebody has said so. */
+export const author = {
+  get: () => localStorage.getItem(AUTHOR) ?? "",
+  set: (name) => (name ? localStorage.setItem(AUTHOR, name) : localStorage.removeItem(AUTHOR)),
+};
+
 /** Ask the service; a problem is thrown. */
 export async function ask(method, path, { json, file, signal } = {}) {
   const headers = {};
   if (token.get()) headers.Authorization = `Bearer ${token.get()}`;
+  if (method === "POST" && author.get()) headers["Bunrui-Author"] = encodeURIComponent(wellFormed(author.get()));
   let body;
   if (json !== undefined) {
     headers["Content-Type"] = "application/json";
@@ -46,18 +57,25 @@ export async function ask(method, path, { json, file, signal } = {}) {
 export const get = (path, options) => ask("GET", path, options);
 export const post = (path, json, options) => ask("POST", path, { json, ...options });
 
-/** An address with options, those that are null left out. */
+/** An address with options, those that are null left out; a list is an option that comes several times. */
 export function address(path, options) {
-  const given = Object.entries(options).filter(([, value]) => value !== null && value !== undefined);
+  const each = Object.entries(options).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const given = each.filter(([, value]) => value !== null && value !== undefined);
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, wellFormed(String(value))]))}`;
 }
 
+/** Have work done in the background, up to its result; `started` is told of the job, `follow` has the other options. */
+export async function work(path, { progress, signal, started = () => {}, ...options } = {}) {
+  const job = await ask("POST", path, options);
+  started(job);
+  return follow(job, { progress, signal });
+}
+
 /**
- * Have work done in the background, up to its result.  `progress` is told of the job as it is; when the signal is
- * aborted, the work is cancelled.  What changes the classifier is followed to its end: it may have been too late.
+ * Wait for the result of a job.  `progress` is told of the job as it is; when the signal is aborted, the work is
+ * cancelled.  What changes the classifier is followed to its end: it may have been too late.
  */
-export async function work(path, { progress = () => {}, signal, ...options } = {}) {
-  let job = await ask("POST", path, options);
+export async function follow(job, { progress = () => {}, signal } = {}) {
   let failures = 0;
   for (let turn = 0; job.state === "waiting" || job.state === "running"; turn++) {
     progress(job);
@@ -70,7 +88,7 @@ export async function work(path, { progress = () => {}, signal, ...options } = {
       if (!mayPass || ++failures > MOST_FAILURES) throw error;
       continue;
     }
-    if (signal?.aborted && job.kind !== "train") throw new DOMException("", "AbortError");
+    if (signal?.aborted && !WRITING.includes(job.kind)) throw new DOMException("", "AbortError");
   }
   progress(job);
   if (job.state === "failed") throw new Problem(job.problem);

@@ -15,9 +15,14 @@ export async function correct(text, label) {
   return noted("relabel", done);
 }
 
-/** Give a document that the file keeps another label. */
-export async function relabel(digest, label) {
-  return noted("relabel", await post("/v1/relabel", { digests: [digest], to: label }));
+/** Give documents that the file keeps another label, by one digest or several. */
+export async function relabel(digests, label) {
+  return noted("relabel", await post("/v1/relabel", { digests: [digests].flat(), to: label }));
+}
+
+/** Take documents that the file keeps back. */
+export async function unlearn(digests) {
+  return noted("unlearn", await post("/v1/unlearn", { digests }));
 }
 
 /** A change that was made, so that it can be undone; its transaction is null if nothing had to change. */

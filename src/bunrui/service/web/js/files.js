@@ -9,8 +9,8 @@ export function refuseDrops() {
   for (const name of ["dragover", "drop"]) window.addEventListener(name, (event) => event.preventDefault());
 }
 
-/** Have an element take files, and text, that are dropped on it. */
-export function takesDrops(element, take) {
+/** Have an element take a file, or text, that is dropped on it; with `several`, a list of files. */
+export function takesDrops(element, take, several = false) {
   let inside = 0;
   const mark = (by) => element.classList.toggle("over", (inside = by ? inside + by : 0) > 0);
   element.addEventListener("dragenter", () => mark(1));
@@ -21,16 +21,17 @@ export function takesDrops(element, take) {
     mark(0);
     const { files } = event.dataTransfer;
     hush();
-    if (files.length > 1) return problem(new Error(t("page.onefile")));
-    take(files.length ? files[0] : event.dataTransfer.getData("text/plain"));
+    if (files.length > 1 && !several) return problem(new Error(t("page.onefile")));
+    const first = several ? Array.from(files) : files[0];
+    take(files.length ? first : event.dataTransfer.getData("text/plain"));
   });
 }
 
-/** A button that lets choose a file. */
-export function fileButton(key, take, accept) {
-  const input = h("input", { type: "file", class: "sr", accept, tabindex: -1, "aria-hidden": "true" });
+/** A button that lets choose a file; with `several`, files. */
+export function fileButton(key, take, accept, several = false) {
+  const input = h("input", { type: "file", class: "sr", accept, multiple: several, tabindex: -1, "aria-hidden": "true" });
   input.addEventListener("change", () => {
-    if (input.files.length) take(input.files[0]);
+    if (input.files.length) take(several ? Array.from(input.files) : input.files[0]);
     input.value = ""; // the same file again is a new choice
   });
   return [h("button", { type: "button", t: key, on: { click: () => input.click() } }), input];

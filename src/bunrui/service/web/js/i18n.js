@@ -32,12 +32,20 @@ export function t(key, parameters = {}) {
   return text.replace(/\{(\w+)\}/g, (_, name) => written(parameters[name]));
 }
 
+/** Whether there is a string of a key, and all that it speaks of is known. */
+export const canSay = (key, parameters) =>
+  key in strings && Array.from(strings[key].matchAll(/\{(\w+)\}/g)).every(([, name]) => parameters[name] !== undefined);
+
 const written = (value) => (typeof value === "number" ? number(value) : String(value ?? ""));
 export const number = (value) => new Intl.NumberFormat(current, { maximumFractionDigits: 3 }).format(value);
 export const percent = (share) =>
   new Intl.NumberFormat(current, { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(
     share,
   );
+
+/** A time of the service, as the language writes it. */
+export const when = (time) =>
+  new Intl.DateTimeFormat(current, { dateStyle: "medium", timeStyle: "short" }).format(new Date(time));
 
 /** Have an element, or an attribute of it, say a string in whatever language is chosen. */
 export function bind(element, key, parameters, attribute = "") {

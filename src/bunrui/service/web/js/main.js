@@ -9,12 +9,25 @@ import { guarded, hush, problem } from "./tell.js";
 import * as audit from "./views/audit.js";
 import * as compare from "./views/compare.js";
 import * as evaluate from "./views/evaluate.js";
+import * as file from "./views/file.js";
+import * as past from "./views/history.js";
 import * as predict from "./views/predict.js";
+import * as teach from "./views/teach.js";
 import * as train from "./views/train.js";
 import * as words from "./views/words.js";
 
-const VIEWS = { predict, train, words, evaluate, compare, audit };
-const LETTERS = { p: "predict", t: "train", w: "words", e: "evaluate", c: "compare", a: "audit" };
+const VIEWS = { predict, file, teach, train, history: past, words, evaluate, compare, audit };
+const LETTERS = {
+  p: "predict",
+  f: "file",
+  l: "teach",
+  t: "train",
+  h: "history",
+  w: "words",
+  e: "evaluate",
+  c: "compare",
+  a: "audit",
+};
 const THEMES = ["auto", "light", "dark"];
 const KEYS_OFF = "bunrui.keys.off";
 
@@ -23,14 +36,16 @@ const made = {};
 
 // --- views
 
+/** The view that the address names, and what it says behind a question mark. */
 function route() {
-  const name = location.hash.replace(/^#\/?/, "");
-  return Object.hasOwn(VIEWS, name) ? name : "predict";
+  const [name, query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  const isKnown = Object.hasOwn(VIEWS, name);
+  return { name: isKnown ? name : "predict", parameters: new URLSearchParams(isKnown ? query : "") };
 }
 
 function go({ focus = true } = {}) {
   if (location.hash === "#main") return; // the link that skips
-  const name = route();
+  const { name, parameters } = route();
   hush();
   for (const [other, view] of Object.entries(made)) show(view.element, other === name);
   for (const link of place("nav").children) {
@@ -38,11 +53,11 @@ function go({ focus = true } = {}) {
     else link.removeAttribute("aria-current");
   }
   document.title = `${t(`${name}.title`)} – bunrui`;
-  made[name].shown?.();
+  made[name].shown?.(parameters);
   if (focus) made[name].element.querySelector("h2").focus();
 }
 
-const current = () => made[route()];
+const current = () => made[route().name];
 
 // --- the token
 
@@ -150,8 +165,11 @@ function listKeys() {
         line(["/"], "keys.input"),
         line(["Ctrl", "Enter"], "keys.predict"),
         line(["←", "→"], "keys.move"),
+        line(["1", "0"], "keys.label"),
+        line(["s"], "keys.skip"),
         line(["k"], "keys.keep"),
         line(["r"], "keys.relabel"),
+        line(["s"], "keys.save"),
         line(["1", "9"], "keys.others"),
         line(["u"], "keys.undo"),
         line(["?"], "keys.list"),

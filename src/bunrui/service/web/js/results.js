@@ -1,10 +1,14 @@
 // How well the classifier does: the figures, the confusion, and the mistakes behind it.
 
+import { bars } from "./bars.js";
 import { data, drawing, h, replace } from "./dom.js";
 import { number, percent } from "./i18n.js";
+import { picker } from "./picker.js";
 import { events } from "./state.js";
 import { visible } from "./show.js";
 
+const MANY_LABELS = 12; // more than one looks through in a matrix
+const MOST_AROUND = 10;
 const MOST_PAIRS = 10;
 const MOST_MISTAKES = 50;
 
@@ -13,21 +17,60 @@ export function results(found) {
   const mistakes = h("div", { class: "mistakes", "aria-live": "polite" });
   const choose = (row, column) => replace(mistakes, listed(found, row, column));
   const wrong = found.pairs.filter(([row, column]) => row !== column).sort((a, b) => b[2] - a[2]);
+  const list = h("div", { class: "mistaken" });
+  const frequent = h(
+    "ul",
+    { class: "pairs", label: "evaluate.pairs" },
+    wrong.slice(0, MOST_PAIRS).map((pair) => h("li", {}, chip(pair, choose))),
+  );
   return h(
     "div",
     { class: "results" },
     drawing(html.summary),
     h("h3", { t: "evaluate.confusion" }),
     h("p", { class: "muted", t: "evaluate.confusion.about" }),
-    matrix(html, choose),
     h(
-      "ul",
-      { class: "pairs", label: "evaluate.pairs" },
-      wrong.slice(0, MOST_PAIRS).map((pair) => h("li", {}, chip(pair, choose))),
+      "div",
+      { class: "confusions" },
+      matrix(html, choose),
+      h(
+        "div",
+        {},
+        frequent,
+        found.per_class.length > MANY_LABELS &&
+          picker({
+            labels: found.per_class.map(({ label, support }) => [label, support]),
+            onPick: (label) => replace(list, label !== null && around(label, wrong, choose)),
+            key: "evaluate.oflabel",
+            makes: false,
+          }),
+        list,
+        mistakes,
+      ),
     ),
-    mistakes,
     h("details", {}, h("summary", { t: "evaluate.classes" }), drawing(html.classes)),
   );
+}
+
+/** The confusions of one label: what its documents are taken for, and which others are taken for it. */
+function around(label, wrong, choose) {
+  const side = (key, place) => {
+    const pairs = wrong.filter((pair) => pair[place] === label).slice(0, MOST_AROUND);
+    if (!pairs.length) return h("p", { class: "muted", t: "evaluate.unmistaken" });
+    return [
+      h("h4", { t: [key, { label: visible(label) }] }),
+      bars(
+        pairs.map((pair) => [pair[1 - place], pair[2]]),
+        {
+          most: pairs[0][2],
+          write: number,
+          choose: (name) => (place ? choose(name, label) : choose(label, name)),
+          label: key,
+        },
+      ),
+    ];
+  };
+  return [side("evaluate.takenfor", 0), side("evaluate.takenas", 1)];
 }
 
 export function calibration(found) {
@@ -65,8 +108,10 @@ function listed(found, row, column) {
     return h("p", { class: "muted", t: [row === column ? "evaluate.right" : "evaluate.private", pair] });
   }
   const here = found.mistakes.filter((one) => one.predicted === column && one.true.includes(row));
+  const [, , n] = found.pairs.find((one) => one[0] === row && one[1] === column) ?? [row, column, 0];
   return [
-    h("h4", { t: ["evaluate.mistakes", { ...pair, n: here.length }] }),
+    h("h4", { t: ["evaluate.mistakes", { ...pair, n }] }),
+    n > here.length && h("p", { class: "muted", t: ["evaluate.surest", { n: found.mistakes.length }] }),
     h("ol", {}, here.slice(0, MOST_MISTAKES).map((one) => mistake(one, column))),
   ];
 }
@@ -84,7 +129,7 @@ function mistake(one, column) {
 }
 
 /** Show a document in the first view. */
-function open(document) {
+export function open(document) {
   location.hash = "#/predict";
   events.dispatchEvent(new CustomEvent("open-text", { detail: document }));
 }

@@ -2,17 +2,30 @@
 
 import { get, token } from "./api.js";
 
+const THRESHOLDS = "bunrui.thresholds";
+
 export const events = new EventTarget();
 export const state = { info: null };
 
 /** Whether the page may write: the service does, and the token is known. */
 export const canWrite = () => Boolean(state.info?.service.writable && token.get());
 
-/** Labels, those with most documents first. */
-export const labels = () =>
-  Object.entries(state.info?.labels ?? {})
-    .sort(([, a], [, b]) => b - a)
-    .map(([label]) => label);
+/** Labels with their documents, those with most documents first. */
+export const countedLabels = () => Object.entries(state.info?.labels ?? {}).sort(([, a], [, b]) => b - a);
+export const labels = () => countedLabels().map(([label]) => label);
+
+/** Whether some documents have several labels: then the labels have more documents in all than there are. */
+export const hasSets = () =>
+  Object.values(state.info?.labels ?? {}).reduce((sum, n) => sum + n, 0) > (state.info?.documents ?? 0);
+
+/** The model that answers: of auto, the one that was chosen. */
+export const answering = () => state.info.choice?.candidate.model ?? state.info.model;
+
+/** The log-odds above which a document gets a label, as the last evaluation has found them; null if there was none. */
+export const thresholds = {
+  get: () => JSON.parse(sessionStorage.getItem(THRESHOLDS) ?? "null"),
+  set: (found) => sessionStorage.setItem(THRESHOLDS, JSON.stringify(found)),
+};
 
 /** Look what the classifier is now; views are told. */
 export async function refresh() {

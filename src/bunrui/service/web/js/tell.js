@@ -1,8 +1,10 @@
 // What is said to the user beside the results: problems, and results to those who cannot see them.
 
-import { Problem } from "./api.js";
-import { bind } from "./i18n.js";
+import { Problem, follow, get, work } from "./api.js";
+import { bind, canSay, language } from "./i18n.js";
 import { data, h, replace } from "./dom.js";
+import { visible } from "./show.js";
+import { state } from "./state.js";
 
 const place = (id) => document.getElementById(id);
 
@@ -22,11 +24,28 @@ export function problem(error) {
       {},
       h("strong", { t: `problem.${kind}` }),
       " ",
-      data(error.message || ""),
+      why(kind, error),
+      error.ways?.map(({ t: key, run }) => h("button", { type: "button", t: key, on: { click: run } })),
       h("button", { class: "quiet", type: "button", label: "page.close", on: { click: hush } }, "×"),
     ),
   );
   if (!(error instanceof Problem)) console.error(error);
+}
+
+// Nothing needs to be said besides the name of the problem.
+const PLAIN = ["no-token", "read-only", "busy", "no-room", "changed-since", "several-labels", "unreachable"];
+
+/** Why, in the language of the page; the sentences of the service, which are English, where the page has none. */
+function why(kind, { message, fields = {} }) {
+  const { choices, suggests } = fields;
+  const known = { ...fields, ...suggests, choices: choices?.join(", ") };
+  const words = Object.entries(known).map(([name, value]) => [
+    name,
+    typeof value === "string" ? visible(value) : value,
+  ]);
+  const said = [choices ? "cause.choices" : `cause.${fields.cause}`, Object.fromEntries(words)];
+  if (language() !== "en" && canSay(...said)) return h("span", { t: said });
+  return language() !== "en" && PLAIN.includes(kind) ? null : data(message || "");
 }
 
 export const hush = () => replace(place("alert"));
@@ -95,3 +114,65 @@ export async function withProgress(target, start, unit = "job.documents") {
     target.removeAttribute("aria-busy");
   }
 }
+
+/**
+ * Work whose result is there again when the page was loaded anew: the service keeps it, and this tab knows its id.
+ * `show` is called with the result, and with what was kept beside the id, such as the number of the last change;
+ * `grow` with results that are not whole yet.
+ */
+export function lasting(name, target, show, { unit, grow = () => {} } = {}) {
+  const place = `bunrui.job.${name}`;
+  const kept = () => JSON.parse(sessionStorage.getItem(place) ?? "null");
+  let isAsked = false; // once for each load of the page
+
+  const followed = (begin) =>
+    withProgress(
+      target,
+      ({ progress, signal }) => {
+        const tell = (job) => {
+          progress(job);
+          if (job.result && job.state === "running") grow(job.result);
+        };
+        return begin({ progress: tell, signal });
+      },
+      unit,
+    );
+
+  async function start(path, { about = {}, ...options } = {}) {
+    isAsked = true;
+    const { transactions } = state.info;
+    const started = ({ id }) => sessionStorage.setItem(place, JSON.stringify({ id, transactions, ...about }));
+    const result = await followed((watch) => work(path, { ...options, ...watch, started }));
+    show(result, { transactions, ...about });
+    return result;
+  }
+
+  const restore = guarded(async () => {
+    const known = kept();
+    if (isAsked || !known || !state.info) return;
+    isAsked = true;
+    let job;
+    try {
+      job = await get(`/v1/jobs/${known.id}`);
+    } catch (error) {
+      if (error instanceof Problem && ["not-found", "no-token"].includes(error.kind)) return;
+      throw error;
+    }
+    if (job.state === "failed" || job.state === "cancelled") return;
+    show(await followed((watch) => follow(job, watch)), known);
+  });
+
+  /** What was measured before a change that does not concern it is not old. */
+  function keep(before) {
+    const known = kept();
+    if (known?.transactions !== before) return null;
+    const now = { ...known, transactions: state.info.transactions };
+    sessionStorage.setItem(place, JSON.stringify(now));
+    return now;
+  }
+  return { start, restore, keep };
+}
+
+/** A line that says that the classifier was changed after something was measured; null if it was not. */
+export const aged = ({ transactions }) =>
+  transactions === state.info.transactions ? null : h("p", { class: "warning", t: "job.old" });

@@ -4,14 +4,15 @@ import { work } from "../api.js";
 import { relabel, undo } from "../changes.js";
 import { data, drawing, h, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
+import { picker } from "../picker.js";
+import { curlJob, file, program, same } from "../same.js";
 import { level, shown, visible } from "../show.js";
-import { canWrite, events, labels } from "../state.js";
+import { canWrite, countedLabels, events, labels } from "../state.js";
 import { announce, oneAtATime, withProgress } from "../tell.js";
 
 const KEPT = "bunrui.kept";
 const ORDER = "bunrui.order";
 const MOST_DIGITS = 9;
-const MOST_FOUND = 12;
 const MOST_WORDS = 8;
 const LONGEST_SAID = 300;
 
@@ -55,7 +56,7 @@ export function create() {
   function draw() {
     if (at >= suspects.length) {
       const key = total > suspects.length ? "audit.next" : suspects.length ? "audit.end" : "audit.none";
-      replace(card, h("p", { t: [key, { n: total - suspects.length }] }), done.length > 0 && undoing());
+      replace(card, said(), h("p", { t: [key, { n: total - suspects.length }] }), done.length > 0 && undoing());
       announce(t(key, { n: total - suspects.length }));
       return;
     }
@@ -81,10 +82,12 @@ export function create() {
         "div",
         { class: "row decide" },
         key("k", ["audit.keep", { label: given }], keep, "primary"),
-        isOne && key("r", ["audit.relabel", { label: visible(one.suggested) }], () => choose(one.suggested), "primary"),
+        isOne
+          ? key("r", ["audit.relabel", { label: visible(one.suggested) }], () => choose(one.suggested), "primary")
+          : key("r", ["audit.add", { label: visible(one.suggested) }], () => change(withSuggested(one)), "primary"),
         done.length > 0 && undoing(),
       ),
-      isOne ? choices() : h("p", { class: "warning", t: "audit.several" }),
+      isOne ? choices() : sets(one),
     );
     announce(`${t("audit.doubt", words)} ${one.text.slice(0, LONGEST_SAID)}`);
   }
@@ -92,7 +95,8 @@ export function create() {
   /** What was decided last. */
   function said() {
     if (at === 0 || done.length === 0) return null;
-    const words = { from: suspects[at - 1].given.map(visible).join(", "), to: visible(done.at(-1)?.label ?? "") };
+    const shownLabels = (names) => [names].flat().map(visible).join(", ");
+    const words = { from: shownLabels(suspects[at - 1].given), to: shownLabels(done.at(-1)?.label ?? "") };
     return h("p", { class: "muted", t: [done.at(-1) ? "audit.relabelled" : "audit.kept", words] });
   }
 
@@ -108,45 +112,33 @@ export function create() {
     );
   }
 
-  /** All labels: the first by their keys, all by a search where there are more. */
+  /** All labels: the first by their keys, each by a search. */
   function choices() {
     const known = labels();
-    const chip = (label, name = null) => key(name, null, () => choose(label), "chip", label);
+    const chip = (label, name) => key(name, null, () => choose(label), "chip", label);
     const keyed = order.slice(0, MOST_DIGITS).map((label, k) => known.includes(label) && chip(label, String(k + 1)));
-    const others = order.slice(MOST_DIGITS).filter((label) => known.includes(label));
     return [
       h("p", { class: "muted", t: "audit.others" }),
       h("div", { class: "chips" }, keyed),
-      others.length > 0 && searching(known, others, chip),
+      picker({ labels: countedLabels(), onPick: (label) => label !== null && choose(label) }),
     ];
   }
 
-  /** A search among all labels; before it is used, it shows those without a key. */
-  function searching(known, others, chip) {
-    const input = h("input", { type: "search", hint: "audit.find", label: "audit.find", autocomplete: "off" });
-    const matches = h("div", { class: "chips", "aria-live": "polite" });
-    const folded = (text) => text.normalize("NFKC").trim().toLowerCase();
-    const wanted = () => folded(input.value);
-    const matching = () => (wanted() ? known.filter((label) => folded(label).includes(wanted())) : others);
-    const list = () => {
-      const found = matching();
-      const left = found.length - MOST_FOUND;
-      replace(
-        matches,
-        found.slice(0, MOST_FOUND).map((label) => chip(label)),
-        left > 0 && h("span", { class: "muted", t: ["predict.more", { n: left }] }),
-      );
+  const withSuggested = ({ given, suggested }) => [...new Set([...given, suggested])];
+
+  /** The labels of a document that has several: all of them are chosen anew, so that none is lost unseen. */
+  function sets({ given }) {
+    let wanted = given;
+    const save = key("s", ["audit.save", {}], () => change(wanted), "");
+    const onPick = (names) => {
+      wanted = names;
+      save.disabled = !names.length;
     };
-    const form = h("form", { class: "other" }, input);
-    input.addEventListener("input", list);
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const exact = matching().filter((label) => folded(label) === wanted());
-      const [meant, another] = exact.length ? exact : matching();
-      if (wanted() && meant !== undefined && another === undefined) choose(meant);
-    });
-    list();
-    return [form, matches];
+    return [
+      h("p", { class: "muted", t: "audit.several" }),
+      picker({ labels: countedLabels(), chosen: given, several: true, onPick }),
+      save,
+    ];
   }
 
   const undoing = () => key("u", ["audit.undo", {}], back, "quiet");
@@ -195,6 +187,11 @@ export function create() {
     h("div", { class: "row" }, begin),
     running,
     card,
+    same(() => ({
+      curl: curlJob("/v1/audit", { json: {}, token: true }),
+      python: program("for suspect in bunrui.selection.audit(clf).suspects[:20]:", "    print(suspect)"),
+      shell: `bunrui audit ${file()}`,
+    })),
   );
   return {
     element,

@@ -1,57 +1,151 @@
-// Compare: all models on the documents of the file, the best first.
+// Compare: all models on the documents of the file, the best first; and the one that the file is to use.
 
 import { work } from "../api.js";
+import { noted, undo } from "../changes.js";
 import { data, drawing, h, replace, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
-import { state } from "../state.js";
-import { announce, guarded, withProgress } from "../tell.js";
+import { curlJob, file, literal, program, same } from "../same.js";
+import { answering, canWrite, events, state } from "../state.js";
+import { aged, announce, lasting, oneAtATime, withProgress } from "../tell.js";
 
 export function create() {
+  let shown = null; // the comparison that is shown
   const running = h("div");
+  const acting = h("div");
+  const present = h("div", { class: "present" });
+  const change = h("div", { class: "outcome", role: "status" });
   const found = h("div", { class: "whole" });
   const trained = h("input", { type: "checkbox", id: "trained" });
+  const alone = oneAtATime((isBusy) => {
+    for (const button of element.querySelectorAll("button.act")) button.disabled = isBusy;
+  });
+  const grow = ({ html }) => replace(found, drawing(html));
+  const last = lasting("compare", running, finish, { unit: "job.measurements", grow });
 
-  const start = guarded(async () => {
+  const start = alone(async () => {
     replace(found);
-    const json = { trained: trained.checked };
-    const watch = (options) => ({
-      ...options,
-      progress: (job) => {
-        options.progress(job);
-        if (job.result) replace(found, drawing(job.result.html));
-      },
-    });
-    const measured = await withProgress(
-      running,
-      (options) => work("/v1/compare", { json, ...watch(options) }),
-      "job.measurements",
-    );
-    const [best] = measured.rows;
-    replace(
-      found,
-      drawing(measured.html),
-      measured.skipped.map((line) => h("p", { class: "muted" }, data(line))),
-      hint(best.model),
-    );
-    announce(t("compare.done", { model: best.model, accuracy: percent(best.accuracy) }));
+    await last.start("/v1/compare", { json: { trained: trained.checked } });
   });
 
-  const hint = (model) =>
-    model !== (state.info.choice?.candidate.model ?? state.info.model) && [
-      h("p", { class: "muted", t: ["compare.hint", { model }] }),
-      h("pre", { class: "text" }, `bunrui set ${state.info.service.file} --model ${model}`),
-    ];
+  function finish(measured, known) {
+    shown = { measured, known };
+    draw();
+    const [best] = measured.rows;
+    announce(t("compare.done", { model: best.model, accuracy: percent(best.accuracy) }));
+  }
+
+  function draw() {
+    if (!shown) return;
+    const { measured, known } = shown;
+    const table = h("div", {}, drawing(measured.html));
+    const has = (row) => row.is_own && row.model === answering();
+    // Beside the name, where it is on a phone, too.
+    table.querySelector("thead tr").cells[0].after(h("th", { scope: "col", t: "compare.use" }));
+    for (const [place, line] of table.querySelectorAll("tbody tr").entries()) {
+      const row = measured.rows[place];
+      line.cells[0].after(
+        h("td", {}, has(row) ? h("strong", { t: "compare.present" }) : row.is_own ? using(row.model) : notOwn()),
+      );
+      if (has(row)) line.classList.add("is-present");
+    }
+    replace(
+      found,
+      aged(known),
+      table,
+      measured.skipped.map((line) => h("p", { class: "muted" }, data(line))),
+      measured.rows.some((row) => !row.is_own) && h("p", { class: "muted", t: "compare.notown.about" }),
+    );
+  }
+
+  const notOwn = () => h("span", { class: "muted", t: "compare.notown" });
+  const using = (model) => {
+    const press = { type: "button", class: "act", label: ["compare.usethis", { model }] };
+    const take = () => act("/v1/set", { model });
+    return canWrite() && h("button", { ...press, on: { click: take } }, h("span", { t: "compare.take" }));
+  };
+
+  /** What the file answers by, and what can be done about it. */
+  function drawPresent() {
+    const { info } = state;
+    const { calibration, model } = info;
+    const isCalibrated = calibration?.applies;
+    const words = isCalibrated && {
+      n: calibration.n_docs,
+      before: percent(calibration.ece_before),
+      after: percent(calibration.ece_after),
+    };
+    const button = (key, path, json) =>
+      h("button", { type: "button", class: "act", t: key, on: { click: () => act(path, json) } });
+    replace(
+      present,
+      h("p", { t: [model === "auto" ? "compare.auto" : "compare.now", { model: answering() }] }),
+      h("p", { class: "muted", t: isCalibrated ? ["compare.calibrated", words] : "compare.uncalibrated" }),
+      isCalibrated && calibration.changed_since > 0 && h("p", { class: "muted", t: "compare.stale" }),
+      canWrite() &&
+        info.documents > 0 &&
+        h(
+          "div",
+          { class: "row" },
+          model === "auto" ? button("compare.choose", "/v1/choose") : button("compare.beauto", "/v1/set", { model: "auto" }),
+          button("compare.calibrate", "/v1/calibrate"),
+        ),
+    );
+    draw();
+  }
+
+  /** Have the file changed, and say how to take that back. */
+  const act = alone(async (path, json) => {
+    replace(change);
+    const { transactions } = state.info;
+    const done = await withProgress(acting, (watch) => work(path, { json, ...watch }));
+    const noticed = await noted("set", done);
+    stay(transactions);
+    const key = done.transaction === null ? "compare.same" : "compare.changed";
+    const back = h("button", { type: "button", class: "act", t: "predict.undo", on: { click: () => takeBack(noticed) } });
+    replace(change, h("p", { t: [key, { model: answering() }] }), done.transaction !== null && back);
+    announce(t(key, { model: answering() }));
+    (done.transaction === null ? present.querySelector("button") : back)?.focus();
+  });
+
+  const takeBack = alone(async (noticed) => {
+    const { transactions } = state.info;
+    await undo(noticed);
+    stay(transactions);
+    replace(change, h("p", { t: "predict.undone" }));
+  });
+
+  /** The model in use has no part in the comparison of all. */
+  function stay(before) {
+    const known = last.keep(before);
+    if (!shown || !known) return;
+    shown.known = known;
+    draw();
+  }
 
   const element = view(
     "compare",
+    present,
+    acting,
+    change,
     h("p", {}, trained, " ", h("label", { for: "trained", t: "compare.trained" })),
     h(
       "div",
       { class: "row" },
-      h("button", { type: "button", class: "primary", t: "compare.go", on: { click: start } }),
+      h("button", { type: "button", class: "primary act", t: "compare.go", on: { click: start } }),
     ),
     running,
     found,
+    same(() => ({
+      curl: curlJob("/v1/compare", { json: { trained: trained.checked } }),
+      python: program(
+        "documents = list(clf.documents())",
+        "texts, labels = [one.text for one in documents], [one.labels for one in documents]",
+        "print(bunrui.selection.compare(texts, labels))",
+        `clf.configure(model=${literal(answering())})`,
+      ),
+      shell: `bunrui compare ${file()}\nbunrui set ${file()} --model ${answering()}\nbunrui calibrate ${file()}`,
+    })),
   );
-  return { element };
+  events.addEventListener("info", drawPresent);
+  return { element, shown: last.restore };
 }

@@ -1,26 +1,32 @@
-// Predict: a text, its label, why, and what it should have been.
+// Predict: a text, its label or its labels, why, and what it should have been.
 
-import { post } from "../api.js";
+import { Problem, address, get, post } from "../api.js";
 import { bars } from "../bars.js";
 import { correct, relabel, undo } from "../changes.js";
 import { data, drawing, h, replace, show, view } from "../dom.js";
 import { fileButton, takesDrops, textOf } from "../files.js";
-import { percent, t } from "../i18n.js";
+import { bind, percent, t } from "../i18n.js";
+import { picker } from "../picker.js";
+import { copying, curl, file, literal, program, quoted, same } from "../same.js";
 import { visible } from "../show.js";
-import { canWrite, events, labels, state } from "../state.js";
+import { answering, canWrite, countedLabels, events, hasSets, labels, state, thresholds } from "../state.js";
 import { announce, guarded, oneAtATime, problem } from "../tell.js";
 
 export const LONGEST_EXPLAINED = 100000; // characters, as the service has it
 const LONGEST_TURNED = 10000;
+const LONGEST_LINKED = 2000;
+const LONGEST_EXAMPLE = 2000;
+const SHORT_EXAMPLE = 60;
 const WAIT = 350; // milliseconds without a key
-const MOST_BARS = 12;
-const MOST_CHIPS = 12;
-const MOST_LISTED = 1000;
+const MOST_BARS = 10;
+const MOST_CHIPS = 9;
+const MOST_EXAMPLES = 4;
+const DEMO = ["politics", "science", "society", "sports", "world"]; // the labels of `bunrui demo`
 
 export function create() {
   let turns = 0;
   let timer = 0;
-  let found = null; // what is shown: { text, label, probabilities, explanation }
+  let found = null; // what is shown: { text, label, chosen, probabilities, explanation, set, second }
   let before = null; // the probabilities before a correction
   let opened = { shown: "", text: "", digest: null }; // what was put into the area, and how the area has it
   let isChanging = false;
@@ -33,13 +39,28 @@ export function create() {
     hint: "predict.hint",
     "aria-keyshortcuts": "Control+Enter",
   });
+  const examples = h("div", { class: "row examples", hidden: true });
   const result = h("section", { class: "result", label: "predict.result", hidden: true });
   const headline = h("p", { class: "headline", "aria-live": "polite" });
+  const named = h("p", { class: "muted", hidden: true });
   const shares = h("div", { class: "shares" });
   const fixing = h("fieldset", { class: "fixing" });
   const change = h("div", { class: "change", role: "status" });
   const why = h("div", { class: "why" });
-  result.append(headline, h("div", { class: "split" }, why, h("div", { class: "side" }, shares, fixing, change)));
+  const second = h("section", { class: "second", hidden: true });
+  const several = h("input", { type: "checkbox", id: "several" });
+  const best = h("input", { type: "checkbox", id: "best-thresholds" });
+  const other = h("select", { id: "other-model" });
+  const linking = h("div", { class: "row" });
+  const elsewhere = same(snippets);
+  const own = h(
+    "div",
+    { class: "own" },
+    headline,
+    named,
+    h("div", { class: "split" }, why, h("div", { class: "side" }, shares, fixing, change)),
+  );
+  result.append(h("div", { class: "models" }, own, second), linking, elsewhere);
 
   const drop = h("div", { class: "drop" }, h("label", { for: "text", t: "predict.text" }), area);
   const element = view(
@@ -51,7 +72,9 @@ export function create() {
       h("button", { type: "button", class: "primary", t: "predict.go", on: { click: () => run() } }),
       fileButton("predict.file", (file) => take(file)),
       h("button", { type: "button", class: "quiet", t: "predict.clear", on: { click: () => open("") } }),
+      h("span", { class: "field" }, h("label", { for: "other-model", t: "predict.beside" }), other),
     ),
+    examples,
     result,
   );
 
@@ -87,42 +110,129 @@ export function create() {
     if (label !== null) shares.querySelector("[aria-pressed=true]")?.focus(); // the one that was pressed is gone
   });
 
+  /** All answers to one text, so that what stands side by side is about the same. */
   async function ask(text, label) {
-    if (text.length > LONGEST_EXPLAINED) {
-      const { labels: best, top } = await post("/v1/predict", { texts: [text], top: 1000 });
-      const probabilities = Object.fromEntries(top[0].map((one) => [one.label, one.probability]));
-      return { text, label: best[0], chosen: best[0], probabilities, explanation: null };
+    const isLong = text.length > LONGEST_EXPLAINED;
+    const model = isLong ? "" : other.value;
+    const [own, set, beside] = await Promise.all([
+      isLong ? askLong(text) : explained(text, { label }),
+      hasSets() ? askSet(text) : null,
+      model ? explained(text, { model }) : null,
+    ]);
+    return { text, ...own, set, second: beside && { model, ...beside } };
+  }
+
+  async function explained(text, options) {
+    const why = await post("/v1/explain", { text, html: true, ...options });
+    const [label] = ranked(why.probabilities)[0];
+    return { label, chosen: why.label, probabilities: why.probabilities, explanation: why };
+  }
+
+  async function askLong(text) {
+    const { labels: best, top } = await post("/v1/predict", { texts: [text], top: 1000 });
+    const probabilities = Object.fromEntries(top[0].map((one) => [one.label, one.probability]));
+    return { label: best[0], chosen: best[0], probabilities, explanation: null };
+  }
+
+  /** The labels that fit, each held against the rest; null where the model cannot tell them so. */
+  async function askSet(text) {
+    try {
+      const { top } = await post("/v1/predict", { texts: [text], several: true, top: Math.max(labels().length, 1) });
+      const cut = (best.checked && thresholds.get()) || {};
+      const fitting = top[0].filter((one) => one.log_odds > (Object.hasOwn(cut, one.label) ? cut[one.label] : 0));
+      return {
+        labels: fitting.map((one) => one.label),
+        probabilities: Object.fromEntries(top[0].map((one) => [one.label, one.probability])),
+      };
+    } catch (error) {
+      if (error instanceof Problem && ["invalid", "conflict"].includes(error.kind)) return null;
+      throw error;
     }
-    const why = await post("/v1/explain", { text, label, html: true });
-    const [predicted] = ranked(why.probabilities)[0];
-    return { text, label: predicted, chosen: why.label, probabilities: why.probabilities, explanation: why };
   }
 
   function draw() {
-    const share = found.probabilities[found.label];
-    replace(headline, data(found.label, { class: "label" }), " ", h("span", { class: "share" }, percent(share)));
-    const entries = ranked(found.probabilities);
-    const shownEntries = entries.slice(0, MOST_BARS);
-    replace(
-      shares,
-      h("h3", { t: "predict.shares" }),
-      bars(shownEntries, { choose: (label) => run(label), chosen: found.chosen, before, label: "predict.shares" }),
-      entries.length > MOST_BARS && h("p", { class: "muted", t: ["predict.more", { n: entries.length - MOST_BARS }] }),
-    );
-    const shortened = Array.from(found.text.slice(0, 20000)).slice(0, 2000).join("");
-    replace(
-      why,
-      h("h3", { t: "predict.why" }),
-      found.explanation
-        ? drawing(found.explanation.html)
-        : [
-            h("p", { class: "muted", t: ["predict.long", { n: LONGEST_EXPLAINED }] }),
-            h("div", { class: "text", dir: "auto" }, `${visible(shortened)} …`),
-          ],
-    );
+    drawHeadline(headline, found.set ? found.set.labels : [found.label], shownShares());
+    drawShares();
+    replace(why, h("h3", { t: "predict.why" }), reasons(found));
+    drawSecond();
     drawFixing();
+    drawLink();
+    elsewhere.redraw();
     settle();
     show(result, true);
+  }
+
+  const shownShares = () => (found.set ?? found).probabilities;
+
+  function drawHeadline(target, names, probabilities) {
+    replace(
+      target,
+      names.length
+        ? names.map((name) => [
+            data(name, { class: "label" }),
+            " ",
+            h("span", { class: "share" }, percent(probabilities[name])),
+          ])
+        : h("span", { t: "predict.nolabel" }),
+    );
+  }
+
+  /** The best labels, and any other that is asked for. */
+  function drawShares() {
+    const entries = ranked(shownShares());
+    const isShown = ([name], place) => place < MOST_BARS || name === found.chosen;
+    const left = entries.length - MOST_BARS;
+    const choose = found.explanation && ((label) => run(label));
+    const chosen = found.chosen;
+    replace(
+      shares,
+      h("h3", { t: found.set ? "predict.each" : "predict.shares" }),
+      bars(entries.filter(isShown), { choose, chosen, before, label: "predict.shares" }),
+      left > 0 && [
+        h("p", { class: "muted", t: ["predict.more", { n: left }] }),
+        choose &&
+          picker({
+            labels: entries.map(([name, share]) => [name, percent(share)]),
+            onPick: choose,
+            key: "predict.find",
+            makes: false,
+          }),
+      ],
+      found.set && cutting(),
+    );
+  }
+
+  /** Where the line is drawn between labels that fit and those that do not. */
+  function cutting() {
+    if (!thresholds.get()) return h("p", { class: "muted", t: "predict.zero" });
+    return h("p", {}, best, " ", h("label", { for: "best-thresholds", t: "predict.best" }));
+  }
+
+  function reasons(answer) {
+    if (answer.explanation) return drawing(answer.explanation.html);
+    const shortened = Array.from(answer.text.slice(0, 20000)).slice(0, 2000).join("");
+    return [
+      h("p", { class: "muted", t: ["predict.long", { n: LONGEST_EXPLAINED }] }),
+      h("div", { class: "text", dir: "auto" }, `${visible(shortened)} …`),
+    ];
+  }
+
+  function drawSecond() {
+    const beside = found.second;
+    show(second, Boolean(beside));
+    show(bind(named, "predict.own", { model: answering() }), Boolean(beside));
+    result.classList.toggle("two", Boolean(beside));
+    if (!beside) return replace(second);
+    const answer = h("p", { class: "headline" });
+    drawHeadline(answer, [beside.label], beside.probabilities);
+    replace(
+      second,
+      answer,
+      h("p", { class: "muted", t: ["predict.by", { model: beside.model }] }),
+      bars(ranked(beside.probabilities).slice(0, MOST_BARS), { label: "predict.shares" }),
+      h("h3", { t: "predict.why" }),
+      reasons(beside),
+    );
   }
 
   function drawFixing() {
@@ -131,48 +241,49 @@ export function create() {
       replace(fixing, h("p", { class: "muted", t: "predict.readonly" }));
       return;
     }
-    const names = [...new Set([...ranked(found.probabilities).map(([name]) => name), ...labels()])];
-    const input = h("input", { type: "text", hint: "predict.another", label: "predict.another", maxlength: 200 });
-    const other = h("form", { class: "other" }, input, h("button", { type: "submit", t: "predict.learn" }));
-    if (names.length > MOST_CHIPS) {
-      const list = h(
-        "datalist",
-        { id: "labels" },
-        names.slice(0, MOST_LISTED).map((name) => h("option", { value: name })),
-      );
-      input.setAttribute("list", "labels");
-      other.append(list);
-    }
-    other.addEventListener("submit", (event) => {
-      event.preventDefault();
-      if (input.value.trim()) fix(input.value.trim());
-    });
     replace(
       fixing,
       h("h3", { t: "predict.fix" }),
-      h(
-        "div",
-        { class: "chips" },
-        names.slice(0, MOST_CHIPS).map((name) => {
-          const title = ["predict.thisis", { label: visible(name) }];
-          return h(
-            "button",
-            { type: "button", class: "chip", label: title, on: { click: () => fix(name) } },
-            data(name),
-          );
-        }),
-      ),
-      other,
+      several.checked ? fixSet() : fixOne(),
+      h("p", {}, several, " ", h("label", { for: "several", t: "predict.several" })),
     );
   }
 
-  const fix = alone(async (label) => {
+  function counted() {
+    const names = [...new Set([...ranked(shownShares()).map(([name]) => name), ...labels()])];
+    return names.map((name) => [name, state.info.labels[name] ?? 0]);
+  }
+
+  function fixOne() {
+    const chip = ([name]) => {
+      const title = ["predict.thisis", { label: visible(name) }];
+      return h("button", { type: "button", class: "chip", label: title, on: { click: () => fix(name) } }, data(name));
+    };
+    return [
+      h("div", { class: "chips" }, counted().slice(0, MOST_CHIPS).map(chip)),
+      picker({ labels: counted(), onPick: fix }),
+    ];
+  }
+
+  function fixSet() {
+    let wanted = found.set?.labels ?? [found.label];
+    const save = h("button", { type: "button", t: "predict.save", on: { click: () => fix(wanted) } });
+    const onPick = (names) => {
+      wanted = names;
+      save.disabled = !names.length;
+    };
+    onPick(wanted);
+    return [picker({ labels: counted(), chosen: wanted, several: true, onPick }), save];
+  }
+
+  const fix = alone(async (given) => {
     const was = found;
-    const isNew = !labels().includes(label);
+    const names = [given].flat();
+    const isNew = names.some((name) => !labels().includes(name));
     const { digest } = isOpened() ? opened : { digest: null };
-    const done = await (digest ? relabel(digest, label) : correct(was.text, label));
+    const done = await (digest ? relabel(digest, given) : correct(was.text, given));
     const changed = done.kind === "learn" ? "predict.learned" : "predict.relabelled";
-    await tellChange(done.transaction === null ? "predict.known" : changed, label, was, done, isNew);
+    await tellChange(done.transaction === null ? "predict.known" : changed, names.join(", "), was, done, isNew);
   });
 
   const takeBack = alone(async (done) => {
@@ -183,7 +294,7 @@ export function create() {
 
   /** Say what was changed, and what that did; there is nothing to compare where the text was edited meanwhile. */
   async function tellChange(key, label, was, done, isNew = false) {
-    before = was.text === written() ? was.probabilities : null;
+    before = was.text === written() ? (was.set ?? was).probabilities : null;
     await run();
     const lines = [[key, { label: visible(label) }]];
     if (isNew) lines.push(["predict.new", { label: visible(label) }]);
@@ -198,6 +309,69 @@ export function create() {
       isUndoable && h("button", { type: "button", t: "predict.undo", on: { click: () => takeBack(done) } }),
     );
     announce(lines.map((line) => t(...line)).join(" "));
+  }
+
+  // --- elsewhere
+
+  /** A link to the text; what stands behind # is not sent to any server. */
+  function drawLink() {
+    if (found.text.length > LONGEST_LINKED) {
+      replace(linking, h("p", { class: "muted", t: ["predict.nolink", { n: LONGEST_LINKED }] }));
+      return;
+    }
+    const link = `${location.origin}/#/predict?${new URLSearchParams({ text: found.text })}`;
+    replace(linking, h("a", { href: link, t: "predict.link" }), copying(link));
+  }
+
+  function snippets() {
+    const { text } = found;
+    const asked = hasSets() ? { texts: [text], several: true } : { text };
+    const python = hasSets() ? `clf.predict_labels([${literal(text)}])` : `clf.explain(${literal(text)})`;
+    const shell = `bunrui ${hasSets() ? "predict --labels" : "explain"} ${file()}`;
+    return {
+      curl: curl(hasSets() ? "/v1/predict" : "/v1/explain", { json: asked }),
+      python: program(`print(${python})`),
+      shell: hasSets() ? `printf '%s' ${quoted(text)} | ${shell} -` : `${shell} -- ${quoted(text)}`,
+    };
+  }
+
+  /** Texts to begin with: documents of the file for who has the token, else those of the demonstration. */
+  const offer = guarded(async () => {
+    const texts = canWrite() && state.info.keep === "text" ? await ownExamples() : demoExamples();
+    replace(
+      examples,
+      h("span", { class: "muted", t: "predict.examples" }),
+      texts.map(({ text, digest = null }) => {
+        const short = Array.from(text).slice(0, SHORT_EXAMPLE).join("");
+        const name = visible(short.length < text.length ? `${short}…` : text);
+        return h("button", { type: "button", class: "chip", on: { click: () => open(text, digest) } }, data(name));
+      }),
+    );
+    show(examples, texts.length > 0);
+  });
+
+  async function ownExamples() {
+    const names = labels().slice(0, MOST_EXAMPLES);
+    const asked = names.map((label) =>
+      get(address("/v1/documents", { label, limit: 1, characters: LONGEST_EXAMPLE })).catch(() => ({ documents: [] })),
+    );
+    const pages = await Promise.all(asked);
+    const found = new Map(pages.flatMap(({ documents }) => documents).map((one) => [one.digest, one]));
+    return [...found.values()].filter(({ text, length }) => text?.trim() && length <= LONGEST_EXAMPLE);
+  }
+
+  function demoExamples() {
+    const isDemo = DEMO.every((name) => Object.hasOwn(state.info.labels, name));
+    const keys = ["predict.example.first", "predict.example.second", "predict.example.third"];
+    return isDemo ? keys.map((key) => ({ text: t(key) })) : [];
+  }
+
+  function listModels() {
+    const { value } = other;
+    const models = (state.info.service.models ?? []).filter((name) => name !== answering());
+    const option = (name) => h("option", { value: name }, name);
+    replace(other, h("option", { value: "", t: "predict.alone" }), models.map(option));
+    other.value = models.includes(value) ? value : "";
   }
 
   function clear() {
@@ -242,9 +416,30 @@ export function create() {
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
   });
-  events.addEventListener("info", drawFixing);
+  several.addEventListener("change", drawFixing);
+  for (const control of [other, best]) control.addEventListener("change", () => run());
+  let wasSeen = null;
+  events.addEventListener("info", () => {
+    const seen = [state.info.service.file, canWrite()].join();
+    if (wasSeen !== seen) {
+      several.checked = hasSets();
+      offer();
+    }
+    wasSeen = seen;
+    listModels();
+    drawFixing();
+  });
   events.addEventListener("open-text", ({ detail }) => open(detail.text, detail.digest));
-  return { element, focus: () => area.focus() };
+  return {
+    element,
+    focus: () => area.focus(),
+    shown: (parameters) => {
+      const text = parameters?.get("text");
+      if (!text || !state.info) return;
+      history.replaceState(null, "", "#/predict"); // what is typed now is no longer the text of the link
+      open(text.slice(0, LONGEST_LINKED));
+    },
+  };
 }
 
 const ranked = (probabilities) => Object.entries(probabilities).sort(([, a], [, b]) => b - a);

@@ -3,8 +3,10 @@
 import { address, get } from "../api.js";
 import { data, h, replace, svg, view } from "../dom.js";
 import { number, t } from "../i18n.js";
+import { picker } from "../picker.js";
+import { curl, file, literal, program, quoted, same } from "../same.js";
 import { level, shown, signed, visible } from "../show.js";
-import { labels, state } from "../state.js";
+import { countedLabels, labels, state } from "../state.js";
 import { announce, guarded } from "../tell.js";
 
 const MOST_LABELS = 30; // that one word is weighed for
@@ -18,6 +20,7 @@ export function create() {
   const input = h("input", { id: "word", type: "search", hint: "words.hint", autocomplete: "off", dir: "auto" });
   const answer = h("div", { class: "word", "aria-live": "polite" });
   const columns = h("div", { class: "columns" });
+  const more = h("div");
   const form = h(
     "form",
     { class: "row", role: "search" },
@@ -35,15 +38,28 @@ export function create() {
     const [found] = (await get(address("/v1/words", { word }))).words;
     if (!found) return replace(answer, h("p", { t: ["words.none", { word: visible(word) }] }));
     const names = [...new Set([...Object.keys(found.counts), ...labels()])];
-    const weighed = names.sort((a, b) => timesIn(found.counts, b) - timesIn(found.counts, a)).slice(0, MOST_LABELS);
-    const weights = await Promise.all(
-      weighed.map(async (label) => (await get(address("/v1/words", { word, label }))).words[0]?.weight ?? 0),
+    const sorted = names.sort((a, b) => timesIn(found.counts, b) - timesIn(found.counts, a));
+    const weighed = sorted.slice(0, MOST_LABELS);
+    const weights = await Promise.all(weighed.map((label) => weigh(word, label)));
+    const place = h("div", {}, table(found, weighed, weights));
+    const add = guarded(async (label) => {
+      if (label === null || weighed.includes(label)) return;
+      weights.push(await weigh(word, label));
+      weighed.push(label);
+      replace(place, table(found, weighed, weights));
+    });
+    const others = sorted.slice(MOST_LABELS).map((label) => [label, timesIn(found.counts, label)]);
+    replace(
+      answer,
+      place,
+      others.length > 0 && picker({ labels: others, onPick: add, key: "words.another", makes: false }),
     );
-    replace(answer, table(found, weighed, weights));
     announce(
       t("words.found", { word: shown(found.word), label: visible(weighed[weights.indexOf(Math.max(...weights))]) }),
     );
   });
+
+  const weigh = async (word, label) => (await get(address("/v1/words", { word, label }))).words[0]?.weight ?? 0;
 
   function table(found, names, weights) {
     const write = signed(weights);
@@ -88,19 +104,27 @@ export function create() {
   const list = guarded(async () => {
     if (!state.info || seen === state.info.changed) return;
     seen = state.info.changed;
-    const names = labels().slice(0, MOST_COLUMNS);
-    const places = names.map((name) => h("section", { class: "column" }, h("h4", {}, data(name))));
+    const others = countedLabels().slice(MOST_COLUMNS);
+    replace(columns);
     replace(
-      columns,
-      places,
-      labels().length > MOST_COLUMNS &&
-        h("p", { class: "muted", t: ["words.more", { n: labels().length - MOST_COLUMNS }] }),
+      more,
+      others.length > 0 && [
+        h("p", { class: "muted", t: ["words.more", { n: others.length }] }),
+        picker({ labels: others, onPick: addColumn, key: "words.column", makes: false }),
+      ],
     );
     // One after the other: with many words each takes its time, and others want answers, too.
-    for (const [k, label] of names.entries()) {
-      places[k].append(ranking(label, (await get(address("/v1/words", { label, top: TOP }))).words));
-    }
+    for (const label of labels().slice(0, MOST_COLUMNS)) await column(label);
   });
+
+  async function column(label, isFirst = false) {
+    const place = h("section", { class: "column" }, h("h4", {}, data(label)));
+    if (isFirst) columns.prepend(place);
+    else columns.append(place);
+    place.append(ranking(label, (await get(address("/v1/words", { label, top: TOP }))).words));
+  }
+
+  const addColumn = guarded((label) => label !== null && column(label, true));
 
   function ranking(name, words) {
     const largest = words[0]?.weight ?? 0;
@@ -126,7 +150,18 @@ export function create() {
     form,
     answer,
     h("h3", { t: "words.top" }),
+    more,
     columns,
+    same(() => {
+      const [label = "LABEL"] = labels();
+      const word = input.value.trim();
+      const python = [literal(label), ...(word ? [`word=${literal(word)}`] : [])].join(", ");
+      return {
+        curl: curl(address("/v1/words", word ? { label, word } : { label, top: TOP })),
+        python: program(`print(clf.words(${python}))`),
+        shell: `bunrui words ${file()} ${quoted(label)}${word ? ` --word ${quoted(word)}` : ` --top ${TOP}`}`,
+      };
+    }),
   );
   return { element, focus: () => input.focus(), shown: list };
 }

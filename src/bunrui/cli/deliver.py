@@ -1,0 +1,129 @@
+"""`bunrui deliver`: the filter of a mail delivery agent, such as procmail, maildrop or Sieve."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING
+
+import typer
+
+import bunrui
+from bunrui.cli.calibrate import Doubts
+from bunrui.cli.console import say, uninterrupted
+from bunrui.cli.errors import describe
+from bunrui.cli.options import Classifier, flag, option, reads_tables
+from bunrui.errors import BunruiError, DataError, OptionError, UnlearnError
+
+if TYPE_CHECKING:
+    from bunrui.documents.mail import Mail
+
+# As bogofilter has them; any other would be taken for an answer.
+_IS_POSITIVE, _IS_OTHER, _IS_UNSURE, FAILED = range(4)
+_USUAL = "spam"
+UNSURE = "unsure"
+
+
+def deliver(
+    *,
+    file: Classifier,
+    positive: str | None = option("--positive", "LABEL", "The label with exit code 0: spam, if it is left out."),
+    unsure: float | None = option(
+        "--unsure",
+        "SHARE",
+        "Answer unsure, unless at most this share of such answers was wrong. FILE must be calibrated.",
+        min=0,
+        max=1,
+    ),
+    train: str | None = option("--train", "LABEL", "Learn the mail as LABEL; write nothing."),
+    untrain: str | None = option("--untrain", "LABEL", "Unlearn the mail, which was learned as LABEL; write nothing."),
+    exit_zero: bool = flag("--exit-zero", "Exit with 0, whatever the answer."),
+) -> None:
+    """Write a mail from standard input to standard output, with its label in its headers.
+
+    The headers X-Bunrui-Label and X-Bunrui-Probability come last; headers with
+    these names that the mail brings are removed. All else stays as it is,
+    byte by byte.
+
+    Exit codes are those of bogofilter: 0 the positive label, 1 another label,
+    2 unsure, 3 failed. When it fails, the mail is written as it came.
+
+    [bold]Examples[/]
+
+      bunrui deliver mail.bunrui < message
+      bunrui deliver mail.bunrui --unsure 0.01 --exit-zero < message
+      bunrui deliver mail.bunrui --train spam < message
+    """
+    data = sys.stdin.buffer.read()
+    is_filter = train is None and untrain is None
+    try:
+        if not is_filter:
+            _train(file, data, train, untrain)
+            return
+        label, probability, code = _ask(file, data, positive, unsure)
+    except (BunruiError, OSError, MemoryError) as error:
+        known = BunruiError.of_system(error) if isinstance(error, OSError) else error
+        say(f"error: {describe(known, 'deliver') if isinstance(known, BunruiError) else 'out of memory'}")
+        if is_filter:
+            _write(data)
+        raise typer.Exit(FAILED) from None
+    from bunrui.documents.mail import stamp
+
+    _write(stamp(data, {"X-Bunrui-Label": label, "X-Bunrui-Probability": f"{probability:.4f}"}))
+    raise typer.Exit(0 if exit_zero else code)
+
+
+def _ask(file: str, data: bytes, positive: str | None, unsure: float | None) -> tuple[str, float, int]:
+    """The label of a mail, its probability, and the exit code."""
+    with closing(bunrui.open(file, read_only=True)) as classifier:
+        if reads_tables(classifier):
+            raise OptionError(f"{file} reads tables, and no mail.")
+        mail = _parse(data)
+        labels, _, shares = classifier.scores_and_probabilities([mail.text])
+        wanted = _USUAL if positive is None else positive
+        if wanted not in labels:
+            known = ", ".join(labels[:5])
+            raise OptionError(f"{file} has no label {wanted!r}, but {known}: give one of them with --positive.")
+        best = int(shares[0].argmax())
+        if unsure is not None and Doubts(classifier, unsure).of(shares[0, [best]])[0]:
+            return UNSURE, float(shares[0, best]), _IS_UNSURE
+        return labels[best], float(shares[0, best]), _IS_POSITIVE if labels[best] == wanted else _IS_OTHER
+
+
+def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> None:
+    """Learn a mail, or unlearn it; one that was learned with another label gets the new one."""
+    if train is not None and untrain is not None:
+        raise OptionError("give --train or --untrain, not both.")
+    mail = _parse(data)
+    ids = None if mail.id is None else [mail.id]
+    with closing(bunrui.open(file)) as classifier, uninterrupted():
+        if untrain is not None:
+            classifier.unlearn([mail.text], [untrain])
+            say(f"unlearned 1 document of {untrain} from {file}")
+            return
+        assert train is not None
+        if classifier.keep != "nothing":
+            with suppress(UnlearnError):
+                n_docs = classifier.relabel(train, texts=[mail.text])
+                say(f"relabelled the mail to {train}" if n_docs else f"{file} knows this mail as {train} already")
+                return
+        classifier.learn([mail.text], [train], ids=ids)
+        say(f"learned 1 document of {train} into {file}")
+
+
+def _parse(data: bytes) -> Mail:
+    from bunrui.documents.mail import parse_mail
+    from bunrui.documents.validation import RowError
+
+    if not data.strip():
+        raise DataError("there is no mail on the standard input")
+    try:
+        return parse_mail(data, "auto")
+    except RowError as bad:
+        raise DataError(bad.problem) from bad
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

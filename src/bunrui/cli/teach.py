@@ -1,0 +1,286 @@
+"""`bunrui teach`: documents without labels, one after the other, and one key for each answer."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from bunrui.cli.console import Bar, interrupts, say, say_reading
+from bunrui.cli.learn import create_classifier, open_classifier
+from bunrui.cli.options import Documents, LearnedAnalysis, Model, argument, file_argument, option, reads_tables
+from bunrui.engines.stream import texts_of
+from bunrui.errors import DataError, OptionError
+from bunrui.phrases import counted, excerpt, one_line, some, unfit, visible
+
+if TYPE_CHECKING:
+    from bunrui.selection import Question, Queue
+
+# A label keeps its key for the session.  The letters that are left out do something else.
+_KEYS = "123456789abcdefghijklmoprtvwxyz"
+_SKIP, _UNDO, _NEW, _QUIT, _SEARCH, _SEVERAL = "s", "u", "n", "q", "/", ","
+_MOST_LINES = 30
+
+
+def teach(
+    *,
+    file: str = file_argument("FILE", "The classifier; made if it is not there.", required=True),
+    data: list[str] = argument("DATA", "Files, folders or mailboxes; labels in them are not read.", required=True),
+    documents: Documents,
+    model: Model,
+    analysis: LearnedAnalysis,
+    labels: str | None = option("--labels", "NAMES", "Names of labels, with commas. New ones may come at any time."),
+    wish: float | None = option(
+        "--wish", "ACCURACY", "Say how many answers an accuracy such as 0.9 still takes.", min=0.0, max=1.0
+    ),
+) -> None:
+    """Label documents with one key each, and teach a classifier with them.
+
+    The next document is one whose answer helps most. Every fifth comes at
+    random: by those the accuracy on DATA is estimated, each predicted before
+    it was learned. An answer is learned at once, and is in FILE even if the
+    terminal closes. To go on later, start the command again: it does not ask
+    twice. Several people can teach one FILE; the log says who has answered if
+    the environment variable BUNRUI_AUTHOR has the name.
+
+    Keys: the one beside a label; / to search for a label, n for a new label,
+    a comma before several labels and Enter after them, s to skip, u to undo,
+    q to stop.
+
+    [bold]Examples[/]
+
+      bunrui teach mail.bunrui inbox.csv --labels spam,ham
+      bunrui teach mail.bunrui inbox.csv --text subject --text body --wish 0.95
+    """
+    from bunrui.selection import queue
+
+    if "-" in data:
+        raise OptionError("the standard input has the keys: give DATA as files.")
+    names = _names(labels)
+    with interrupts(f"interrupted; all answers are in {file}"), ExitStack() as stack:
+        is_new = not os.path.lexists(file)
+        if not is_new:
+            classifier = stack.enter_context(open_classifier(file, model, analysis.given(), None))
+            if reads_tables(classifier):
+                raise OptionError(f"{file} reads tables, and teach shows texts: learn a table with labels.")
+        texts = _read(data, documents)
+        if is_new:
+            with create_classifier(file, model, analysis.given(), None):
+                pass  # the file gets its name at once: an answer is in it when the terminal closes
+            classifier = stack.enter_context(open_classifier(file, model, {}, None))
+        asked = queue(classifier, texts)
+        names += [name for name in classifier.counts.live_labels if name not in names]
+        n_before = len(asked.answers)
+        with _keyboard() as keys:
+            _Session(asked, names, keys, wish).run()
+        say(f"learned {counted(len(asked.answers) - n_before, 'answer')} into {file}; {_left(asked)}")
+        say(_describe(asked, wish))
+
+
+def _names(labels: str | None) -> list[str]:
+    names = list(dict.fromkeys(name.strip() for name in (labels or "").split(",") if name.strip()))
+    for name in names:
+        if reason := unfit(name):
+            raise OptionError(f"--labels: the label {excerpt(name, 40)!r} {reason}")
+    return names
+
+
+def _read(data: list[str], documents: Documents) -> list[str]:
+    reader = documents.read(data, labelled=False)
+    texts: list[str] = []
+    with Bar(reader) as bar:
+        for batch in reader:
+            found = texts_of(batch)
+            if isinstance(found, list):
+                raise DataError("documents of tokens or counts cannot be shown as texts: give texts")
+            texts += found.to_pylist()
+            bar.add(batch.num_rows)
+    say_reading(reader)
+    if not texts:
+        raise DataError("there are no documents to be read: nothing was done")
+    return texts
+
+
+def _left(asked: Queue) -> str:
+    return f"{counted(len(asked), 'document')} left"
+
+
+def _describe(asked: Queue, wish: float | None) -> str:
+    """How good the classifier is, and how far from a wish."""
+    if not asked.can_estimate:
+        if asked.classifier.needs_documents:
+            return "accuracy: not known, because this model is trained; 'bunrui evaluate --loo' measures it"
+        return "accuracy: not known before there are answers with two labels"
+    curve = asked.curve()
+    if not curve.answers:
+        return "accuracy: not known before a document at random has an answer"
+    _, estimate = curve.points[-1]
+    low, high = estimate.interval
+    line = f"accuracy {estimate.accuracy:.2f} ({low:.2f}–{high:.2f}, by {estimate.n} at random)"
+    if asked.n_guessed:
+        line += f"; agreed {asked.n_agreed} of {asked.n_guessed} times"
+    if wish is None:
+        return line
+    forecast = curve.forecast(wish)
+    if forecast is None:
+        return f"{line}; how many answers {wish:g} takes, nobody can tell yet"
+    if not forecast.likely:
+        return f"{line}; {wish:g} is reached"
+    return f"{line}; {wish:g} likely takes {forecast.likely:,} more ({forecast.low:,}–{forecast.high:,})"
+
+
+class _Session:
+    """Questions and keys."""
+
+    def __init__(self, asked: Queue, labels: list[str], keys: Iterator[str], wish: float | None) -> None:
+        from rich.console import Console
+
+        self._asked, self._labels, self._keys, self._wish = asked, labels, keys, wish
+        self._done: list[Question] = []  # to be taken back, the last one first
+        self._waiting: list[Question] = []
+        self._described, self._n_described = "", 0
+        self._console = Console(stderr=True, highlight=False)
+
+    def run(self) -> None:
+        """Ask until nothing is left, or the user has enough."""
+        while question := self._waiting.pop() if self._waiting else next(self._asked, None):
+            self._show(question)
+            answer = self._answer()
+            if answer == _QUIT:
+                return
+            if answer == _UNDO:
+                self._waiting.append(question)
+                self._undo()
+            elif answer == _SKIP:
+                self._asked.skip(question)
+            elif self._asked.answer(question, answer):
+                self._done.append(question)
+            else:
+                say("somebody else has answered this meanwhile")
+
+    def _undo(self) -> None:
+        """Take the last answer back, and ask for it again, before the present question."""
+        while self._done:
+            last = self._done.pop()
+            if self._asked.undo(last):
+                self._waiting.append(last)
+                return
+        say("there is nothing to undo in this session: 'bunrui undo' takes back what was done before")
+
+    def _answer(self) -> Any:
+        """A label, or several in a list, or the key of an action."""
+        chosen: list[str] | None = None
+        while True:
+            key = next(self._keys, _QUIT)
+            if chosen is None and key in (_QUIT, _UNDO, _SKIP):
+                return key
+            if key in "\r\n":
+                if chosen:
+                    return chosen if len(chosen) > 1 else chosen[0]
+                continue
+            if key == _SEVERAL:
+                chosen = chosen or []
+                continue
+            label = self._label(key)
+            if label is None:
+                continue
+            if chosen is None:
+                return label
+            chosen = [name for name in chosen if name != label] if label in chosen else [*chosen, label]
+            say("  " + some(map(one_line, chosen)))
+
+    def _label(self, key: str) -> str | None:
+        if key == _NEW:
+            return self._new(self._line("new label: "))
+        if key == _SEARCH:
+            return self._search(self._line("label: "))
+        place = _KEYS.find(key) if key else -1
+        return self._labels[place] if 0 <= place < len(self._labels) else None
+
+    def _new(self, name: str) -> str | None:
+        if not name:
+            return None
+        if reason := unfit(name):
+            say(f"  this {reason}")
+            return None
+        if name not in self._labels:
+            self._labels.append(name)
+        return name
+
+    def _search(self, part: str) -> str | None:
+        found = [name for name in self._labels if part and part.casefold() in name.casefold()]
+        exact = [name for name in found if name.casefold() == part.casefold()]
+        if len(exact or found) == 1:
+            return (exact or found)[0]
+        say("  " + (some(map(one_line, found)) if found else "none: press n for a new label"))
+        return None
+
+    def _line(self, prompt: str) -> str:
+        """A line of text, key by key."""
+        text = ""
+        print(prompt, end="", file=sys.stderr, flush=True)
+        for key in self._keys:
+            if key in "\r\n":
+                break
+            text = text[:-1] if key in "\x7f\b" else text + key
+            print(
+                f"\r\x1b[K{prompt}{one_line(text)}" if sys.stdin.isatty() else "", end="", file=sys.stderr, flush=True
+            )
+        print(file=sys.stderr)
+        return text.strip()
+
+    def _show(self, question: Question) -> None:
+        from rich.panel import Panel
+        from rich.text import Text
+
+        shown = Text(visible(excerpt(question.text, _MOST_LINES * self._console.width)))
+        title = "at random" if question.is_random else None
+        done = f"{counted(len(self._asked.answers), 'answer')} · {_left(self._asked)}"
+        self._console.print(Panel(shown, title=title, subtitle=done))
+        self._say_progress()
+        self._console.print(self._choices(question))
+
+    def _say_progress(self) -> None:
+        """How good the classifier is, when answers have grown by a twentieth: a long curve takes a moment."""
+        n = len(self._asked.answers)
+        if n >= self._n_described + max(1, self._n_described // 20) and self._asked.can_estimate:
+            self._described, self._n_described = _describe(self._asked, self._wish), n
+        if self._described:
+            say(self._described)
+
+    def _choices(self, question: Question) -> Any:
+        """The labels with their keys; the likely one stands out."""
+        from rich.text import Text
+
+        line = Text()
+        for key, name in zip(_KEYS, self._labels, strict=False):
+            is_guess = name == question.guess
+            line.append(f" {key} ", "bold cyan").append(one_line(name), "bold reverse" if is_guess else "")
+            line.append(f" {question.probability:.2f}" if is_guess else "", "dim")
+        more = len(self._labels) - len(_KEYS)
+        if more > 0:
+            line.append(f"  {_SEARCH} ", "bold cyan").append(f"{more:,} more")
+        return line.append("   / search  n new  , several  s skip  u undo  q stop", "dim")
+
+
+@contextmanager
+def _keyboard() -> Iterator[Iterator[str]]:
+    """Keys as they are pressed; from a pipe, its characters."""
+    keys = iter(lambda: sys.stdin.read(1), "")
+    if not sys.stdin.isatty():
+        yield keys
+        return
+    try:
+        import termios
+        import tty
+    except ImportError:
+        raise OptionError("this terminal cannot be read key by key: use the page of 'bunrui serve'") from None
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)
+        yield keys
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

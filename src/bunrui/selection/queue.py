@@ -1,0 +1,525 @@
+"""A queue of documents that need labels: those whose answers help most, and some at random.
+
+    at random   every fifth question is the next document in the order of digests, which has nothing to do with its
+                text.  The documents up to there that have an answer are a random sample of the pool: they tell the
+                accuracy of the present classifier, each predicted by the model of all the others
+    the rest    of CANDIDATES documents that are drawn at random, the one whose two best labels are nearest to each
+                other, by the present classifier, and whose likely label has few documents yet.  To draw few of them
+                spreads the questions over the whole pool, and a question costs as little with a million documents as
+                with a hundred
+
+An answer is learned at once.  The classifier keeps everything: a queue over the same documents goes on where the last
+one stopped, and takes in what others have learned meanwhile.  docs/decisions/035 has the orders that were tried.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from threading import RLock
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bunrui.analysis import texts as inputs
+from bunrui.calibration import lengths_of
+from bunrui.classifier import AnyClassifier, TextClassifier
+from bunrui.counts import Label
+from bunrui.engines.stream import Ranking, rank
+from bunrui.errors import OptionError, StoreError
+from bunrui.evaluation.loo import predict_without
+from bunrui.memory import Memory, document_digests
+
+__all__ = ["Estimate", "Question", "Queue", "queue"]
+
+Booleans = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+SHARE = 5
+"""One of so many questions is asked at random: an honest estimate needs tens of them."""
+
+CANDIDATES = 5
+"""Documents that are drawn for each of the other questions."""
+
+# A score grows with the length of its text, and so does the distance of two scores.
+_SLOPE = 0.5
+
+_Z = NormalDist().inv_cdf(0.975)
+
+# The curve has a point for each of these parts of the answers, down to FEWEST answers.
+_STEP, _MOST_POINTS, _FEWEST = 1.4, 12, 10
+
+# A forecast needs so many documents at random, and points.  It goes at most so many times as far as there are answers,
+# its upper end twice as far: no curve of so few points tells where it becomes flat.
+_SAMPLE, _POINTS, _FAR, _RESAMPLES = 20, 3, 4, 200
+
+
+@dataclass(frozen=True)
+class Question:
+    """A document that needs a label.
+
+    Attributes
+    ----------
+    row : int
+        Its place in the pool.
+    digest : str
+        Of its text, as the log of a file has it.
+    text : str
+    is_random : bool
+        Whether it is asked for the sake of the estimate.
+    guess : label or None
+        What the classifier thinks; None before it knows two labels.
+    probability : float
+        Of the guess.
+    """
+
+    row: int
+    digest: str
+    text: str
+    is_random: bool
+    guess: Label | None = None
+    probability: float = 0.0
+
+
+class Estimate(NamedTuple):
+    """The accuracy of the present classifier on the pool, with an interval of 95 %.
+
+    That is Wilson's (1927) with a correction for continuity (Newcombe 1998, method 4): without it, 92 of 100 intervals
+    held for samples of 10 to 40 documents.
+
+    >>> known = Estimate(right=18, n=20)
+    >>> round(known.accuracy, 2), [round(end, 2) for end in known.interval]
+    (0.9, [0.67, 0.98])
+    """
+
+    right: int
+    n: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share that is right; NaN of nothing."""
+        return self.right / self.n if self.n else float("nan")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its ends; 0 and 1 where nothing is known."""
+        return 1 - self._high(self.n - self.right), self._high(self.right)
+
+    def _high(self, k: int) -> float:
+        """The upper end where k are right."""
+        n = self.n
+        if k == n:
+            return 1.0
+        root = math.sqrt(_Z * _Z - 1 / n + 4 * k * (1 - k / n) - 4 * k / n + 2)
+        return min(1.0, (2 * k + _Z * _Z + _Z * root + 1) / (2 * (n + _Z * _Z)))
+
+
+class Point(NamedTuple):
+    """The accuracy after so many answers."""
+
+    answers: int
+    estimate: Estimate
+
+
+class Forecast(NamedTuple):
+    """How many more answers it takes, likely; and between which numbers 90 % of the resampled curves say."""
+
+    likely: int
+    low: int
+    high: int
+
+
+class Curve(NamedTuple):
+    """How the accuracy grew with the answers.
+
+    Attributes
+    ----------
+    answers : list of int
+        Growing; the last is the present number.
+    is_right : (n_points, n_sample) bool
+        Whether the classifier of so many answers predicts each document of the sample.
+    """
+
+    answers: list[int]
+    is_right: Booleans
+
+    @property
+    def points(self) -> list[Point]:
+        """The accuracy after so many answers, each by the same sample."""
+        n = self.is_right.shape[1]
+        return [Point(k, Estimate(int(row.sum()), n)) for k, row in zip(self.answers, self.is_right, strict=True)]
+
+    def forecast(self, wish: float) -> Forecast | None:
+        """How many more answers the classifier needs to reach an accuracy; None where nobody can tell yet.
+
+        The share of errors falls as a power of the number of answers: a line through the logarithms, fitted again and
+        again to resamples of the documents at random.
+
+        >>> falling = Curve([20, 40, 80], np.arange(200) < np.array([[120], [140], [156]]))
+        >>> falling.forecast(0.6)
+        Forecast(likely=0, low=0, high=0)
+        >>> forecast = falling.forecast(0.85)
+        >>> 30 < forecast.low < forecast.likely < forecast.high
+        True
+        >>> falling.forecast(0.99)
+        """
+        n = self.is_right.shape[1]
+        late = [k for k, answers in enumerate(self.answers) if answers * 8 >= self.answers[-1]]
+        if n < _SAMPLE or len(late) < _POINTS or not 0 < wish < 1:
+            return None
+        draws = np.random.default_rng(n).multinomial(n, np.full(n, 1 / n), _RESAMPLES)
+        errors = (draws @ ~self.is_right[late].T + 0.5) / (n + 1)  # (resamples, points)
+        x, y = np.log(np.array(self.answers, float)[late]), np.log(errors)
+        slopes = (y - y.mean(axis=1, keepdims=True)) @ (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+        now = y.mean(axis=1) + slopes * (x[-1] - x.mean())
+        more = np.where(now <= np.log(1 - wish), 0.0, np.inf)
+        far = (more > 0) & (slopes < 0)
+        with np.errstate(over="ignore"):
+            more[far] = self.answers[-1] * np.expm1((np.log(1 - wish) - now[far]) / slopes[far])
+        low, likely, high = np.quantile(more, (0.05, 0.5, 0.95), method="nearest")
+        if max(likely, high / 2) > _FAR * self.answers[-1]:
+            return None
+        return Forecast(*(int(np.ceil(each)) for each in (likely, low, high)))
+
+
+class Queue:
+    """See `queue`.
+
+    Attributes
+    ----------
+    classifier : AnyClassifier
+        It learns every answer.
+    answers : dict from int to label or list of labels
+        By rows of the pool, in the order in which they were learned.
+    n_guessed, n_agreed : int
+        Answers to questions that came with a guess, and those that were the same as it.
+    """
+
+    def __init__(self, classifier: AnyClassifier, texts: Any, answers: Mapping[str, Any]) -> None:
+        self.classifier = classifier
+        self._texts = inputs.strings(texts)
+        self._digests = document_digests(self._texts)
+        keys = self._digests.view(">u8").reshape(-1, 2)
+        order = np.lexsort((keys[:, 1], keys[:, 0]))
+        is_new = np.ones(len(order), bool)
+        is_new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
+        self._order: list[int] = order[is_new].tolist()  # copies are asked once
+        self._row_of = {self._digests[row].tobytes(): row for row in self._order}
+        self._lock = RLock()
+        self._left = self._order.copy()  # to draw from; some may have got an answer
+        self._draw = random.Random(0)
+        self._place = self._reach = 0  # in the order of digests: where to ask at random, and how far that ever came
+        self._n_asked = 0
+        self._given: set[int] = set()
+        self._skipped: set[int] = set()
+        self._seen: tuple[int, int] | None = None  # the state of the file
+        self.answers: dict[int, Any] = {}
+        self.n_guessed = self.n_agreed = 0
+        for digest, label in answers.items():
+            self._take_in(bytes.fromhex(digest), label)
+        self.catch_up()
+        while self._place < len(self._order) and self._order[self._place] in self.answers:
+            self._place += 1
+        self._reach = self._place
+
+    def __len__(self) -> int:
+        """Documents that have no answer and were not skipped."""
+        return len(self._order) - len(self.answers) - len(self._skipped)
+
+    @property
+    def n_skipped(self) -> int:
+        """Documents that were skipped."""
+        return len(self._skipped)
+
+    @property
+    def n_docs(self) -> int:
+        """Documents of the pool, copies counted once."""
+        return len(self._order)
+
+    # Asking
+
+    def __iter__(self) -> Iterator[Question]:
+        return self
+
+    def __next__(self) -> Question:
+        """The next question: no document comes twice, unless its answer was undone."""
+        with self._lock:
+            is_random = self._n_asked % SHARE == 0 or len(self.classifier.counts.live_labels) < 2
+            rows = [] if is_random else self._candidates()
+            is_random = is_random or len(rows) == 0
+            if is_random:
+                rows = self._next_random()
+            if not rows:
+                raise StopIteration
+            self._n_asked += 1
+            # Others may ask while this one predicts: the candidates are theirs again when one of them is chosen.
+            self._given.update(rows)
+        question = None
+        try:
+            question = self._choose(rows, is_random=is_random)
+        finally:
+            with self._lock:
+                self._given.difference_update(row for row in rows if question is None or row != question.row)
+        return question
+
+    def ask_again(self, *, skipped: bool = False) -> None:
+        """Ask again for documents that somebody was given, or with `skipped` only those that somebody has skipped."""
+        with self._lock:
+            if not skipped:
+                self._given.clear()
+            self._skipped.clear()
+            self._left = [row for row in self._order if row not in self.answers]
+            self._place = 0
+
+    def question(self, digest: str, *, is_random: bool = False) -> Question:
+        """The document of the pool with a digest, as a question."""
+        try:
+            row = self._row_of[bytes.fromhex(digest)]
+        except (ValueError, KeyError):
+            raise OptionError(f"no document of the pool has the digest {digest!r}") from None
+        return self._choose([row], is_random=is_random)
+
+    def _is_free(self, row: int) -> bool:
+        return row not in self.answers and row not in self._given and row not in self._skipped
+
+    def _candidates(self) -> list[int]:
+        """A few documents at random."""
+        rows: list[int] = []
+        while len(rows) < CANDIDATES and len(self._left) > len(rows):
+            place = self._draw.randrange(len(self._left) - len(rows))
+            row = self._left[place]
+            # Those that are drawn stand at the end, those with an answer are let go.
+            last = len(self._left) - len(rows) - 1
+            self._left[place] = self._left[last]
+            if self._is_free(row):
+                self._left[last] = row
+                rows.append(row)
+            else:
+                del self._left[last]
+        return rows
+
+    def _next_random(self) -> list[int]:
+        while self._place < len(self._order):
+            row = self._order[self._place]
+            self._place += 1
+            self._reach = max(self._reach, self._place)
+            if self._is_free(row):
+                return [row]
+        return []
+
+    def _choose(self, rows: list[int], *, is_random: bool) -> Question:
+        """The question about the document of some whose answer helps most."""
+        texts = [self._text(row) for row in rows]
+        chosen, guess, probability = 0, None, 0.0
+        if len(self.classifier.counts.live_labels) > 1:
+            found = rank(self.classifier, texts)
+            if len(rows) > 1:
+                chosen = int(self._values(found, texts).argmin())
+            guess, probability = found.classes[int(found.best[chosen])], float(found.confidence[chosen])
+        row = rows[chosen]
+        return Question(row, self._digests[row].tobytes().hex(), texts[chosen], is_random, guess, probability)
+
+    def _values(self, found: Ranking, texts: list[str]) -> Floats:
+        """How much an answer helps, the lowest most: the rank of its margin, and half of that of its likely label."""
+        is_calibrated = self.classifier.is_calibrated
+        two = np.partition(found.probabilities if is_calibrated else found.scores, -2, axis=1)[:, -2:]
+        margins = (two[:, 1] - two[:, 0]) / (1.0 if is_calibrated else (1 + lengths_of(texts)) ** _SLOPE)
+        counts = self.classifier.counts
+        n_docs = counts.doc_count[[counts.label_ids[found.classes[k]] for k in found.best.tolist()]]
+        return _ranks(margins) + _ranks(n_docs) / 2
+
+    def _text(self, row: int) -> str:
+        text: Any = self._texts[row]
+        return text if isinstance(text, str) else str(text.as_py())
+
+    # Answering
+
+    def answer(self, question: Question, label: Any) -> bool:
+        """Learn the label of a document, a list where it has several; whether nobody else was faster."""
+        self.catch_up()
+        if question.row in self.answers:
+            return False
+        label = list(label) if isinstance(label, (list, tuple, set, frozenset)) else label
+        labels = label if isinstance(label, list) else [label]
+        if not labels:
+            raise OptionError("an answer has at least one label: skip the document")
+        self.classifier.learn([question.text], [label])
+        self._follow()
+        with self._lock:
+            self._put(question.row, label)
+            if question.guess is not None:
+                self.n_guessed += 1
+                self.n_agreed += question.guess in labels
+        return True
+
+    def skip(self, question: Question) -> None:
+        """Leave a document out."""
+        with self._lock:
+            self._skipped.add(question.row)
+            self._given.discard(question.row)
+
+    def undo(self, question: Question) -> bool:
+        """Take the answer to a question back; whether there was one."""
+        self.catch_up()
+        if question.row not in self.answers:
+            return False
+        self.classifier.unlearn([question.text], [self.answers[question.row]])
+        self._follow()
+        with self._lock:
+            label = self.answers.pop(question.row)
+            self._left.append(question.row)
+            self._given.add(question.row)
+            if question.guess is not None and self.n_guessed:
+                self.n_guessed -= 1
+                self.n_agreed -= question.guess in (label if isinstance(label, list) else [label])
+        return True
+
+    def _put(self, row: int, label: Any) -> None:
+        self.answers[row] = label
+        self._given.discard(row)
+        self._skipped.discard(row)
+
+    def _take_in(self, digest: bytes, label: Any) -> None:
+        row = self._row_of.get(digest)
+        if row is not None:
+            self._put(row, label)
+
+    def catch_up(self) -> None:
+        """Take in what was learned and unlearned elsewhere; nothing to do for a classifier in memory."""
+        stored = _stored(self.classifier)
+        if stored is None or stored.state == self._seen:
+            return
+        self._seen = stored.state
+        known = stored.labels_of(self._digests[self._order])
+        with self._lock:
+            for digest, row in self._row_of.items():
+                if row in self.answers and digest not in known:
+                    del self.answers[row]
+                    self._left.append(row)
+            for digest, labels in known.items():
+                self._take_in(digest, labels[0] if len(labels) == 1 else labels)
+
+    def _follow(self) -> None:
+        """There is nothing to take in after a change of one's own, unless others came before it."""
+        stored = _stored(self.classifier)
+        if stored is not None and self._seen is not None and stored.state == (self._seen[0], self._seen[1] + 1):
+            self._seen = stored.state
+
+    # How good it is
+
+    @property
+    def can_estimate(self) -> bool:
+        """Whether documents can be left out: not by a model that is trained from them, nor with a single label."""
+        return not self.classifier.needs_documents and len(self.classifier.counts.live_labels) > 1
+
+    def estimate(self) -> Estimate:
+        """The accuracy of the present classifier on the pool, by the documents that were asked at random."""
+        rows = self._sample()
+        if not rows or not self.can_estimate:
+            return Estimate(0, 0)
+        is_right = self._is_right(self.classifier, rows, rows)
+        return Estimate(int(is_right.sum()), len(rows))
+
+    def curve(self) -> Curve:
+        """How the accuracy grew with the answers, all points by the documents that were asked at random until now.
+
+        The answers are taken back from a copy, the last one first: so a queue that goes on has the whole curve.
+        """
+        with self._lock:
+            rows, learned = self._sample(), list(self.answers)
+        if not rows or not self.can_estimate:
+            return Curve([], np.zeros((0, 0), bool))
+        memory = self.classifier.memory
+        with memory.lock.read():
+            counts = memory.counts.copy()
+        twin = TextClassifier(**self.classifier.effective_options).attach(Memory(counts))
+        answers, found = [], []
+        for n in _sizes(len(learned)):
+            if n < len(learned):
+                gone, learned = learned[n:], learned[:n]
+                twin.unlearn([self._text(row) for row in gone], [self.answers[row] for row in gone])
+            if len(twin.counts.live_labels) < 2:
+                break
+            answers.append(n)
+            found.append(self._is_right(twin, rows, learned))
+        return Curve(answers[::-1], np.array(found[::-1], bool).reshape(len(found), len(rows)))
+
+    def _sample(self) -> list[int]:
+        """The documents that were asked at random, and have an answer."""
+        with self._lock:
+            return [row for row in self._order[: self._reach] if row in self.answers]
+
+    def _is_right(self, classifier: AnyClassifier, rows: list[int], learned: Sequence[int]) -> Booleans:
+        """Which documents a classifier predicts, those that it has learned each by all the others."""
+        known = set(learned)
+        labels, texts = [self.answers[row] for row in rows], [self._text(row) for row in rows]
+        found = np.empty(len(rows), object)
+        inside = [k for k, row in enumerate(rows) if row in known]
+        if inside:
+            found[inside] = predict_without(classifier, [texts[k] for k in inside], [labels[k] for k in inside])
+        outside = [k for k, row in enumerate(rows) if row not in known]
+        if outside:
+            found[outside] = classifier.predict([texts[k] for k in outside])
+        pairs = zip(found.tolist(), labels, strict=True)
+        return np.array([guess in label if isinstance(label, list) else guess == label for guess, label in pairs], bool)
+
+
+def _ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """How many are smaller than each.
+
+    >>> _ranks(np.array([0.5, 0.1, 0.5])).tolist()
+    [1, 0, 1]
+    """
+    return np.searchsorted(np.sort(values), values)
+
+
+def _sizes(n: int) -> Iterator[int]:
+    """Numbers of answers, falling."""
+    for k in range(_MOST_POINTS):
+        size = round(n / _STEP**k)
+        if size < min(n, _FEWEST):
+            return
+        yield size
+
+
+def _stored(classifier: AnyClassifier) -> Any:
+    """A classifier in a file; None for one in memory."""
+    from bunrui.store import StoredClassifier
+
+    return classifier if isinstance(classifier, StoredClassifier) else None
+
+
+def queue(classifier: AnyClassifier, texts: Any, *, answers: Mapping[str, Any] | None = None) -> Queue:
+    """Documents to be labelled, one after the other, those first whose answers help most.
+
+    Parameters
+    ----------
+    classifier : TextClassifier
+        In memory or in a file; it learns every answer.
+    texts : sequence of str
+        The pool.  Copies of a text are asked once.
+    answers : mapping from digest to label, optional
+        Documents of the pool that a classifier in memory has learned before; one in a file knows them itself.
+
+    Examples
+    --------
+    >>> from bunrui import TextClassifier
+    >>> pool = ["cheap pills", "lunch at noon", "pills now", "meeting at noon"]
+    >>> asked = queue(TextClassifier(), pool)
+    >>> for question in asked:
+    ...     _ = asked.answer(question, "spam" if "pills" in question.text else "ham")
+    >>> len(asked), asked.classifier.predict(["more pills"]).tolist()
+    (0, ['spam'])
+    """
+    if isinstance(texts, str):
+        raise OptionError(option="texts", value=texts, expected="a list of texts")
+    stored = _stored(classifier)
+    if stored is not None and stored.keep == "nothing":
+        raise StoreError(
+            f"{stored.path} keeps nothing of its documents, and cannot tell which have an answer: teach another file"
+        )
+    return Queue(classifier, texts, answers or {})

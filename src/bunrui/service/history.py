@@ -1,0 +1,100 @@
+"""Routes of what was done: the changes, the documents behind them, and undo."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request, Response
+
+from bunrui.phrases import readable
+from bunrui.service import schemas
+from bunrui.service.errors import Problem
+from bunrui.service.schemas import answer, describe
+from bunrui.service.service import Service, call_of
+from bunrui.store.browse import Hit
+from bunrui.store.transaction import Entry
+
+_MOST_CHARACTERS = 4_000_000
+"""Of the texts in one answer."""
+
+
+def add_history(app: FastAPI, service: Service) -> None:
+    """Add the routes."""
+    served = service.served
+
+    @app.get("/v1/log", **describe("Everything that was done to the classifier", schemas.Log, 422))
+    async def log(
+        request: Request,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        before: Annotated[int | None, Query(ge=1, description="Only changes before this number.")] = None,
+        after: Annotated[int | None, Query(ge=0, description="Only changes after this number.")] = None,
+    ) -> Response:
+        def work() -> tuple[list[Entry], int]:
+            classifier = served.classifier
+            return classifier.history(before=before, after=after, limit=limit + 1), classifier.joined
+
+        found, joined = await call_of(request).room.lookups.run(work)
+        page = found[-limit:]
+        changes: list[schemas.Change] = [_as_change(entry) for entry in reversed(page)]
+        more = page[0].number if len(found) > limit else None
+        return answer(schemas.Log(changes=changes, next=more, joined=joined))
+
+    @app.get(
+        "/v1/documents",
+        **describe(
+            "Look through the documents, those that came last first", schemas.Documents, 409, 413, 422, token=True
+        ),
+    )
+    async def documents(
+        request: Request,
+        contains: Annotated[
+            str | None, Query(max_length=1000, description="A part of the text, in capital or small letters.")
+        ] = None,
+        label: str | None = None,
+        since: Annotated[datetime | None, Query(description="Learned first at this time or later.")] = None,
+        before: Annotated[datetime | None, Query(description="Learned first before this time.")] = None,
+        change: Annotated[
+            int | None,
+            Query(
+                ge=1, description="Only those that this change has learned, or changed: then with their labels before."
+            ),
+        ] = None,
+        begin: Annotated[str | None, Query(description="Where the page begins: `next` of the page before it.")] = None,
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+        characters: Annotated[int, Query(ge=1, description="So much of each text.")] = 500,
+    ) -> Response:
+        if limit * characters > _MOST_CHARACTERS:
+            most = f"an answer has at most {_MOST_CHARACTERS:,} characters of texts"
+            raise Problem("too-large", f"{most}: ask for fewer documents, or for less of each")
+
+        def work() -> Response:
+            page = served.classifier.browse(
+                contains, label=label, since=since, before=before, change=change, begin=begin, limit=limit
+            )
+            found = [_as_document(hit, characters) for hit in page.hits]
+            return answer(schemas.Documents(documents=found, next=page.next, looked=page.looked))
+
+        # With a connection of its own: neither who writes nor who predicts waits for it.
+        return await call_of(request).room.readers.run(work)
+
+    @app.post(
+        "/v1/undo",
+        **describe(
+            "Take the last change back, or all after one", schemas.Undone, 409, 507, token=True, body=schemas.Undo
+        ),
+    )
+    async def undo(request: Request) -> Response:
+        return await service.change(schemas.Undo, request, served.undo)
+
+
+def _as_change(entry: Entry) -> Any:
+    """The change without all settings before it, which only undo reads: they are long."""
+    note = {name: value for name, value in entry.note.items() if name != "settings_before"}
+    return entry._replace(note=note)._asdict()
+
+
+def _as_document(hit: Hit, characters: int) -> Any:
+    text = None if hit.document.text is None else readable(hit.document.text)
+    length = None if text is None else len(text)
+    return hit.document._asdict() | {"place": hit.place, "length": length, "text": text and text[:characters]}

@@ -1,0 +1,580 @@
+"""Predict a file: it is kept on disk, a job predicts it, and its answers are read page by page and downloaded.
+
+POST /v1/files            the file                ──► a folder
+GET  /v1/files/ID         its columns, its first rows
+POST /v1/predictions      a job: documents.arrow (texts, whole rows) and answers.arrow in the folder
+GET  /v1/predictions/ID   pages: sorted and filtered in memory by two numbers of a row; texts only of the rows shown
+GET  /v1/downloads/ID     all columns of the file, label and probability: CSV, .xlsx, Parquet
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing
+from itertools import repeat
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from fastapi import FastAPI, Query, Request, Response
+from starlette.responses import StreamingResponse
+
+from bunrui.classifier import AnyClassifier
+from bunrui.documents.spreadsheet import SheetWriter, as_strings, to_json
+from bunrui.documents.validation import STRING, each_once
+from bunrui.engines.stream import rank, slices, texts_of
+from bunrui.phrases import excerpt
+from bunrui.service import schemas
+from bunrui.service.errors import Problem
+from bunrui.service.files import Files, Folder
+from bunrui.service.intake import Encoding, Given, Guessed, GuessedHeader, Intake, Name, SkipBad, upload_of
+from bunrui.service.jobs import Job
+from bunrui.service.predict import MOST_BYTES
+from bunrui.service.schemas import answer, describe
+from bunrui.service.service import Service, call_of
+from bunrui.service.uploads import all_apart, rows_apart
+
+FILES = "/v1/files"
+"""The route whose bodies go to the disk."""
+
+Integers = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+Order = Literal["file", "unsure", "sure", "label"]
+
+_LONGEST_SHOWN = 300
+_MOST_LABELS = 1000
+_MEDIA = {
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+# --- answers
+
+
+class Answers:
+    """What a file was predicted to be.
+
+    Attributes
+    ----------
+    labels : list of str
+        In the order in which they were met.
+    best : array of int32, (n_docs,)
+        The label of each document; the likeliest one where it may have several.
+    shares : array of float64, (n_docs,)
+        How sure that is.
+    """
+
+    def __init__(self, folder: Folder, id: str, several: bool) -> None:
+        self.folder, self.is_several = folder, several
+        self._place = os.path.join(folder.path, id)
+        self._n_bytes = 0
+        os.mkdir(self._place)
+        self.labels: list[str] = []
+        self.best: Integers = np.empty(0, np.int32)
+        self.shares: Floats = np.empty(0, np.float64)
+        self._given: dict[int, list[str]] = {}
+        self._before: dict[int, tuple[int, float]] = {}
+        self._found: tuple[Any, npt.NDArray[np.int64]] | None = None
+        self._ends: npt.NDArray[np.int64] = np.empty(0, np.int64)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._place, name)
+
+    def remove(self) -> None:
+        """Delete their files."""
+        shutil.rmtree(self._place, ignore_errors=True)
+        self.folder.n_bytes -= self._n_bytes
+        self._n_bytes = 0
+
+    # Making them
+
+    def predict(self, classifier: AnyClassifier, messages: Generator[Any], job: Job, files: Files) -> dict[str, Any]:
+        """Predict the documents that another process reads; what the job says at its end."""
+        numbers: dict[str, int] = {}
+        best: list[Integers] = []
+        shares: list[Floats] = []
+        ends: list[int] = []
+        told: dict[str, Any] = {}
+        with (
+            closing(messages),
+            _Growing(self._path("documents.arrow")) as documents,
+            _Growing(self._path("sets.arrow")) as sets,
+        ):
+            for message in messages:
+                if isinstance(message, dict):
+                    told = message
+                    job.total = max(job.done, round(job.done / max(1e-9, told["share"])))
+                    continue
+                chosen: list[pa.RecordBatch] = []
+                for part in slices(texts_of(message), len(classifier.counts.labels), MOST_BYTES):
+                    found = self._answer(classifier, part, numbers)
+                    best.append(found[0])
+                    shares.append(found[1])
+                    chosen += [found[2]] if self.is_several else []
+                    job.add(len(part))
+                if chosen:
+                    sets.write(pa.Table.from_batches(chosen).combine_chunks().to_batches()[0])
+                documents.write(_kept(message))
+                ends.append(job.done)
+                self._n_bytes += message.nbytes
+                self.folder.n_bytes += message.nbytes
+                files.make_room(self.folder)
+        if not job.done:
+            raise Problem("invalid", "there are no documents in the file: give one with rows")
+        self.labels = list(numbers)
+        self.best, self.shares, self._ends = np.concatenate(best), np.concatenate(shares), np.array(ends)
+        job.total = job.done
+        counts = Counter(self.labels[k] for k in self.best) if not self.is_several else self._count_sets()
+        return {
+            "documents": job.done,
+            "several": self.is_several,
+            "labels": dict(counts.most_common(_MOST_LABELS)),
+            "n_labels": len(counts),
+            "skipped": told.get("skipped", 0),
+            "problems": told.get("problems", []),
+        }
+
+    def _answer(self, classifier: AnyClassifier, texts: Any, numbers: dict[str, int]) -> tuple[Integers, Floats, Any]:
+        """The labels of some texts, the shares, and the sets of labels where there may be several."""
+
+        def number(classes: list[Any]) -> Integers:
+            return np.array([numbers.setdefault(str(name), len(numbers)) for name in classes], np.int32)
+
+        if not self.is_several:
+            ranking = rank(classifier, texts)
+            return number(ranking.classes)[ranking.best], ranking.confidence, None
+        classes = classifier.classes_.tolist()
+        odds = classifier.label_odds(texts)
+        own = number(classes)
+        shares = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
+        order = (-odds).argsort(axis=1, kind="stable")
+        above = np.take_along_axis(odds > 0, order, axis=1)
+        ends = pa.array(np.concatenate([[0], np.cumsum(above.sum(axis=1))]).astype(np.int32))
+        chosen = pa.array(own[order[above]])
+        sets = {
+            "labels": pa.ListArray.from_arrays(ends, chosen),
+            "shares": pa.ListArray.from_arrays(ends, pa.array(np.take_along_axis(shares, order, axis=1)[above])),
+        }
+        sure = np.maximum(shares, 1 - shares).min(axis=1)
+        return own[odds.argmax(axis=1)], sure, pa.record_batch(sets)
+
+    def _count_sets(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for batch in _batches(self._path("sets.arrow")):
+            for value in pc.value_counts(batch["labels"].flatten()).to_pylist():
+                counts[self.labels[value["values"]]] += value["counts"]
+        return counts
+
+    # Reading them
+
+    def page(self, order: Order, label: str | None, find: str, offset: int, limit: int) -> schemas.PredictedRows:
+        """Some rows of those that have a label, and a text with some words."""
+        rows = self._select(order, label, find)
+        return {"rows": self._rows(rows[offset : offset + limit].tolist()), "total": len(rows)}
+
+    def row(self, row: int) -> schemas.PredictedRow:
+        """One row, with all of its text."""
+        if row >= len(self.best):
+            raise Problem("not-found", f"there is no row {row}: the file has {len(self.best):,}")
+        return self._rows([row], longest=None)[0]
+
+    def correct(self, row: int, labels: list[str] | None) -> None:
+        """Give a row other labels; None for those that were predicted."""
+        self.row(row)
+        self._found = None
+        if labels is None:
+            self._given.pop(row, None)
+            if row in self._before:
+                self.best[row], self.shares[row] = self._before.pop(row)
+            return
+        self._before.setdefault(row, (int(self.best[row]), float(self.shares[row])))
+        for name in labels:
+            if name not in self.labels:
+                self.labels.append(name)
+        self._given[row] = labels
+        if labels:
+            self.best[row] = self.labels.index(labels[0])
+        self.shares[row] = 1
+
+    def _select(self, order: Order, label: str | None, find: str) -> npt.NDArray[np.int64]:
+        key = order, label, find
+        if self._found is not None and self._found[0] == key:
+            return self._found[1]
+        rows = np.arange(len(self.best)) if label is None else self._with_label(label)
+        if find:
+            rows = rows[self._have(find)[rows]]
+        if order in ("unsure", "sure"):
+            sign = 1 if order == "unsure" else -1
+            rows = rows[np.argsort(sign * self.shares[rows], kind="stable")]
+        elif order == "label":
+            place = np.empty(len(self.labels), np.int64)
+            place[sorted(range(len(self.labels)), key=self.labels.__getitem__)] = np.arange(len(self.labels))
+            rows = rows[np.lexsort((self.shares[rows], place[self.best[rows]]))]
+        self._found = key, rows
+        return rows
+
+    def _with_label(self, label: str) -> npt.NDArray[np.int64]:
+        if label not in self.labels:
+            return np.empty(0, np.int64)
+        number = self.labels.index(label)
+        if not self.is_several:
+            return np.flatnonzero(self.best == number)
+        has = np.zeros(len(self.best), bool)
+        start = 0
+        for batch in _batches(self._path("sets.arrow")):
+            sets = batch["labels"]
+            rows = pc.list_parent_indices(sets).to_numpy()[sets.flatten().to_numpy() == number]
+            has[start + rows] = True
+            start += len(sets)
+        for row, labels in self._given.items():
+            has[row] = label in labels
+        return np.flatnonzero(has)
+
+    def _have(self, words: str) -> npt.NDArray[np.bool_]:
+        """Which texts have some words."""
+        found = [
+            pc.match_substring(batch["text"], words, ignore_case=True).to_numpy(zero_copy_only=False)
+            for batch in _batches(self._path("documents.arrow"), ["text"])
+        ]
+        return np.concatenate(found)
+
+    def _rows(self, rows: list[int], longest: int | None = _LONGEST_SHOWN) -> list[schemas.PredictedRow]:
+        """Rows with their texts: of the files, only the pages are read on which these stand."""
+        found: list[schemas.PredictedRow] = []
+        with ExitStack() as stack:
+            names = ("documents.arrow", "sets.arrow") if self.is_several else ("documents.arrow",)
+            opened = [pa.ipc.open_file(stack.enter_context(pa.memory_map(self._path(name)))) for name in names]
+            for row in rows:
+                k = int(np.searchsorted(self._ends, row, side="right"))
+                place = row - (int(self._ends[k - 1]) if k else 0)
+                document, *sets = (file.get_batch(k).slice(place, 1).to_pylist()[0] for file in opened)
+                if row in self._given:
+                    labels, shares = self._given[row], [1.0] * len(self._given[row])
+                elif sets:
+                    labels, shares = [self.labels[number] for number in sets[0]["labels"]], sets[0]["shares"]
+                else:
+                    labels, shares = [self.labels[self.best[row]]], [float(self.shares[row])]
+                found.append(
+                    {
+                        "row": row,
+                        "line": document["line"],
+                        "text": document["text"] if longest is None else excerpt(document["text"], longest),
+                        "labels": labels,
+                        "probabilities": shares,
+                        "corrected": row in self._given,
+                    }
+                )
+        return found
+
+    # All of them
+
+    def tables(self) -> Iterator[pa.Table]:
+        """All columns of the file, and those of the answers."""
+        keys = self._keys()
+        sets = _batches(self._path("sets.arrow")) if self.is_several else repeat(None)
+        start = 0
+        for batch, chosen in zip(_batches(self._path("documents.arrow")), sets, strict=False):
+            end = start + batch.num_rows
+            columns = _columns(batch, keys)
+            names, values = [*columns], [*columns.values()]
+            if chosen is None:
+                names += ["label", "probability"]
+                values.append(pa.array(self.labels, STRING).take(pa.array(self.best[start:end])))
+                values.append(pa.array(self.shares[start:end]))
+            else:
+                names += ["labels", "probabilities"]
+                values += self._set_columns(chosen, start)
+            if self._given:
+                names.append("corrected")
+                values.append(pa.array([row in self._given for row in range(start, end)]))
+            yield pa.table(values, names=each_once(names))
+            start = end
+
+    def _set_columns(self, sets: pa.RecordBatch, start: int) -> list[Any]:
+        labels = [[self.labels[number] for number in row] for row in sets["labels"].to_pylist()]
+        shares = sets["shares"].to_pylist()
+        for row, given in self._given.items():
+            if start <= row < start + len(labels):
+                labels[row - start], shares[row - start] = given, [1.0] * len(given)
+        return [pa.array(labels, pa.list_(STRING)), pa.array(shares, pa.list_(pa.float64()))]
+
+    def _keys(self) -> list[str]:
+        """The columns of JSON lines: each row has its own."""
+        keys: dict[str, None] = {}
+        for batch in _batches(self._path("documents.arrow")):
+            if "row" not in batch.schema.names or not pa.types.is_string(batch["row"].type):
+                break
+            for line in batch["row"].to_pylist():
+                keys.update(dict.fromkeys(json.loads(line)))
+        return list(keys)
+
+
+class _Growing:
+    """An Arrow file that takes its columns from its first batch."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._writer: Any = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._writer is None:
+            self._writer = pa.ipc.new_file(self._path, batch.schema)
+        self._writer.write_batch(batch)
+
+    def __enter__(self) -> _Growing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+def _batches(path: str, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """Batches of an Arrow file, one after the other, without keeping the file in memory."""
+    with pa.OSFile(path) as file:
+        options = pa.ipc.IpcReadOptions()
+        if columns is not None:
+            names = pa.ipc.open_file(file).schema.names
+            options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in columns])
+        opened = pa.ipc.open_file(file, options=options)
+        for k in range(opened.num_record_batches):
+            yield opened.get_batch(k)
+
+
+def _kept(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """What is kept of documents: texts as strings, and rows whose columns have no dictionaries."""
+    columns = {"text": as_strings(batch["text"]), "line": batch["line"], "id": batch["id"]}
+    if "row" in batch.schema.names:
+        row = batch["row"]
+        if pa.types.is_struct(row.type):
+            fields = [_undo_dictionary(column) for column in row.flatten()]
+            row = pa.StructArray.from_arrays(fields, [field.name for field in row.type])
+        columns["row"] = row
+    return pa.record_batch(columns)
+
+
+def _undo_dictionary(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _columns(batch: pa.RecordBatch, keys: list[str]) -> dict[str, pa.Array]:
+    """The columns of a file: those of its rows; of mails and lines the text, and the id if there is one."""
+    if "row" not in batch.schema.names:
+        has_ids = batch["id"].null_count < batch.num_rows
+        return {"text": batch["text"]} | ({"id": batch["id"]} if has_ids else {})
+    row = batch["row"]
+    if pa.types.is_struct(row.type):
+        return dict(zip([field.name for field in row.type], row.flatten(), strict=True))
+    rows = [json.loads(line) for line in row.to_pylist()]
+    return {key: pa.array([_json_cell(found.get(key)) for found in rows], STRING) for key in keys}
+
+
+def _json_cell(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else to_json(value)
+
+
+# --- downloads
+
+
+class _Sink(io.RawIOBase):
+    """A file whose bytes are sent on as they are written."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def drain(self) -> bytes:
+        """What was written since the last call."""
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+def download(answers: Answers, format: str) -> Iterator[bytes]:
+    """The bytes of a file with all columns and the answers."""
+    sink, writer = _Sink(), None
+    with answers.folder.in_use():
+        for table in answers.tables():
+            if format != "parquet":
+                table = pa.table([_flat(column) for column in table.columns], names=table.column_names)
+            if format == "csv":
+                table = pa.table([_tame(column) for column in table.columns], names=table.column_names)
+            if writer is None:
+                writer = _open(format, sink, table.schema)
+            writer.write_table(table)
+            yield sink.drain()
+        if writer is not None:
+            writer.close()
+        yield sink.drain()
+
+
+def _open(format: str, sink: _Sink, schema: pa.Schema) -> Any:
+    if format == "xlsx":
+        return SheetWriter(sink, schema)
+    if format == "parquet":
+        import pyarrow.parquet
+
+        return pyarrow.parquet.ParquetWriter(sink, schema)
+    import pyarrow.csv
+
+    sink.write(b"\xef\xbb\xbf")  # or spreadsheet programs take it for an encoding of the machine
+    return pyarrow.csv.CSVWriter(sink, schema)
+
+
+def _flat(column: Any) -> Any:
+    """A column without lists and other things that text cannot hold: they are JSON."""
+    kind = column.type
+    is_plain = pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    return column if is_plain else pa.chunked_array([as_strings(chunk) for chunk in column.chunks], STRING)
+
+
+def _tame(column: Any) -> Any:
+    """Texts that no spreadsheet takes for formulas: an apostrophe stands before = + - and @, but not before numbers."""
+    if not pa.types.is_string(column.type):
+        return column
+    is_formula = pc.match_substring_regex(column, r"^[=+\-@\t\r]")
+    is_number = pc.match_substring_regex(column, r"^[+-]?[0-9][0-9.,]*$")
+    marked = pc.binary_join_element_wise("'", column, "")
+    return pc.if_else(pc.and_not(is_formula, is_number), marked, column)
+
+
+# --- routes
+
+
+def add_predictions(app: FastAPI, service: Service) -> None:
+    """Add the routes."""
+    files, served = service.files, service.served
+    known: dict[str, Answers] = {}
+
+    def known_answers(id: str) -> Answers:
+        if id not in known:
+            raise Problem("not-found", "there are no such predictions, or newer ones: predict the file again")
+        files.find(known[id].folder.id)
+        return known[id]
+
+    @app.post(FILES, **describe("Send a file", schemas.File, 507, is_file=True, status=201))
+    async def send(request: Request, name: Name) -> Response:
+        folder = call_of(request).folder
+        assert folder is not None
+        folder.name = name
+        try:
+            upload_of(service, [folder], "utf-8", True).check_options()
+        except Exception:
+            files.remove(folder)
+            raise
+        told = schemas.File(id=folder.id, name=name, bytes=folder.n_bytes)
+        return answer(told, 201, {"Location": f"{FILES}/{folder.id}"})
+
+    @app.get(f"{FILES}/{{id}}", **describe("Look into a file that was sent", schemas.Inspected, 404, 422))
+    async def inspect(
+        id: str,
+        request: Request,
+        also: Annotated[list[str] | None, Query(description="Other files, to be read together.")] = None,
+        text: Guessed = None,
+        label: Guessed = None,
+        given: Given = None,
+        encoding: Encoding = "auto",
+        header: GuessedHeader = None,
+        whole: Annotated[bool, Query(description="Count all documents and labels, not only look at the first.")] = True,
+    ) -> Response:
+        intake = Intake(service, request, "", [id, *(also or ())], encoding, header, given)
+        return await intake.look(service, request, text, label, whole=whole)
+
+    @app.delete(f"{FILES}/{{id}}", **describe("Delete a file that was sent", schemas.File, 404))
+    async def delete(id: str) -> Response:
+        folder = files.find(id)
+        files.remove(folder)
+        return answer(schemas.File(id=folder.id, name=folder.name, bytes=folder.n_bytes))
+
+    @app.post(
+        "/v1/predictions", **describe("Predict a file that was sent", schemas.Job, 404, 409, 422, 507, status=202)
+    )
+    async def predict(
+        request: Request,
+        file: Annotated[str, Query(description="The id of the file.")],
+        text: Guessed = None,
+        encoding: Encoding = "auto",
+        header: GuessedHeader = None,
+        skip_bad: SkipBad = False,
+        model: Annotated[str | None, Query(description="Read the counts by this model.")] = None,
+    ) -> Response:
+        folder = files.find(file)
+        upload = upload_of(service, [folder], encoding, header)
+        upload.check_options()
+        classifier = served.reading(model)
+
+        def work(job: Job) -> dict[str, Any]:
+            totals = classifier.counts.class_totals().values()
+            with folder.in_use():
+                answers = Answers(folder, job.id, sum(n_docs for n_docs, _, _ in totals) > classifier.counts.n_docs)
+                try:
+                    messages = all_apart(job, rows_apart, upload, text, skip_bad)
+                    found = answers.predict(classifier, messages, job, files)
+                except BaseException:
+                    answers.remove()
+                    raise
+            for id, other in list(known.items()):
+                if other.folder is folder or not os.path.exists(other.folder.path):
+                    known.pop(id).remove()  # these are newer
+            known[job.id] = answers
+            return found
+
+        return service.start_job(Job("predict", None, is_owners=call_of(request).is_owner), work)
+
+    async def run(request: Request, work: Callable[..., Any], *args: Any) -> Response:
+        return answer(await call_of(request).room.readers.run(work, *args))
+
+    @app.get(
+        "/v1/predictions/{id}",
+        **describe("Some of the predicted rows of a file", schemas.PredictedRows, 404, 422),
+    )
+    async def page(
+        id: str,
+        request: Request,
+        row: Annotated[int | None, Query(ge=0, description="Only this row, with all of its text.")] = None,
+        order: Annotated[Order, Query(description="As in the file; the unsure or the sure first; by label.")] = "file",
+        label: Annotated[str | None, Query(description="Only rows with this label.")] = None,
+        find: Annotated[str, Query(max_length=1000, description="Only rows whose text has these words.")] = "",
+        offset: Annotated[int, Query(ge=0)] = 0,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    ) -> Response:
+        answers = known_answers(id)
+        if row is not None:
+            return await run(request, lambda: {"rows": [answers.row(row)], "total": 1})
+        return await run(request, answers.page, order, label, find, offset, limit)
+
+    @app.post(
+        "/v1/predictions/{id}",
+        **describe("Give a predicted row other labels, in the table", schemas.PredictedRow, 404, body=schemas.Correct),
+    )
+    async def correct(id: str, request: Request) -> Response:
+        answers = known_answers(id)
+        body = await service.body(schemas.Correct, request)
+
+        def work() -> schemas.PredictedRow:
+            answers.correct(body.row, body.labels)
+            return answers.row(body.row)
+
+        return await run(request, work)
+
+    @app.get("/v1/downloads/{id}", **describe("The predicted file, with all of its columns", _MEDIA.values(), 404, 422))
+    async def fetch(id: str, format: Literal["csv", "xlsx", "parquet"] = "csv") -> Response:
+        answers = known_answers(id)
+        stem = os.path.splitext(os.path.basename(answers.folder.name))[0]
+        name = quote(f"{stem} labelled.{format}", safe="")
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
+        return StreamingResponse(download(answers, format), media_type=_MEDIA[format], headers=headers)

@@ -1,0 +1,223 @@
+// Documents of the file: what one looks like in a list, and a search through all of them.
+
+import { address, get } from "./api.js";
+import { noted, relabel, undo, unlearn } from "./changes.js";
+import { data, h, replace, show } from "./dom.js";
+import { t, when } from "./i18n.js";
+import { picker } from "./picker.js";
+import { open } from "./results.js";
+import { visible } from "./show.js";
+import { countedLabels, hasSets, state } from "./state.js";
+import { announce, guarded, oneAtATime } from "./tell.js";
+
+const MOST_SHOWN = 20; // on a page
+const WHOLE = 4000000; // characters, as the service has it
+
+/** Show a document in the first view: all of it, where the list has the beginning alone. */
+export const openWhole = guarded(async (one, change = null) => {
+  const options = { begin: one.place, limit: 1, characters: WHOLE, change };
+  const [whole] = (await get(address("/v1/documents", options))).documents;
+  if (whole?.digest !== one.digest) throw new Error(t("history.moved"));
+  open(change === null ? whole : { text: whole.text, digest: null }); // behind a change, it may be no longer learned
+});
+
+/** A document in a list; `beside` stands before it.  Behind a change that gave it a label, both are shown. */
+export function item(one, { beside = null, change = null } = {}) {
+  const isCut = one.text !== null && one.length > Array.from(one.text).length;
+  const text = h("p", { class: "text", dir: "auto" }, one.text !== null && visible(one.text), isCut && " …");
+  const about = [one.id, one.source].filter((each) => each !== null);
+  const given = change?.kind === "relabel" && change.note.labels?.length === 1 ? change.note.labels : [];
+  return h(
+    "li",
+    {},
+    beside,
+    h(
+      "div",
+      {},
+      one.text === null ? h("p", { class: "muted", t: "history.notext" }) : text,
+      h(
+        "p",
+        { class: "facts muted" },
+        one.labels.map((label) => data(label, { class: "tag" })),
+        given.map((label) => [h("span", {}, "→"), data(label, { class: "tag" })]),
+        h("time", { datetime: one.time }, when(one.time)),
+        about.map((each) => data(each)),
+        one.text !== null &&
+          h("button", {
+            type: "button",
+            class: "quiet",
+            t: "history.open",
+            on: { click: () => openWhole(one, change?.number) },
+          }),
+      ),
+    ),
+  );
+}
+
+/** The search: by text, label and time, page by page; what is chosen gets other labels, or is unlearned. */
+export function browser() {
+  let turn = 0; // of the search: what an older one finds is not shown
+  let found = [];
+  let next = null;
+  let label = null;
+  const chosen = new Set(); // digests
+
+  const words = h("input", { type: "search", id: "wanted", dir: "auto", maxlength: 1000, autocomplete: "off" });
+  const since = h("input", { type: "date", id: "since" });
+  const until = h("input", { type: "date", id: "until" });
+  const labelled = h("div");
+  const field = (input, key) => h("span", { class: "field" }, h("label", { for: input.id, t: key }), input);
+  const form = h(
+    "form",
+    { class: "find", role: "search" },
+    field(words, "history.contains"),
+    labelled,
+    field(since, "history.since"),
+    field(until, "history.until"),
+    h("button", { type: "submit", class: "primary", t: "history.search" }),
+  );
+  const looking = h("div", { class: "row", hidden: true });
+  const acting = h("fieldset", { class: "acting", hidden: true });
+  const outcome = h("div", { class: "outcome", role: "status" });
+  const list = h("ul", { class: "documents" });
+  const more = h("button", { type: "button", t: "history.more", hidden: true, on: { click: () => look() } });
+  const element = h("div", {}, form, outcome, acting, looking, list, more);
+
+  const midnight = (day, plus = 0) => {
+    if (!day) return null;
+    const date = new Date(`${day}T00:00`);
+    date.setDate(date.getDate() + plus);
+    return date.toISOString();
+  };
+
+  /** What to look for. */
+  const wanted = () => ({
+    contains: words.value.trim() || null,
+    label,
+    since: midnight(since.value),
+    before: midnight(until.value, 1),
+  });
+
+  const search = guarded(async () => {
+    chosen.clear();
+    found = [];
+    next = null;
+    replace(list);
+    drawActing();
+    await look();
+  });
+
+  /** Read on from where the list ends, until there is something to show: one page of the service may find nothing. */
+  const look = guarded(async () => {
+    const mine = ++turn;
+    const options = { ...wanted(), limit: MOST_SHOWN };
+    const before = found.length;
+    let looked = 0;
+    let isStopped = false;
+    const halt = () => (isStopped = true);
+    const stop = h("button", { type: "button", class: "quiet", t: "history.stop", on: { click: halt } });
+    show(more, false);
+    do {
+      if (looked) {
+        const said = ["history.looked", { n: looked, total: state.info.documents }];
+        show(replace(looking, h("span", { class: "muted", t: said }), stop), true);
+      }
+      const page = await get(address("/v1/documents", { ...options, begin: next }));
+      if (mine !== turn) return;
+      found.push(...page.documents);
+      list.append(...page.documents.map((one) => item(one, { beside: box(one) })));
+      next = page.next;
+      looked += page.looked;
+    } while (found.length === before && next !== null && !isStopped);
+    show(looking, false);
+    show(more, next !== null);
+    if (!found.length) replace(list, h("li", { class: "muted", t: "history.none" }));
+    announce(t("history.found", { n: found.length }));
+  });
+
+  function box(one) {
+    const input = h("input", { type: "checkbox", label: "history.choose" });
+    input.checked = chosen.has(one.digest);
+    input.addEventListener("change", () => {
+      if (input.checked) chosen.add(one.digest);
+      else chosen.delete(one.digest);
+      drawActing();
+    });
+    return input;
+  }
+
+  /** What can be done with the documents that are chosen. */
+  function drawActing() {
+    const isSeveral = hasSets();
+    const first = found.find((one) => chosen.has(one.digest));
+    let to = isSeveral ? (first?.labels ?? []) : null;
+    const pick = picker({
+      labels: countedLabels(),
+      chosen: to ?? [],
+      several: isSeveral,
+      key: "history.relabel",
+      onPick: (picked) => (isSeveral ? (to = picked) : picked !== null && give(picked)),
+    });
+    replace(
+      acting,
+      h("legend", { t: ["history.chosen", { n: chosen.size }] }),
+      pick,
+      isSeveral && h("button", { type: "button", t: "history.give", on: { click: () => to.length && give(to) } }),
+      h("button", { type: "button", t: "history.unlearn", on: { click: () => forget() } }),
+      h("button", { type: "button", class: "quiet", t: "history.all", on: { click: () => chooseAll(true) } }),
+      h("button", { type: "button", class: "quiet", t: "history.nothing", on: { click: () => chooseAll(false) } }),
+    );
+    show(acting, chosen.size > 0);
+  }
+
+  function chooseAll(isChosen) {
+    chosen.clear();
+    if (isChosen) for (const { digest } of found) chosen.add(digest);
+    for (const input of list.querySelectorAll("input")) input.checked = isChosen;
+    drawActing();
+  }
+
+  const alone = oneAtATime((isBusy) => (acting.disabled = isBusy));
+  const give = alone(async (to) => tell("history.relabelled", await relabel([...chosen], to)));
+  const forget = alone(async () => tell("history.unlearned", await unlearn([...chosen])));
+  const takeBack = alone(async (change) => {
+    await undo(change);
+    await tell("predict.undone", await noted("undo", { transaction: null, changed: change.changed }));
+  });
+
+  /** Say what was changed, offer to take it back, and look again: the documents stand elsewhere now. */
+  async function tell(key, change) {
+    const said = { n: change.changed };
+    const press = { type: "button", t: "predict.undo", on: { click: () => takeBack(change) } };
+    replace(outcome, h("p", { t: [key, said] }), change.transaction !== null && h("button", press));
+    await search();
+    announce(t(key, said));
+    (outcome.querySelector("button") ?? words).focus();
+  }
+
+  function drawLabels() {
+    replace(
+      labelled,
+      picker({
+        labels: countedLabels(),
+        chosen: label === null ? [] : [label],
+        key: "history.label",
+        makes: false,
+        onPick: (picked) => (label = picked),
+      }),
+    );
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    replace(outcome);
+    search();
+  });
+  /** The labels may be others now; at first, show the documents that came last. */
+  function update() {
+    drawLabels();
+    if (!turn) search();
+  }
+
+  return { element, update, focus: () => words.focus(), wanted };
+}

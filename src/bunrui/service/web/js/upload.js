@@ -1,0 +1,234 @@
+// A place for files: dropped or chosen, sent to the service, looked into.  How they are read can be changed.
+
+import { Problem, address, ask, get } from "./api.js";
+import { data, h, replace } from "./dom.js";
+import { fileButton, takesDrops } from "./files.js";
+import { picker } from "./picker.js";
+import { visible } from "./show.js";
+import { countedLabels } from "./state.js";
+import { hush } from "./tell.js";
+
+const ENCODINGS = ["auto", "utf-8", "utf-16", "cp932", "euc-jp", "gb18030", "big5", "cp949", "cp1252"];
+const ACCEPT = ".csv,.tsv,.xlsx,.xlsm,.jsonl,.ndjson,.json,.parquet,.pq,.arrow,.feather,.txt,.mbox,.eml,.gz,.zst,.xz,.bz2";
+const ANEW = { text: null, label: null, header: null };
+
+/**
+ * A place for files.
+ *
+ * @param prefix   of the ids of its fields
+ * @param labelled whether the documents have labels; else only the text is chosen
+ * @param alone    as `oneAtATime` makes it
+ * @param footer   gives what stands below the files, from what is in them and whether bad rows are left out
+ * @param begin    is called when other files come
+ * @returns        its parts, and `options`, by which the service reads the files
+ */
+export function upload({ prefix = "", labelled, alone, footer, begin }) {
+  let files = []; // as the service has them: { id, name }
+  let seen = null;
+  let wanted = {};
+  const about = h("fieldset", { class: "inspected", "aria-live": "polite" });
+  const drop = h(
+    "div",
+    { class: "drop large" },
+    h("p", { t: labelled ? "upload.drop" : "upload.dropone" }),
+    h("p", { class: "muted", t: "upload.formats" }),
+    h("div", { class: "row" }, fileButton("upload.choose", (chosen) => take(chosen), ACCEPT, labelled)),
+  );
+
+  const take = alone(async (given) => {
+    if (typeof given === "string") return;
+    begin();
+    replace(about, h("p", { class: "muted", t: "upload.sending" }), h("progress", { label: "upload.sending" }));
+    for (const { id } of files) ask("DELETE", `/v1/files/${id}`).catch(() => {});
+    files = [];
+    seen = null;
+    wanted = { ...ANEW, given: null, encoding: "auto" };
+    try {
+      for (const file of [given].flat()) files.push(await ask("POST", address("/v1/files", { name: file.name }), { file }));
+    } catch (error) {
+      replace(about);
+      throw error;
+    }
+    await inspect({});
+  });
+
+  /** Look into the files; what is null is guessed. */
+  async function inspect(changes) {
+    wanted = { ...wanted, ...changes };
+    about.setAttribute("aria-busy", "true");
+    try {
+      const also = files.slice(1).map(({ id }) => id);
+      seen = await get(address(`/v1/files/${files[0].id}`, { ...wanted, also, whole: labelled }));
+      const { text, label, header } = seen;
+      wanted = { ...wanted, text, label, header };
+    } catch (error) {
+      seen = null;
+      throw offer(error);
+    } finally {
+      about.removeAttribute("aria-busy");
+      draw();
+    }
+  }
+
+  /** A problem with buttons for what its message suggests; `retry` does the same work again, without the bad rows. */
+  function offer(error, retry = null) {
+    if (!(error instanceof Problem)) return error;
+    const { encoding, skip_bad } = error.fields.suggests ?? {};
+    if (encoding) error.ways.push(way(["upload.readas", { encoding }], () => again({ ...ANEW, encoding })));
+    if (skip_bad && retry) error.ways.push(way("upload.leaveout", retry));
+    return error;
+  }
+
+  const way = (key, run) => ({ t: key, run: () => (hush(), run()) });
+  const again = alone(inspect);
+
+  function draw() {
+    const skip = h("input", { type: "checkbox", id: `${prefix}skip` });
+    const below = h("div");
+    const redraw = () => replace(below, seen && footer(seen, skip.checked));
+    skip.addEventListener("change", redraw);
+    redraw();
+    replace(
+      about,
+      files.map(({ name }) => h("h3", {}, data(name))),
+      h(
+        "div",
+        { class: "row" },
+        seen?.columns.length > 0 && columns("text", seen.columns),
+        labelled && seen?.columns.length > 0 && wanted.given === null && columns("label", seen.choices),
+        labelled && all(),
+        (!seen || seen.encoding !== null) && encodings(),
+      ),
+      typeof seen?.header === "boolean" && naming(),
+      labelled && seen?.columns.length > 0 && seen.label === null && wanted.given === null
+        && h("p", { class: "warning", t: "train.nolabel" }),
+      seen && table(),
+      seen?.skipped > 0 && [
+        h("p", { class: "warning", t: ["train.skipped", { n: seen.skipped }] }),
+        h(
+          "ul",
+          { class: "muted" },
+          seen.problems.slice(0, 3).map((line) => h("li", {}, data(line))),
+        ),
+        h("p", {}, skip, " ", h("label", { for: `${prefix}skip`, t: "train.skip" })),
+      ],
+      below,
+    );
+  }
+
+  const field = (id, key, ...controls) =>
+    h("span", { class: "field" }, h("label", { for: id, t: key }), ...controls);
+
+  function columns(name, choices) {
+    const id = `${prefix}column-${name}`;
+    const select = h(
+      "select",
+      { id },
+      seen[name] === null && h("option", { value: "", t: "train.pick" }),
+      choices.map((column) => h("option", { value: column }, visible(column))),
+    );
+    select.value = seen[name] ?? "";
+    // A column that gets another part leaves its own, which is guessed anew.
+    select.addEventListener(
+      "change",
+      alone(() => {
+        const parts = { text: wanted.text, label: wanted.label, [name]: select.value };
+        for (const other of ["text", "label"]) if (other !== name && parts[other] === select.value) parts[other] = null;
+        return inspect(parts);
+      }),
+    );
+    return field(id, `train.${name}`, select);
+  }
+
+  /** All documents of mailboxes, and of files without labels, may have one. */
+  function all() {
+    const pick = picker({
+      labels: countedLabels(),
+      chosen: wanted.given === null ? [] : [wanted.given],
+      key: "upload.all",
+      onPick: alone((label) => inspect({ given: label, label: label === null ? null : wanted.label })),
+    });
+    return h("span", { class: "field" }, h("span", { t: "upload.all" }), pick);
+  }
+
+  function encodings() {
+    const id = `${prefix}encoding`;
+    const select = h(
+      "select",
+      { id },
+      ENCODINGS.map((name) =>
+        name === "auto"
+          ? h("option", { value: name, t: seen ? ["upload.found", { encoding: seen.encoding }] : "upload.auto" })
+          : h("option", { value: name }, name),
+      ),
+    );
+    select.value = wanted.encoding;
+    select.addEventListener(
+      "change",
+      alone(() => inspect({ ...ANEW, encoding: select.value })),
+    );
+    return field(id, "train.encoding", select);
+  }
+
+  /** Whether the first line has the names of the columns: if that is wrong, a document is lost, or one too many. */
+  function naming() {
+    const id = `${prefix}header`;
+    const box = h("input", { type: "checkbox", id });
+    box.checked = seen.header;
+    box.addEventListener(
+      "change",
+      alone(() => inspect({ ...ANEW, header: box.checked })),
+    );
+    return [
+      h("p", {}, box, " ", h("label", { for: id, t: "train.header" })),
+      !seen.header && h("p", { class: "muted", t: "train.noheader" }),
+    ];
+  }
+
+  function table() {
+    const names = seen.columns.length ? seen.columns : Object.keys(seen.rows[0] ?? {});
+    const isLabel = (name) => labelled && wanted.given === null && name === seen.label;
+    const kind = (name) => (name === seen.text ? "is-text" : isLabel(name) ? "is-label" : "");
+    return h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", label: "train.rows" },
+      h(
+        "table",
+        { class: "plain rows" },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            names.map((name) => h("th", { scope: "col", class: kind(name) }, data(name))),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          seen.rows.map((row) =>
+            h(
+              "tr",
+              {},
+              names.map((name) => h("td", { class: kind(name) }, data(cell(row[name])))),
+            ),
+          ),
+        ),
+      ),
+    );
+  }
+
+  function forget() {
+    replace(about);
+  }
+
+  /** The options by which the service reads the files. */
+  const options = () => ({ file: files.map(({ id }) => id), ...wanted });
+
+  takesDrops(drop, take, labelled);
+  return { drop, about, options, offer, forget };
+}
+
+const cell = (value) =>
+  value === null || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value);

@@ -1,0 +1,299 @@
+// File: all texts of a file get labels; a table of them, to sort, to search, to correct and to download.
+
+import { address, get, post, work } from "../api.js";
+import { correct, undo } from "../changes.js";
+import { data, drawing, h, replace, view } from "../dom.js";
+import { number, percent, t } from "../i18n.js";
+import { picker } from "../picker.js";
+import { visible } from "../show.js";
+import { canWrite, countedLabels, events, state } from "../state.js";
+import { announce, oneAtATime, withProgress } from "../tell.js";
+import { upload } from "../upload.js";
+import { LONGEST_EXPLAINED } from "./predict.js";
+
+const ORDERS = ["file", "unsure", "sure", "label"];
+const FORMATS = ["csv", "xlsx", "parquet"];
+const WAIT = 300; // milliseconds without a key
+const LIMIT = 50;
+
+export function create() {
+  let job = null; // of which the table shows the result: { id, result }
+  let asked = {};
+  let turns = 0;
+  let timer = 0;
+  let opened = null; // the row that is open
+  const changes = new Map(); // what was corrected, by row, to take it back
+
+  const running = h("div");
+  const found = h("div", { class: "found", hidden: true });
+  const summary = h("div", { role: "status" });
+  const downloads = h("p", { class: "row" });
+  const labels = h("span", { class: "field" });
+  const search = h("input", { type: "search", id: "file-find", hint: "file.find", autocomplete: "off" });
+  const order = h(
+    "select",
+    { id: "file-order" },
+    ORDERS.map((name) => h("option", { value: name, t: `file.order.${name}` })),
+  );
+  const rows = h("tbody");
+  const place = h("p", { class: "row", "aria-live": "polite" });
+
+  const alone = oneAtATime((isBusy) => {
+    for (const part of [files.about, rows]) part.toggleAttribute("aria-busy", isBusy);
+    files.about.disabled = isBusy;
+    for (const control of [files.drop, found].flatMap((part) => [...part.querySelectorAll("button")])) {
+      control.disabled = isBusy || "off" in control.dataset;
+    }
+  });
+
+  const files = upload({
+    prefix: "file-",
+    labelled: false,
+    alone,
+    begin() {
+      found.hidden = true;
+    },
+    footer() {
+      const go = h("button", { type: "button", class: "primary", t: "file.go", on: { click: () => predict(false) } });
+      return h("div", { class: "row" }, go);
+    },
+  });
+
+  const heads = new Map(); // by the orders that they stand for: { order: [head, aria-sort] }
+  function heading(key, ...orders) {
+    const press = h("button", { type: "button", class: "quiet", t: key, on: { click: () => sort(orders) } });
+    const head = h("th", { scope: "col" }, orders.length ? press : h("span", { t: key }));
+    orders.forEach((name, place) => heads.set(name, [head, place ? "descending" : "ascending"]));
+    return head;
+  }
+  found.append(
+    summary,
+    downloads,
+    h(
+      "div",
+      { class: "row" },
+      h("span", { class: "field" }, h("label", { for: "file-order", t: "file.order" }), order),
+      labels,
+      h("span", { class: "field" }, h("label", { for: "file-find", t: "file.search" }), search),
+    ),
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", label: "file.table" },
+      h(
+        "table",
+        { class: "plain answers" },
+        h(
+          "thead",
+          {},
+          h("tr", {}, heading("file.row", "file"), heading("file.text"), heading("file.label", "label"),
+            heading("file.share", "unsure", "sure")),
+        ),
+        rows,
+      ),
+    ),
+    place,
+  );
+  const element = view("file", files.drop, files.about, running, found);
+
+  // --- predicting
+
+  const predict = alone(async (skip_bad) => {
+    const { file, text, header, encoding } = files.options();
+    const path = address("/v1/predictions", { file: file[0], text, header, encoding, skip_bad });
+    let id = null;
+    const follow = ({ progress, signal }) =>
+      work(path, { signal, progress: (told) => ((id = told.id), progress(told)) });
+    const result = await withProgress(running, follow).catch((error) => {
+      throw files.offer(error, () => predict(true));
+    });
+    job = { id, result, skip_bad };
+    changes.clear();
+    asked = { order: "file", label: null, find: "", offset: 0 };
+    order.value = "file";
+    search.value = "";
+    drawAround();
+    await load();
+    found.hidden = false;
+    announce(t("file.done", { n: result.documents }));
+    summary.scrollIntoView({ block: "nearest" });
+  });
+
+  /** Teach with the documents of the file, in the view for that. */
+  function teach() {
+    const { file, text, header, encoding } = files.options();
+    location.hash = "#/teach";
+    const detail = { file, text, header, encoding, skip_bad: job.skip_bad };
+    events.dispatchEvent(new CustomEvent("teach-these", { detail }));
+  }
+
+  function drawAround() {
+    const { documents, skipped, problems } = job.result;
+    replace(
+      summary,
+      h("p", { t: ["file.done", { n: documents }] }),
+      skipped > 0 && h("p", { class: "warning", t: ["train.skipped", { n: skipped }] }),
+      skipped > 0 && h("p", { class: "muted" }, data(problems[0])),
+      changes.size > 0 &&
+        h("p", { class: "row" },
+          h("span", { t: ["file.corrected", { n: changes.size }] }),
+          h("button", { type: "button", t: "file.again", on: { click: () => predict(job.skip_bad) } }),
+        ),
+    );
+    replace(
+      downloads,
+      h("span", { t: "file.download" }),
+      FORMATS.map((format) =>
+        h("a", { class: "button", download: "", href: address(`/v1/downloads/${job.id}`, { format }) }, format),
+      ),
+      canWrite() && h("button", { type: "button", t: "teach.these", on: { click: teach } }),
+    );
+    const pick = picker({
+      labels: Object.entries(job.result.labels),
+      chosen: asked.label === null ? [] : [asked.label],
+      key: "file.anylabel",
+      makes: false,
+      onPick: (label) => ask({ label }),
+    });
+    replace(labels, h("span", { t: "file.label" }), pick);
+  }
+
+  // --- the table
+
+  const ask = alone(async (more) => {
+    asked = { ...asked, offset: 0, ...more };
+    order.value = asked.order;
+    await load();
+  });
+  const sort = ([first, second]) => ask({ order: asked.order === first && second ? second : first });
+
+  async function load() {
+    const mine = ++turns;
+    const page = await get(address(`/v1/predictions/${job.id}`, { ...asked, limit: LIMIT }));
+    if (mine !== turns) return;
+    for (const [head] of heads.values()) head.removeAttribute("aria-sort");
+    const [head, direction] = heads.get(asked.order);
+    head.setAttribute("aria-sort", direction);
+    opened = null;
+    replace(rows, page.rows.map(line));
+    const last = asked.offset + page.rows.length;
+    const step = (key, offset, isThere) => {
+      const off = isThere ? {} : { disabled: true, "data-off": true };
+      return h("button", { type: "button", t: key, ...off, on: { click: () => ask({ offset }) } });
+    };
+    replace(
+      place,
+      page.total > LIMIT && step("file.back", Math.max(0, asked.offset - LIMIT), asked.offset > 0),
+      h("span", { t: ["file.place", { first: page.total ? asked.offset + 1 : 0, last, total: page.total }] }),
+      page.total > LIMIT && step("file.next", asked.offset + LIMIT, last < page.total),
+    );
+  }
+
+  function line(one) {
+    const button = h(
+      "button",
+      { type: "button", class: "quiet open", "aria-expanded": "false", on: { click: () => open(one, row) } },
+      data(one.text.trim() || "–"),
+    );
+    const row = h(
+      "tr",
+      { class: one.corrected && "corrected" },
+      h("td", { class: "number" }, number(one.line ?? one.row + 1)),
+      h("td", { class: "is-text" }, button),
+      h("td", {}, one.labels.length ? one.labels.map((label) => data(label, { class: "tag" })) : h("span", { t: "file.none" })),
+      h("td", { class: "number" }, one.corrected ? h("span", { t: "file.given" }) : one.probabilities.map(percent).join(" ")),
+    );
+    return row;
+  }
+
+  // --- one row
+
+  const open = alone(async (one, row) => {
+    const wasOpen = opened?.row === one.row;
+    close();
+    if (!wasOpen) await show(one, row);
+  });
+
+  function close() {
+    opened?.line.querySelector("[aria-expanded]").setAttribute("aria-expanded", "false");
+    opened?.detail.remove();
+    opened = null;
+  }
+
+  async function show(one, row) {
+    const { rows: [whole] } = await get(address(`/v1/predictions/${job.id}`, { row: one.row }));
+    const isShort = whole.text.trim() && whole.text.length <= LONGEST_EXPLAINED;
+    const label = one.labels.find((name) => name in state.info.labels) ?? null;
+    const why = isShort ? await post("/v1/explain", { text: whole.text, label, html: true }) : null;
+    const detail = h(
+      "tr",
+      { class: "detail" },
+      h(
+        "td",
+        { colspan: 4 },
+        h("div", { class: "split" },
+          h("div", { class: "why" }, why ? drawing(why.html) : data(whole.text.slice(0, 2000))),
+          h("div", { class: "side" }, fixing(whole, row)),
+        ),
+      ),
+    );
+    row.after(detail);
+    row.querySelector("[aria-expanded]").setAttribute("aria-expanded", "true");
+    opened = { row: one.row, line: row, detail };
+  }
+
+  function fixing(whole, row) {
+    if (!canWrite()) return h("p", { class: "muted", t: "predict.readonly" });
+    const { several } = job.result;
+    let chosen = several ? whole.labels : null;
+    const pick = picker({
+      labels: countedLabels(),
+      chosen: several ? whole.labels : [],
+      several,
+      key: "predict.fix",
+      onPick: (label) => (several ? (chosen = label) : label !== null && fix(whole, row, [label])),
+    });
+    return [
+      h("h3", { t: "predict.fix" }),
+      pick,
+      several && h("button", { type: "button", t: "file.learn", on: { click: () => fix(whole, row, chosen) } }),
+      changes.has(whole.row) &&
+        h("p", {}, h("button", { type: "button", t: "predict.undo", on: { click: () => takeBack(whole, row) } })),
+    ];
+  }
+
+  /** Learn what a row is, and show it in the table. */
+  const fix = alone(async (whole, row, given) => {
+    if (!given.length) return;
+    const change = await correct(whole.text, job.result.several ? given : given[0]);
+    if (changes.has(whole.row) && change.kind === "relabel") change.before = changes.get(whole.row);
+    changes.set(whole.row, change);
+    await mark(whole.row, row, given);
+    announce(t("predict.learned", { label: given.map(visible).join(", ") }));
+  });
+
+  const takeBack = alone(async (whole, row) => {
+    const change = changes.get(whole.row);
+    await undo(change);
+    if (change.before) changes.set(whole.row, change.before);
+    else changes.delete(whole.row);
+    await mark(whole.row, row, change.before ? [change.before.label].flat() : null);
+    announce(t("predict.undone"));
+  });
+
+  async function mark(number, row, given) {
+    const one = await post(`/v1/predictions/${job.id}`, { row: number, labels: given });
+    const fresh = line(one);
+    close();
+    row.replaceWith(fresh);
+    drawAround();
+    await show(one, fresh);
+    opened.detail.querySelector("button, input")?.focus();
+  }
+
+  order.addEventListener("change", () => ask({ order: order.value }));
+  search.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => ask({ find: search.value.trim() }), WAIT);
+  });
+  return { element, focus: () => (found.hidden ? files.drop.querySelector("button") : search).focus() };
+}

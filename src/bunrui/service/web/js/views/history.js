@@ -1,0 +1,235 @@
+// History: what was done, by whom and when, the documents behind it, and the way back.
+
+import { Problem, address, author, get, post } from "../api.js";
+import { data, h, replace, show, view } from "../dom.js";
+import { browser, item } from "../documents.js";
+import { t, when } from "../i18n.js";
+import { curl, file, literal, program, same } from "../same.js";
+import { visible } from "../show.js";
+import { canWrite, events, refresh } from "../state.js";
+import { announce, guarded, oneAtATime } from "../tell.js";
+
+const MOST_CHANGES = 20; // on a page
+const WITHOUT = ["rename", "compact", "slim"]; // changes that are about documents, and leave them as they are
+const NAMED = ["learn", "unlearn", "forget", "merge", "set", "calibrate", "choose", "compact", "slim"];
+
+export function create() {
+  let changes = []; // those that are shown, the last one first
+  let older = null;
+  let joined = 0;
+  let isOld = true; // whether something may have changed since they were read
+
+  const name = h("input", { type: "text", id: "author", maxlength: 100, autocomplete: "name" });
+  name.value = author.get();
+  name.addEventListener("change", () => author.set(name.value.trim()));
+  const outcome = h("div", { class: "outcome", role: "status" });
+  const list = h("ol", { class: "changes" });
+  const more = h("button", { type: "button", t: "history.older", hidden: true, on: { click: () => readOlder() } });
+  const found = browser();
+  const locked = h("p", { class: "muted", t: "history.readonly" });
+  const signing = h("p", { class: "field" }, h("label", { for: "author", t: "history.name" }), name);
+  const element = view(
+    "history",
+    h("h3", { t: "history.changes" }),
+    signing,
+    outcome,
+    list,
+    more,
+    h("h3", { t: "history.documents" }),
+    locked,
+    found.element,
+    same(snippets),
+  );
+
+  function snippets() {
+    const { contains, label } = found.wanted();
+    const options = [contains !== null && literal(contains), label !== null && `label=${literal(label)}`];
+    return {
+      curl: [
+        curl("/v1/log?limit=20"),
+        curl(address("/v1/documents", { contains, label }), { token: true }),
+        curl("/v1/undo", { json: {}, token: true }),
+      ].join("\n"),
+      python: program("clf.history(limit=20)", `clf.browse(${options.filter(Boolean).join(", ")})`, "clf.undo()"),
+      shell: [`bunrui log ${file()}`, `bunrui log ${file()} --documents`, `bunrui undo ${file()}`].join("\n"),
+    };
+  }
+
+  // --- the changes
+
+  const read = guarded(async () => {
+    isOld = false;
+    const page = await get(address("/v1/log", { limit: Math.max(MOST_CHANGES, Math.min(changes.length, 1000)) }));
+    changes = page.changes;
+    older = page.next;
+    joined = page.joined;
+    draw();
+  });
+
+  const readOlder = guarded(async () => {
+    const page = await get(address("/v1/log", { limit: MOST_CHANGES, before: older }));
+    changes.push(...page.changes);
+    older = page.next;
+    draw();
+    list.children[changes.length - page.changes.length]?.querySelector("button")?.focus();
+  });
+
+  function draw() {
+    const standing = changes.filter((change) => !change.undone);
+    replace(
+      list,
+      changes.map((change) => line(change, standing)),
+      !changes.length && h("li", { class: "muted", t: "history.empty" }),
+    );
+    show(more, older !== null);
+  }
+
+  function line(change, standing) {
+    const after = standing.filter(({ number }) => number > change.number);
+    const isLast = change === standing[0];
+    const behind = h("div", { class: "behind" });
+    const press = (key, act, kind = "quiet") =>
+      canWrite() && h("button", { type: "button", class: kind, t: key, on: { click: act } });
+    const opening = press("history.show", () => openBehind(change, behind, opening));
+    const asking = h("div", { role: "alert" });
+    return h(
+      "li",
+      { class: change.undone && "undone", "data-number": change.number },
+      h("p", { class: "what" }, told(change), chosenModel(change)),
+      h(
+        "p",
+        { class: "facts muted" },
+        h("span", { class: "number" }, `#${change.number}`),
+        h("time", { datetime: change.time }, when(change.time)),
+        change.note.by && data(change.note.by, { class: "who" }),
+        change.undone && h("span", { t: undoing(change) }),
+        hasBehind(change) && opening,
+        isLast && change.number > joined && press("history.undo", () => takeBack(change.number, null)),
+        after.length > 0 &&
+          !change.undone &&
+          change.number >= joined &&
+          press("history.to", () => ask(asking, change, after), "quiet back"),
+      ),
+      asking,
+      behind,
+    );
+  }
+
+  const hasBehind = ({ kind, n_docs: n, undone }) => !undone && n > 0 && !WITHOUT.includes(kind);
+
+  const undoing = ({ undone, note }) =>
+    note.undone_by
+      ? ["history.undone.by", { time: when(undone), name: visible(String(note.undone_by)) }]
+      : ["history.undone", { time: when(undone) }];
+
+  /** What a change was; compacting has taken the names of labels out of older ones. */
+  function told({ kind, n_docs: n, note }) {
+    const label = visible(String(note.label ?? ""));
+    const to = visible(String(note.to ?? ""));
+    if (kind === "relabel" && Array.isArray(note.labels))
+      return h("span", { t: ["history.kind.relabel", { n, labels: note.labels.map(String).map(visible).join(", ") }] });
+    if (["rename", "drop", "move"].includes(kind) && label)
+      return h("span", { t: [`history.kind.${kind}`, { n, label, to }] });
+    if (["relabel", "rename", "drop", "move"].includes(kind)) return h("span", { t: ["history.kind.labels", { n }] });
+    if (NAMED.includes(kind)) return h("span", { t: [`history.kind.${kind}`, { n }] });
+    return h("span", { t: ["history.kind.unknown", { n, kind: visible(kind) }] });
+  }
+
+  const chosenModel = ({ note }) => {
+    const model = note.choice?.candidate?.model;
+    return model && h("span", { class: "muted", t: ["history.chose", { model: visible(String(model)) }] });
+  };
+
+  // --- the documents behind one
+
+  const openBehind = guarded(async (change, place, button, begin = null) => {
+    const isOpen = begin === null && place.firstChild !== null;
+    button.setAttribute("aria-expanded", String(!isOpen));
+    if (isOpen) return replace(place);
+    const page = await get(address("/v1/documents", { change: change.number, begin, limit: 20 }));
+    const listed = place.querySelector("ul") ?? h("ul", { class: "documents" });
+    listed.append(...page.documents.map((one) => item(one, { change })));
+    const further = h("button", { type: "button", t: "history.more", on: { click: () => goOn(page.next) } });
+    const goOn = (next) => openBehind(change, place, button, next);
+    replace(
+      place,
+      listed.firstChild || page.next !== null ? listed : h("p", { class: "muted", t: "history.joined" }),
+      page.next !== null && further,
+    );
+  });
+
+  // --- the way back
+
+  const alone = oneAtATime((isBusy) => {
+    for (const button of list.querySelectorAll("button")) button.disabled = isBusy;
+  });
+
+  /** Ask in so many words, before several changes are taken back. */
+  function ask(place, change, after) {
+    const words = { changes: after.length, documents: after.reduce((sum, { n_docs: n }) => sum + n, 0) };
+    const mine = author.get();
+    const people = after.map(({ note }) => String(note.by ?? ""));
+    const others = [...new Set(people)].filter((by) => by && by !== mine);
+    const cancel = () => {
+      replace(place);
+      place.parentElement.querySelector(".back")?.focus();
+    };
+    const sure = h("button", {
+      type: "button",
+      class: "primary",
+      t: "history.sure",
+      on: { click: () => takeBack(after[0].number, change.number) },
+    });
+    replace(
+      place,
+      h(
+        "div",
+        { class: "asking" },
+        h("p", { t: ["history.ask", { ...words, number: String(change.number) }] }),
+        others.length > 0 &&
+          h("p", { class: "warning", t: ["history.others", { names: others.map(visible).join(", ") }] }),
+        h(
+          "div",
+          { class: "row" },
+          sure,
+          h("button", { type: "button", t: "history.cancel", on: { click: cancel } }),
+        ),
+      ),
+    );
+    sure.focus();
+  }
+
+  /** Take back the last change, or all after one; if somebody has changed something meanwhile, nothing. */
+  const takeBack = alone(async (transaction, to) => {
+    try {
+      const done = await post("/v1/undo", { transaction, to });
+      const words = { changes: done.changes, documents: done.changed, total: done.documents };
+      replace(outcome, h("p", { t: ["history.done", words] }));
+      announce(t("history.done", words));
+    } catch (error) {
+      if (error instanceof Problem && error.kind === "changed-since") await read();
+      throw error;
+    }
+    await refresh();
+    list.querySelector("button")?.focus();
+  });
+
+  // --- from outside
+
+  async function update() {
+    if (element.hidden) return;
+    const isOpen = canWrite();
+    show(locked, !isOpen);
+    show(signing, isOpen);
+    show(found.element, isOpen);
+    if (isOpen) found.update();
+    if (isOld) await read();
+    else draw();
+  }
+
+  events.addEventListener("info", () => {
+    isOld = true;
+    update();
+  });
+  return { element, shown: update, focus: found.focus };
+}

@@ -1,0 +1,372 @@
+// Teach: documents without labels, one after the other, a key for each label, and how good the classifier is by now.
+
+import { address, ask, get, post, work } from "../api.js";
+import { data, drawing, h, replace, show, view } from "../dom.js";
+import { percent, t } from "../i18n.js";
+import { picker } from "../picker.js";
+import { curlJob, file, program, same } from "../same.js";
+import { visible } from "../show.js";
+import { canWrite, events, refresh, state } from "../state.js";
+import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
+import { upload } from "../upload.js";
+
+const CLIENT = "bunrui.teacher";
+const WISH = "bunrui.wish";
+const WISHES = [0.7, 0.8, 0.85, 0.9, 0.95, 0.98];
+const DIGITS = "1234567890";
+const AHEAD = 3; // questions that wait here, so that a key is answered at once
+const MOST_ASKED = 10;
+const PATIENCE = 700; // milliseconds without a key, before the accuracy is measured again
+
+/** This tab: the service gives no other the same questions. */
+function client() {
+  if (!sessionStorage.getItem(CLIENT)) sessionStorage.setItem(CLIENT, crypto.randomUUID());
+  return sessionStorage.getItem(CLIENT);
+}
+
+export function create() {
+  let known = null; // how far it is, as the service says
+  let order = []; // labels in the order of their keys
+  let current = null;
+  let ready = []; // questions to come
+  let chosen = []; // labels of the current document, where there may be several
+  let sending = Promise.resolve(); // answers, one after the other
+  let waiting = 0; // answers that are not in the file yet
+  let isAsking = false;
+  let timer = null;
+  const done = []; // what was answered or skipped, to take it back
+  const sent = new Set(); // digests that need no answer, whatever the service still says
+
+  const locked = h("p", { class: "muted", t: "teach.readonly" });
+  const names = h("input", { type: "text", id: "teach-labels", hint: "teach.labels.hint", autocomplete: "off" });
+  const running = h("div");
+  const alone = oneAtATime((isBusy) => {
+    files.about.disabled = isBusy;
+    for (const button of files.drop.querySelectorAll("button")) button.disabled = isBusy;
+  });
+  const files = upload({
+    prefix: "teach-",
+    labelled: false,
+    alone,
+    begin() {},
+    footer: (_, skip_bad) => [
+      h("p", { class: "field wide" }, h("label", { for: "teach-labels", t: "teach.labels" }), names),
+      h(
+        "div",
+        { class: "row" },
+        h("button", {
+          type: "button",
+          class: "primary",
+          t: "teach.go",
+          on: { click: () => take({ ...files.options(), skip_bad }) },
+        }),
+      ),
+    ],
+  });
+  const beginning = h("div", {}, files.drop, files.about, running);
+  const card = h("div", { class: "card", tabindex: -1 });
+  const several = h("input", { type: "checkbox", id: "teach-several" });
+  const wish = h(
+    "select",
+    { id: "teach-wish" },
+    WISHES.map((share) => h("option", { value: share }, percent(share))),
+  );
+  wish.value = localStorage.getItem(WISH) ?? "0.9";
+  const measured = h("div", { "aria-live": "polite" });
+  const place = h("p", { class: "muted" });
+  const session = h(
+    "div",
+    { class: "teaching" },
+    h("div", {}, place, card),
+    h(
+      "aside",
+      { label: "teach.progress" },
+      measured,
+      h("p", { class: "field" }, h("label", { for: "teach-wish", t: "teach.wish" }), wish),
+      h("p", {}, several, " ", h("label", { for: "teach-several", t: "teach.several" })),
+      h("button", { type: "button", class: "quiet", t: "teach.others", on: { click: () => others() } }),
+    ),
+  );
+  const alike = same(() => ({
+    curl: curlJob("/v1/teach?name=inbox.csv", { upload: "inbox.csv", token: true }),
+    python: program(
+      "",
+      "asked = bunrui.selection.queue(clf, texts)",
+      "for question in asked:",
+      "    asked.answer(question, input(question.text))",
+    ),
+    shell: `bunrui teach ${file()} inbox.csv`,
+  }));
+  const element = view("teach", locked, beginning, session, alike);
+
+  // --- which documents
+
+  const take = alone(async (options) => {
+    const labels = JSON.stringify([...new Set(names.value.split(/[,、，]/).map((one) => one.trim()))].filter(Boolean));
+    await withProgress(running, (more) => work(address("/v1/teach", { ...options, labels }), more)).catch((error) => {
+      throw files.offer(error, () => take({ ...options, skip_bad: true }));
+    });
+    files.forget();
+    order = [];
+    await open();
+  });
+
+  const others = guarded(async () => {
+    await sending;
+    await ask("DELETE", "/v1/teach");
+    await open();
+  });
+
+  // --- questions
+
+  const open = guarded(async () => {
+    if (!canWrite()) return;
+    known = await get("/v1/teach");
+    const isNew = !order.length || !known.labels.some((label) => order.includes(label));
+    order = isNew ? [...known.labels] : [...order, ...known.labels.filter((label) => !order.includes(label))];
+    ready = [];
+    current = null;
+    sent.clear();
+    done.length = 0;
+    lock();
+    if (!known.documents) return;
+    await more();
+    next();
+    measure();
+  });
+
+  /** Have questions wait here; those that are known already are not new. */
+  async function more(options = {}) {
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      const here = new Set([current?.digest, ...ready.map(({ digest }) => digest), ...sent]);
+      const n = Math.min(AHEAD + waiting + ready.length + 1, MOST_ASKED);
+      const { questions } = await post("/v1/teach/next", { client: client(), n, ...options });
+      ready.push(...questions.filter(({ digest }) => !here.has(digest)));
+    } finally {
+      isAsking = false;
+    }
+  }
+
+  /** Show the next question; ask for it where none is here. */
+  function next() {
+    chosen = [];
+    current = ready.shift() ?? null;
+    draw();
+    const isLate = current === null;
+    const fetching = guarded(async () => {
+      if (isLate) await sending;
+      if (ready.length < AHEAD) await more();
+      if (isLate && current === null) ready.length ? next() : draw();
+    });
+    if (isLate || ready.length < AHEAD) fetching();
+  }
+
+  const left = () => Math.max(known.documents - known.answers - known.skipped, 0);
+
+  function draw() {
+    replace(place, h("span", { t: ["teach.place", { answers: known.answers, left: left() }] }));
+    const hadFocus = card.contains(document.activeElement);
+    if (current === null) {
+      const isOver = left() === 0 && waiting === 0;
+      replace(
+        card,
+        h("p", { t: isOver ? "teach.end" : "teach.waiting" }),
+        known.skipped > 0 &&
+          h("button", { type: "button", t: ["teach.again", { n: known.skipped }], on: { click: again } }),
+        done.length > 0 && key("u", ["audit.undo", {}], back, "quiet"),
+      );
+      if (isOver) announce(t("teach.end"));
+      return;
+    }
+    const guess = current.guess;
+    const words = { label: visible(guess ?? ""), share: percent(current.probability) };
+    replace(
+      card,
+      current.random && h("p", { class: "muted", t: "teach.random" }),
+      h("p", { class: "text", dir: "auto" }, visible(current.text)),
+      current.cut > 0 && h("p", { class: "muted", t: ["explain.more", { left: current.cut }] }),
+      guess !== null && h("p", { t: ["teach.guess", words] }),
+      h(
+        "div",
+        { class: "chips", role: "group", label: "picker.labels" },
+        order.slice(0, DIGITS.length).map((label, k) => chip(label, DIGITS[k], label === guess)),
+      ),
+      picker({
+        labels: order.map((label) => [label, state.info.labels[label] ?? 0]),
+        chosen,
+        several: several.checked,
+        onPick: (picked) => (several.checked ? ((chosen = picked), mark()) : picked !== null && answer([picked])),
+        key: order.length ? "picker.find" : "teach.first",
+      }),
+      h(
+        "div",
+        { class: "row decide" },
+        several.checked && key("Enter", ["teach.learn", {}], () => chosen.length && answer(chosen), "primary"),
+        key("s", ["teach.skip", {}], () => answer(null), "quiet"),
+        done.length > 0 && key("u", ["audit.undo", {}], back, "quiet"),
+      ),
+    );
+    mark();
+    if (hadFocus) card.focus(); // the button that was pressed is gone
+    announce(`${current.text.slice(0, 300)} ${guess === null ? "" : t("teach.guess", words)}`);
+  }
+
+  /** A label with its key; where there may be several, a check box. */
+  function chip(label, name, isGuess) {
+    const press = () => {
+      if (!several.checked) return answer([label]);
+      chosen = chosen.includes(label) ? chosen.filter((one) => one !== label) : [...chosen, label];
+      draw();
+    };
+    const one = key(name, null, press, `chip${isGuess ? " guess" : ""}`, label);
+    one.dataset.label = label;
+    return one;
+  }
+
+  function mark() {
+    for (const one of card.querySelectorAll("button[data-label]")) {
+      if (!several.checked) continue;
+      one.setAttribute("role", "checkbox");
+      one.setAttribute("aria-checked", String(chosen.includes(one.dataset.label)));
+    }
+  }
+
+  function key(name, text, act, kind, label) {
+    return h(
+      "button",
+      { type: "button", class: kind, "aria-keyshortcuts": name, "data-key": name, on: { click: act } },
+      h("kbd", {}, name),
+      " ",
+      text ? h("span", { t: text }) : data(label),
+    );
+  }
+
+  /** Answer the current question, or skip it with null.  The next one is shown while this one goes to the file. */
+  function answer(labels) {
+    const question = current;
+    if (question === null) return;
+    done.push({ question, labels });
+    sent.add(question.digest);
+    order.push(...(labels ?? []).filter((label) => !order.includes(label)));
+    waiting++;
+    if (labels) known.answers++;
+    else known.skipped++;
+    sending = sending.then(() => send(question, labels)).finally(() => waiting--);
+    next();
+    measureSoon();
+  }
+
+  const send = async (question, labels) => {
+    try {
+      const found = await post("/v1/teach/answer", { digest: question.digest, labels });
+      known.answers = found.answers + waiting - 1;
+      if (labels && !found.learned) announce(t("teach.quicker", { label: found.labels.map(visible).join(", ") }));
+    } catch (error) {
+      // It is asked again, and nothing is lost.
+      sent.delete(question.digest);
+      const at = done.findIndex((one) => one.question === question);
+      if (at >= 0) done.splice(at, 1);
+      if (labels) known.answers--;
+      else known.skipped--;
+      ready.unshift(question);
+      if (current === null) next();
+      guarded(() => Promise.reject(error))();
+    }
+  };
+
+  const back = oneAtATime()(async () => {
+    await sending;
+    const last = done.pop();
+    if (!last) return;
+    if (last.labels) await post("/v1/teach/undo", { digest: last.question.digest, client: client() });
+    sent.delete(last.question.digest);
+    if (last.labels) known.answers--;
+    else known.skipped--;
+    if (current) ready.unshift(current);
+    chosen = several.checked ? (last.labels ?? []) : [];
+    current = last.question;
+    draw();
+    measureSoon();
+  });
+
+  const again = guarded(async () => {
+    await sending;
+    sent.clear();
+    await more({ skipped: true });
+    known.skipped = 0;
+    next();
+  });
+
+  // --- how good it is
+
+  function measureSoon() {
+    clearTimeout(timer);
+    timer = setTimeout(measure, PATIENCE);
+  }
+
+  const measure = guarded(async () => {
+    await sending;
+    if (!known?.documents) return;
+    const found = await get(address("/v1/teach/progress", { wish: wish.value }));
+    const figure = (name, value, beside) =>
+      h("div", {}, h("dt", { t: name }), h("dd", {}, value, h("small", { t: beside })));
+    const { accuracy, low, high, forecast, sample } = found;
+    const isKnown = accuracy !== null;
+    const takes = !forecast
+      ? ["teach.unknown", {}]
+      : forecast.likely === 0
+        ? ["teach.reached", { high: forecast.high }]
+        : ["teach.takes", { n: forecast.likely, low: forecast.low, high: forecast.high }];
+    replace(
+      measured,
+      h(
+        "dl",
+        { class: "figures" },
+        isKnown &&
+          figure("evaluate.accuracy", percent(accuracy), [
+            "teach.interval",
+            { low: percent(low), high: percent(high), n: sample },
+          ]),
+        found.guessed > 0 &&
+          figure("teach.agreement", percent(found.agreed / found.guessed), [
+            "teach.agreed",
+            { n: found.agreed, of: found.guessed },
+          ]),
+      ),
+      !isKnown && h("p", { class: "muted", t: found.trained ? "teach.trained" : "teach.early" }),
+      found.html && drawing(found.html),
+      isKnown && h("p", { t: takes }),
+    );
+    await refresh();
+  });
+
+  wish.addEventListener("change", () => {
+    localStorage.setItem(WISH, wish.value);
+    measure();
+  });
+  several.addEventListener("change", () => {
+    chosen = [];
+    if (known?.documents) draw();
+  });
+
+  function lock() {
+    const has = Boolean(known?.documents);
+    show(locked, !canWrite());
+    show(beginning, canWrite() && !has);
+    show(session, canWrite() && has);
+  }
+  events.addEventListener("info", lock);
+  events.addEventListener("teach-these", ({ detail }) => take(detail));
+  lock();
+  return {
+    element,
+    shown: () => {
+      lock();
+      if (current === null && waiting === 0) open();
+    },
+    focus: () => card.querySelector(".picker input")?.focus(),
+    key: (name) => card.querySelector(`button[data-key="${CSS.escape(name)}"]`)?.click(),
+  };
+}

@@ -1,0 +1,157 @@
+"""`bunrui teach`: keys are answers, answers are in the file, and the next start goes on."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+import bunrui
+from tests.cli.conftest import Result, Run
+
+INBOX = """text
+cheap pills
+lunch at noon
+pills now
+meeting at noon
+free money pills
+see you at noon
+"""
+
+Teach = Callable[..., Result]
+
+
+@pytest.fixture
+def teach(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Teach:
+    """Teach a.bunrui with the documents of inbox.csv, by some keys."""
+    (tmp_path / "inbox.csv").write_text(INBOX)
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def call(keys: str, *options: str) -> Result:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
+        return run("teach", "a.bunrui", "inbox.csv", *options)
+
+    return call
+
+
+def learned(path: Path) -> dict[str, list[str]]:
+    with bunrui.open(path / "a.bunrui") as clf:
+        return {document.text: document.labels for document in clf.documents()}
+
+
+def shown(found: Result) -> list[str]:
+    """The documents in the order in which they came."""
+    texts = INBOX.splitlines()[1:]
+    return [text for line in found.err.splitlines() for text in texts if line.startswith("│") and text in line]
+
+
+def test_one_key_for_each_label(teach: Teach, tmp_path: Path) -> None:
+    order = shown(teach("q", "--labels", "spam,ham"))
+    assert len(order) == 1 and learned(tmp_path) == {}
+    found = teach("121212", "--labels", "spam,ham")
+    assert found.code == 0 and len(set(shown(found))) == 6
+    assert list(learned(tmp_path).values()) == [["spam"], ["ham"]] * 3
+    assert "learned 6 answers into a.bunrui; 0 documents left\n" in found.err
+    assert "at random" in found.err and " 1 spam" in found.err and " 2 ham" in found.err
+
+
+def test_it_goes_on_where_it_stopped(teach: Teach, tmp_path: Path) -> None:
+    first = teach("12q", "--labels", "spam,ham")
+    second = teach("12q")
+    assert not set(shown(first)[:2]) & set(shown(second))
+    assert len(learned(tmp_path)) == 4
+    assert "learned 2 answers into a.bunrui; 2 documents left" in second.err
+    assert " 1 ham" in second.err, "without --labels, they are those of the file, sorted"
+
+
+def test_skip_undo_and_stop(teach: Teach, tmp_path: Path) -> None:
+    found = teach("s1u2q", "--labels", "spam,ham")
+    skipped, taught, after, again, _ = shown(found)
+    assert taught == again != after
+    assert learned(tmp_path) == {taught: ["ham"]} and skipped != taught
+    assert "there is nothing to undo in this session" in teach("uq").err
+
+
+def test_labels_found_on_the_way(teach: Teach, tmp_path: Path) -> None:
+    """A new label gets the next key; a part of a name finds it; several labels end with Enter."""
+    teach("nspam\n" + "nwork mail\n" + "2" + "/WORK\n" + ",12\n" + ",121\n")
+    assert list(learned(tmp_path).values()) == [
+        ["spam"],
+        ["work mail"],
+        ["work mail"],
+        ["work mail"],
+        ["spam", "work mail"],
+        ["work mail"],
+    ]
+
+
+def test_searching_says_what_there_is(teach: Teach) -> None:
+    found = teach("/x\n/a\nn\n/\nq", "--labels", "spam,ham,eggs")
+    assert "none: press n for a new label" in found.err and "  spam, ham\n" in found.err
+
+
+def test_labels_beyond_the_keys_can_be_searched(teach: Teach, tmp_path: Path) -> None:
+    names = ",".join(f"label{k:02d}" for k in range(50))
+    found = teach("/label49\nq", "--labels", names)
+    assert list(learned(tmp_path).values()) == [["label49"]]
+    assert "19 more" in found.err
+
+
+def test_the_log_says_who(teach: Teach, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BUNRUI_AUTHOR", "Ann")
+    teach("1q", "--labels", "spam,ham")
+    assert run("log", "a.bunrui").out.rstrip("\n").endswith("learn\t1\tby Ann")
+
+
+def test_a_wish_and_an_accuracy(teach: Teach) -> None:
+    assert "accuracy: not known before there are answers with two labels" in teach("1q", "--labels", "a,b").err
+    found = teach("2121", "--labels", "a,b", "--wish", "0.9")
+    assert "accuracy " in found.err and "at random); agreed " in found.err
+    assert "how many answers 0.9 takes, nobody can tell yet" in found.err
+    assert "because this model is trained" in run_trained(teach).err
+
+
+def run_trained(teach: Teach) -> Result:
+    os.remove("a.bunrui")
+    return teach("12q", "--labels", "spam,ham", "--model", "arow")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["-"], 2, "error: the standard input has the keys: give DATA as files.\n"),
+        (["none.csv"], 1, "error: there is no file 'none.csv': check the path\n"),
+        (["empty.csv"], 1, "error: there are no documents to be read: nothing was done\n"),
+        (["inbox.csv", "--labels", f"ham,{'x' * 2000}"], 2, "has 2,000 characters"),
+    ],
+)
+def test_bad_input_makes_no_file(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, message: str
+) -> None:
+    (tmp_path / "inbox.csv").write_text(INBOX)
+    (tmp_path / "empty.csv").write_text("text\n")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("q"))
+    found = run("teach", "a.bunrui", *arguments)
+    assert found.code == code and message in found.err
+    assert not (tmp_path / "a.bunrui").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_a_terminal_answers_each_key_at_once(start: Callable[..., Popen[bytes]], tmp_path: Path) -> None:
+    (tmp_path / "inbox.csv").write_text(INBOX)
+    ours, theirs = os.openpty()
+    process = start("teach", "a.bunrui", "inbox.csv", "--labels", "spam,ham", stdin=theirs)
+    assert process.stderr is not None
+    for key in b"12q":
+        while b"q stop" not in (line := process.stderr.readline()):
+            assert line, "it ended before it was told to"
+        os.write(ours, bytes([key]))
+    assert process.wait(60) == 0
+    os.close(ours)
+    os.close(theirs)
+    assert list(learned(tmp_path).values()) == [["spam"], ["ham"]]

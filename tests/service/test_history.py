@@ -1,0 +1,98 @@
+"""What was done: pages of changes and of documents, who made a change, and how several are taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+import bunrui
+from tests.service.conftest import LABELS, TEXTS, Serve, Server, problem
+
+
+def test_pages_of_the_log(serve: Serve) -> None:
+    server = serve()
+    for k in range(5):
+        server.client.post("/v1/learn", json={"texts": [f"text {k}"], "labels": ["ham"]})
+    everything = server.client.get("/v1/log").json()
+    assert everything["next"] is None
+    pages, before = [], {}
+    while True:
+        page = server.client.get("/v1/log", params={"limit": 2, **before}).json()
+        pages += page["changes"]
+        if page["next"] is None:
+            break
+        before = {"before": page["next"]}
+    assert pages == everything["changes"]
+    newest = everything["changes"][0]["number"]
+    assert [change["number"] for change in _log(server, after=newest - 2)] == [newest, newest - 1]
+    assert _log(server, after=newest) == []
+
+
+def _log(server: Server, **params: int) -> list[dict[str, Any]]:
+    return list(server.client.get("/v1/log", params=params).json()["changes"])
+
+
+def test_who_made_a_change(serve: Serve) -> None:
+    server = serve()
+    ann = {"Bunrui-Author": "%E7%8C%AB%20Ann"}
+    server.client.post("/v1/learn", json={"texts": ["a"], "labels": ["ham"]}, headers=ann).raise_for_status()
+    server.client.post("/v1/learn", json={"texts": ["b"], "labels": ["ham"]}).raise_for_status()
+    server.client.post("/v1/undo", headers=ann).raise_for_status()
+    notes = [change["note"] for change in _log(server)[:2]]
+    assert [(note.get("by"), note.get("undone_by")) for note in notes] == [(None, "猫 Ann"), ("猫 Ann", None)]
+
+
+def test_take_back_up_to_here(serve: Serve) -> None:
+    server = serve()
+    for k in range(3):
+        server.client.post("/v1/learn", json={"texts": [f"text {k}", "more"], "labels": ["ham", "new"]})
+    with bunrui.open(server.path) as other:
+        other.learn(["theirs"], ["ham"])
+    first = server.client.get("/v1/log").json()
+    assert first["joined"] == 0
+    refused = problem(server.client.post("/v1/undo", json={"to": 1, "transaction": 4}), 409, "changed-since")
+    assert "the last one is 5, and nothing was undone" in refused["detail"]
+    done = server.client.post("/v1/undo", json={"to": 1, "transaction": 5}).json()
+    assert done == {"undone": "learn", "changes": 4, "changed": 7, "documents": 4}
+    assert [bool(change["undone"]) for change in _log(server)] == [True] * 4 + [False]
+    assert server.client.get("/v1/labels").json()["labels"] == [
+        {"label": "ham", "documents": 2},
+        {"label": "spam", "documents": 2},
+    ]
+    problem(server.client.post("/v1/undo", json={"to": 1}), 409, "conflict")
+    problem(server.client.post("/v1/undo", json={"to": -1}), 422, "invalid")
+    with bunrui.open(server.path) as other:
+        other.compact()
+    assert server.client.get("/v1/log").json()["joined"] == 6
+    assert "joined" in problem(server.client.post("/v1/undo", json={"to": 1}), 409, "conflict")["detail"]
+
+
+def ask(server: Server, **params: Any) -> dict[str, Any]:
+    answer = server.client.get("/v1/documents", params=params)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def test_documents(server: Server) -> None:
+    whole = ask(server)
+    assert [(one["text"], one["labels"], one["id"]) for one in whole["documents"]] == [
+        (text, [label], number) for text, label, number in zip(TEXTS[::-1], LABELS[::-1], "4321", strict=True)
+    ]
+    assert (whole["next"], whole["looked"]) == (None, 4)
+    page = ask(server, contains="NOON", limit=1, characters=5)
+    assert [(one["text"], one["length"]) for one in page["documents"]] == [("lunch", len(TEXTS[3]))]
+    rest = ask(server, contains="NOON", begin=page["next"])
+    assert [one["text"] for one in rest["documents"]] == [TEXTS[2]] and rest["next"] is None
+    assert ask(server, begin=page["documents"][0]["place"], limit=1)["documents"] == whole["documents"][:1]
+    (learned,) = {one["time"] for one in whole["documents"]}
+    assert len(ask(server, label="spam", since=learned, change=1)["documents"]) == 2
+    assert ask(server, before=learned)["documents"] == []
+    for wrong in ({"begin": "x"}, {"change": 99}, {"limit": 0}, {"limit": 201}, {"since": "soon"}):
+        problem(server.client.get("/v1/documents", params=wrong), 422, "invalid")
+    problem(server.client.get("/v1/documents", params={"limit": 2, "characters": 3_000_000}), 413, "too-large")
+
+
+def test_documents_are_for_who_has_the_token(server: Server, small: Server) -> None:
+    problem(httpx.get(f"{server.url}/v1/documents"), 401, "no-token")
+    problem(small.client.get("/v1/documents"), 403, "read-only")

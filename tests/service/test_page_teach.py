@@ -1,0 +1,214 @@
+"""The view that teaches: by keyboard alone, a file of documents becomes a classifier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import bunrui
+from tests.service.conftest import Server, running
+from tests.support.tab import EXPECTED, Tab, last_change, n_documents, upload
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.xdist_group("page")
+
+SPAM, HAM = ["pills", "money", "cheap", "win", "free", "offer"], ["noon", "lunch", "meeting", "late", "team", "report"]
+TEXTS = [f"{SPAM[k % 6]} {SPAM[k % 5]} {k}" for k in range(30)] + [f"{HAM[k % 6]} {HAM[k % 5]} {k}" for k in range(30)]
+CSV = "\n".join(["text", *TEXTS]).encode()
+
+
+def label_of(text: str) -> str:
+    return "spam" if text.split()[0] in SPAM else "ham"
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    path = tmp_path_factory.mktemp("teach") / "a.bunrui"
+    bunrui.create(path).close()
+    yield from running(path)
+
+
+def forget_all(server: Server) -> None:
+    server.client.request("DELETE", "/v1/teach")
+    if n_documents(server):
+        server.client.post("/v1/undo", json={"to": 0})
+
+
+@pytest.fixture
+def teaching(browser: Any, own: Server) -> Iterator[Tab]:
+    """The view, of a classifier that knows nothing, without documents."""
+    forget_all(own)
+    tab = Tab(browser, own)
+    tab.open()
+    tab.page.keyboard.press("l")
+    EXPECTED(tab.page.locator("#teach-title")).to_be_visible()
+    yield tab
+    tab.close()
+
+
+def begin(tab: Tab, labels: str) -> None:
+    file = {"name": "mails.csv", "mimeType": "text/csv", "buffer": CSV}
+    tab.view.locator("input[type=file]").set_input_files(file)
+    tab.page.fill("#teach-labels", labels)
+    tab.view.get_by_role("button", name="Begin").press("Enter")
+    EXPECTED(text_of(tab)).to_be_visible()
+
+
+def text_of(tab: Tab) -> Any:
+    return tab.view.locator(".card .text")
+
+
+def press(tab: Tab, key: str) -> str:
+    """Press a key, and wait for the next document; the text before."""
+    before = str(text_of(tab).text_content())
+    tab.page.keyboard.press(key)
+    EXPECTED(text_of(tab)).not_to_have_text(before)
+    return before
+
+
+def learned(server: Server) -> dict[str, list[str]]:
+    found = server.client.get("/v1/documents", params={"limit": 200}).json()["documents"]
+    return {document["text"]: document["labels"] for document in found}
+
+
+def wait_for(server: Server, n: int) -> None:
+    wait_until(lambda: n_documents(server) == n)
+
+
+def test_one_key_teaches_and_the_accuracy_follows(teaching: Tab, own: Server) -> None:
+    begin(teaching, "spam, ham")
+    answers = {}
+    for _ in range(24):
+        text = str(text_of(teaching).text_content())
+        answers[text] = [label_of(text)]
+        press(teaching, {"spam": "1", "ham": "2"}[label_of(text)])
+    wait_for(own, 24)
+    assert learned(own) == answers
+    EXPECTED(teaching.view.get_by_text("Answers: 24. Documents left: 36.")).to_be_visible()
+    EXPECTED(teaching.view.locator("aside svg.chart")).to_be_visible()
+    EXPECTED(teaching.view.locator("aside dl")).to_contain_text(re.compile(r"Accuracy[\d.]+%.*documents at random"))
+    EXPECTED(teaching.view.locator(".chip.guess")).to_have_count(1)
+
+
+def test_undo_and_skip_by_key(teaching: Tab, own: Server) -> None:
+    begin(teaching, "spam, ham")
+    skipped, first = press(teaching, "s"), press(teaching, "1")
+    shown = text_of(teaching).text_content()
+    teaching.page.keyboard.press("u")
+    EXPECTED(text_of(teaching)).to_have_text(first)
+    assert press(teaching, "2") == first
+    EXPECTED(text_of(teaching)).to_have_text(str(shown))
+    wait_for(own, 1)
+    assert learned(own) == {first: ["ham"]} and skipped != first
+
+
+def test_labels_are_found_as_one_goes(teaching: Tab, own: Server) -> None:
+    """Without names: a new label is asked for in so many words, and has a key from then on."""
+    begin(teaching, "")
+    for key, name in (("1", "work mail"), ("2", "other")):
+        before = str(text_of(teaching).text_content())
+        teaching.page.keyboard.press("/")
+        teaching.page.keyboard.type(name)
+        EXPECTED(teaching.view.get_by_text(f"Make a new label “{name}”?")).to_be_visible()
+        teaching.page.keyboard.press("Enter")
+        teaching.page.keyboard.press("Enter")
+        EXPECTED(text_of(teaching)).not_to_have_text(before)
+        EXPECTED(teaching.view.locator(f'button[data-key="{key}"]')).to_contain_text(name)
+    text = press(teaching, "1")
+    wait_for(own, 3)
+    assert learned(own)[text] == ["work mail"]
+
+
+def test_several_labels(teaching: Tab, own: Server) -> None:
+    begin(teaching, "spam, ham, urgent")
+    teaching.page.check("#teach-several")
+    teaching.view.locator(".card").focus()
+    for key in "132":
+        teaching.page.keyboard.press(key)
+    teaching.page.keyboard.press("2")
+    boxes = teaching.view.get_by_role("checkbox", name=re.compile(r"^\d (spam|ham|urgent)"))
+    EXPECTED(boxes).to_have_count(3)
+    assert [box.get_attribute("aria-checked") for box in boxes.all()] == ["true", "false", "true"]
+    text = press(teaching, "Enter")
+    wait_for(own, 1)
+    assert learned(own) == {text: ["spam", "urgent"]}
+
+
+def test_nothing_is_lost_when_the_tab_closes(browser: Any, teaching: Tab, own: Server) -> None:
+    begin(teaching, "spam, ham")
+    known = {press(teaching, "1"), press(teaching, "2")}
+    wait_for(own, 2)
+    other = Tab(browser, own)
+    other.open("teach")
+    EXPECTED(other.view.get_by_text("Answers: 2. Documents left: 58.")).to_be_visible()
+    assert text_of(other).text_content() not in {*known, text_of(teaching).text_content()}
+    EXPECTED(other.view.locator('button[data-key="2"]')).to_contain_text("ham")
+    other.close()
+    shown = text_of(teaching).text_content()
+    teaching.page.reload()
+    EXPECTED(text_of(teaching)).to_have_text(str(shown))
+
+
+def test_an_answer_that_cannot_be_sent_is_asked_again(teaching: Tab, own: Server) -> None:
+    begin(teaching, "spam, ham")
+    teaching.page.route("**/v1/teach/answer", lambda route: route.abort())
+    text = press(teaching, "1")
+    EXPECTED(teaching.page.locator("#alert")).not_to_be_empty()
+    teaching.page.unroute("**/v1/teach/answer")
+    press(teaching, "2")
+    EXPECTED(text_of(teaching)).to_have_text(text)
+    wait_for(own, 1)
+    teaching.faults = [fault for fault in teaching.faults if "ERR_FAILED" not in fault]
+
+
+def test_the_end_and_other_documents(teaching: Tab, own: Server) -> None:
+    own.client.post("/v1/learn", json={"texts": TEXTS[:58], "labels": [label_of(text) for text in TEXTS[:58]]})
+    begin(teaching, "spam, ham")
+    press(teaching, "s")
+    teaching.page.keyboard.press("2")
+    EXPECTED(teaching.view.get_by_text("All documents have an answer.")).to_be_visible()
+    teaching.view.get_by_role("button", name="Ask again for those that were skipped (1)").click()
+    teaching.page.keyboard.press("2")
+    EXPECTED(teaching.view.get_by_text("All documents have an answer.")).to_be_visible()
+    wait_for(own, 60)
+    assert last_change(own)["kind"] == "learn"
+    teaching.view.get_by_role("button", name="Take other documents").click()
+    EXPECTED(teaching.view.locator(".drop")).to_be_visible()
+
+
+def test_documents_that_were_predicted_can_be_taught(teaching: Tab, own: Server) -> None:
+    own.client.post("/v1/learn", json={"texts": ["pills", "noon"], "labels": ["spam", "ham"]})
+    teaching.go("file")
+    upload(teaching, "mails.csv", CSV)
+    teaching.view.get_by_role("button", name="Predict").click()
+    teaching.view.get_by_role("button", name="Teach with these documents").click()
+    EXPECTED(teaching.page.locator("#teach-title")).to_be_visible()
+    EXPECTED(text_of(teaching)).to_be_visible()
+    text = press(teaching, "2")
+    wait_for(own, 3)
+    assert learned(own)[text] == ["spam"], "the labels of the file have keys, too"
+
+
+def test_without_a_token_there_is_nothing_to_see(browser: Any, own: Server) -> None:
+    tab = Tab(browser, own)
+    tab.open("teach", token=None)
+    EXPECTED(tab.view.get_by_text("Teaching needs the token.")).to_be_visible()
+    EXPECTED(tab.view.locator(".drop, .teaching").locator("visible=true")).to_have_count(0)
+    tab.close()
+
+
+@pytest.mark.parametrize("language", ["ja", "zh", "ko"])
+def test_every_language_on_a_small_screen(browser: Any, own: Server, language: str) -> None:
+    forget_all(own)
+    body = {"name": "mails.csv", "labels": '["spam", "ham"]'}
+    own.client.post("/v1/teach", params=body, content=CSV, headers={"Content-Type": "application/octet-stream"})
+    wait_until(lambda: own.client.get("/v1/teach").json()["documents"] == 60)
+    tab = Tab(browser, own, viewport={"width": 390, "height": 800}, locale=language, color_scheme="dark")
+    tab.open("teach")
+    EXPECTED(text_of(tab)).to_be_visible()
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert not re.search(r"teach\.\w", tab.page.locator("body").inner_text())
+    tab.close()

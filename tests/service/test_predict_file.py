@@ -1,0 +1,343 @@
+"""A file that is predicted: kept on disk, predicted in the background, read page by page, downloaded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import bunrui
+from bunrui.documents import read
+from tests.service.conftest import Serve, Server, finished, problem, running, shared_server
+
+pytestmark = pytest.mark.xdist_group("uploads")
+
+BYTES = {"Content-Type": "application/octet-stream"}
+TEXTS = ["cheap pills now", "lunch at noon", "=money+fast", 'meeting, "noon"', "zzz"]
+ROWS = [{"n": str(k), "said": text, "label": "old"} for k, text in enumerate(TEXTS)]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from shared_server(tmp_path_factory.mktemp("files"))
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service on documents with several labels."""
+    path = tmp_path_factory.mktemp("several") / "topics.bunrui"
+    with bunrui.create(path) as clf:
+        clf.learn(
+            ["wheat corn harvest", "oil barrel crude", "wheat and oil prices", "corn field"] * 3,
+            [["grain"], ["oil"], ["grain", "oil"], ["grain"]] * 3,
+        )
+    yield from running(path)
+
+
+def send(server: Server, name: str, body: bytes) -> str:
+    answer = server.client.post("/v1/files", params={"name": name}, content=body, headers=BYTES)
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["bytes"] == len(body)
+    id: str = answer.json()["id"]
+    return id
+
+
+def predict(server: Server, name: str, body: bytes, **options: Any) -> dict[str, Any]:
+    asked = {"file": send(server, name, body), **options}
+    return finished(server, server.client.post("/v1/predictions", params=asked))
+
+
+def page(server: Server, job: dict[str, Any], **options: Any) -> dict[str, Any]:
+    answer = server.client.get(f"/v1/predictions/{job['id']}", params=options)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def download(server: Server, job: dict[str, Any], format: str) -> bytes:
+    answer = server.client.get(f"/v1/downloads/{job['id']}", params={"format": format})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-disposition"].startswith("attachment; filename*=UTF-8''")
+    return answer.content
+
+
+def as_csv(rows: list[dict[str, Any]], encoding: str = "utf-8", **options: Any) -> bytes:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), **options)
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue().encode(encoding)
+
+
+def as_parquet(rows: list[dict[str, Any]]) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), out)
+    return out.getvalue()
+
+
+def as_xlsx(rows: list[dict[str, Any]]) -> bytes:
+    from bunrui.documents.spreadsheet import SheetWriter
+
+    out, table = io.BytesIO(), pa.Table.from_pylist(rows)
+    writer = SheetWriter(out, table.schema)
+    writer.write_table(table)
+    writer.close()
+    return out.getvalue()
+
+
+def as_jsonl(rows: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def expected(server: Server, texts: list[str]) -> list[tuple[str, float]]:
+    found = server.client.post("/v1/predict", json={"texts": texts}).json()
+    return list(zip(found["labels"], found["probabilities"], strict=True))
+
+
+def from_xlsx(body: bytes) -> list[dict[str, str]]:
+    (batch,) = read(io.BytesIO(body), text="said", labelled=False, rows=True, format="xlsx")
+    rows: list[dict[str, str]] = batch["row"].to_pylist()
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [("a.csv", as_csv), ("a.tsv", lambda rows: as_csv(rows, delimiter="\t")), ("a.xlsx", as_xlsx),
+     ("a.jsonl", as_jsonl), ("a.parquet", as_parquet)],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_every_format_comes_back_with_all_columns(own: Server, name: str, write: Any) -> None:
+    job = predict(own, name, write(ROWS), text="said")
+    assert job["state"] == "done", job
+    predicted = expected(own, TEXTS)
+    labels = [label for label, _ in predicted]
+    result = job["result"]
+    assert (result["documents"], result["skipped"], result["several"]) == (5, 0, False)
+    assert result["labels"] == {label: labels.count(label) for label in labels}
+    found = page(own, job)
+    assert [(row["labels"], row["probabilities"]) for row in found["rows"]] == [([a], [b]) for a, b in predicted]
+    assert [row["text"] for row in found["rows"]] == TEXTS
+    table = pq.read_table(io.BytesIO(download(own, job, "parquet"))).to_pylist()
+    assert table == [
+        {**row, "label (2)": label, "probability": share} for row, (label, share) in zip(ROWS, predicted, strict=True)
+    ]
+    body = download(own, job, "csv")
+    assert body.startswith(b"\xef\xbb\xbf")
+    rows = list(csv.DictReader(io.StringIO(body.decode("utf-8-sig"))))
+    tame = [{**row, "said": "'=money+fast" if row["said"] == "=money+fast" else row["said"]} for row in table]
+    assert rows == [{name: str(value) for name, value in row.items()} for row in tame]
+    assert [row["said"] for row in from_xlsx(download(own, job, "xlsx"))] == TEXTS
+
+
+def test_columns_keep_their_types(own: Server) -> None:
+    table = pa.table(
+        {
+            "text": TEXTS,
+            "n": [-1, 2, 3, 4, None],
+            "when": pa.array([1, 2, 3, 4, 5], pa.timestamp("s")),
+            "tags": [["a"], [], ["b", "c"], None, ["d"]],
+            "kind": pa.array(["x", "y", "x", "y", "x"]).dictionary_encode(),
+        }
+    )
+    out = io.BytesIO()
+    pq.write_table(table, out)
+    table = pq.read_table(io.BytesIO(out.getvalue()))
+    job = predict(own, "a.parquet", out.getvalue())
+    found = pq.read_table(io.BytesIO(download(own, job, "parquet")))
+    assert found.select(["text", "n", "when", "tags"]) == table.select(["text", "n", "when", "tags"])
+    assert found["kind"].to_pylist() == table["kind"].to_pylist()
+    rows = list(csv.DictReader(io.StringIO(download(own, job, "csv").decode("utf-8-sig"))))
+    assert [(row["n"], row["tags"], row["kind"]) for row in rows][:3] == [
+        ("-1", '["a"]', "x"), ("2", "[]", "y"), ("3", '["b", "c"]', "x"),
+    ]  # fmt: skip
+
+
+def test_mailboxes_and_lines(own: Server) -> None:
+    mails = b"From a@b Mon Jan  1 10:00:00 2026\nMessage-ID: <1@x>\nSubject: cheap pills\n\nnow\n"
+    job = predict(own, "inbox.mbox", mails)
+    (row,) = pq.read_table(io.BytesIO(download(own, job, "parquet"))).to_pylist()
+    assert (row["id"], row["label"]) == ("<1@x>", "spam") and "cheap pills" in row["text"]
+    job = predict(own, "all.txt", b"cheap pills\nlunch at noon\n")
+    rows = pq.read_table(io.BytesIO(download(own, job, "parquet"))).to_pylist()
+    assert [(row["text"], row["label"]) for row in rows] == [("cheap pills", "spam"), ("lunch at noon", "ham")]
+
+
+def test_rows_are_sorted_and_filtered(own: Server) -> None:
+    job = predict(own, "a.csv", as_csv(ROWS))
+    shares = [share for _, share in expected(own, TEXTS)]
+    by_share = sorted(range(5), key=lambda k: shares[k])
+    assert [row["row"] for row in page(own, job, order="unsure")["rows"]] == by_share
+    assert [row["row"] for row in page(own, job, order="sure", limit=2, offset=1)["rows"]] == by_share[::-1][1:3]
+    labels = [row["labels"][0] for row in page(own, job, order="label")["rows"]]
+    assert labels == sorted(labels)
+    spam = page(own, job, label="spam", limit=1)
+    assert spam["total"] == sum(label == "spam" for label, _ in expected(own, TEXTS))
+    assert [row["row"] for row in page(own, job, find="NOON")["rows"]] == [1, 3]
+    assert page(own, job, find="noon", label="spam")["total"] == 0
+    assert page(own, job, label="unheard of") == {"rows": [], "total": 0}
+    assert page(own, job, offset=7) == {"rows": [], "total": 5}
+    problem(own.client.get(f"/v1/predictions/{job['id']}", params={"row": 5}), 404, "not-found")
+    problem(own.client.get(f"/v1/predictions/{job['id']}", params={"order": "x"}), 422, "invalid")
+
+
+def test_a_page_cuts_long_texts_and_a_row_does_not(own: Server) -> None:
+    long = "pills " * 1000
+    job = predict(own, "a.csv", as_csv([{"text": long}]))
+    assert len(page(own, job)["rows"][0]["text"]) < 400
+    assert page(own, job, row=0)["rows"][0]["text"] == long
+
+
+def test_a_row_gets_another_label(own: Server) -> None:
+    job = predict(own, "a.csv", as_csv(ROWS))
+    before = page(own, job)
+    answer = own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4, "labels": ["news"]})
+    assert answer.json() == {**before["rows"][4], "labels": ["news"], "probabilities": [1.0], "corrected": True}
+    assert [row["row"] for row in page(own, job, label="news")["rows"]] == [4]
+    assert page(own, job, order="unsure")["rows"][-1]["row"] == 4
+    rows = pq.read_table(io.BytesIO(download(own, job, "parquet"))).to_pylist()
+    assert [(row["label (2)"], row["corrected"]) for row in rows][3:] == [
+        (before["rows"][3]["labels"][0], False),
+        ("news", True),
+    ]
+    own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4}).raise_for_status()
+    assert page(own, job) == before
+    problem(own.client.post(f"/v1/predictions/{job['id']}", json={"row": 5, "labels": ["x"]}), 404, "not-found")
+
+
+def test_several_labels(several: Server) -> None:
+    texts = ["wheat and oil prices", "corn field", "zzz"]
+    job = predict(several, "a.csv", as_csv([{"text": text} for text in texts]))
+    with bunrui.open(several.path, read_only=True) as clf:
+        sets = clf.predict_labels(texts)
+    found = page(several, job)["rows"]
+    assert [set(row["labels"]) for row in found] == sets
+    assert sets[0] == {"grain", "oil"}
+    assert all(share > 0.5 for row in found for share in row["probabilities"])
+    assert job["result"]["several"] is True
+    assert job["result"]["labels"] == {name: sum(name in one for one in sets) for name in job["result"]["labels"]}
+    grain = page(several, job, label="grain")
+    assert [row["row"] for row in grain["rows"]] == [k for k, one in enumerate(sets) if "grain" in one]
+    several.client.post(f"/v1/predictions/{job['id']}", json={"row": 2, "labels": ["oil", "new"]}).raise_for_status()
+    rows = pq.read_table(io.BytesIO(download(several, job, "parquet"))).to_pylist()
+    assert [set(row["labels"]) for row in rows] == [*sets[:2], {"oil", "new"}]
+    assert rows[2]["probabilities"] == [1.0, 1.0]
+    rows = list(csv.DictReader(io.StringIO(download(several, job, "csv").decode("utf-8-sig"))))
+    assert json.loads(rows[2]["labels"]) == ["oil", "new"]
+
+
+# --- what goes wrong
+
+
+def test_bad_rows_are_named_or_left_out(own: Server) -> None:
+    body = b"n,text\n1,cheap pills\n2\n3,lunch\n"
+    job = predict(own, "a.csv", body)
+    assert (job["state"], job["problem"]["line"], job["problem"]["suggests"]) == ("failed", 3, {"skip_bad": True})
+    job = predict(own, "a.csv", body, skip_bad="true")
+    assert (job["result"]["documents"], job["result"]["skipped"]) == (2, 1)
+    assert "line 3" in job["result"]["problems"][0]
+    assert [row["line"] for row in page(own, job)["rows"]] == [2, 4]
+
+
+def test_a_problem_says_which_encoding_to_try(own: Server) -> None:
+    body = "text\n今日は良い天気です。無料の薬があります。\n".encode("cp932")
+    job = predict(own, "a.csv", body, encoding="utf-8")
+    assert job["problem"]["suggests"] == {"encoding": "cp932", "skip_bad": True}
+    assert predict(own, "a.csv", body)["result"]["documents"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "kind"),
+    [("a.csv", b"text\n", "invalid"), ("a.csv", b"", "invalid"), ("a.xlsx", b"PK\x03\x04", "invalid"),
+     ("a.parquet", b"PAR1", "invalid")],
+)  # fmt: skip
+def test_files_without_documents(own: Server, name: str, body: bytes, kind: str) -> None:
+    job = predict(own, name, body)
+    assert (job["state"], job["problem"]["type"]) == ("failed", f"urn:bunrui:problem:{kind}")
+
+
+def test_files_that_are_not_there(own: Server) -> None:
+    for path in ("/v1/files/x", "/v1/predictions/x", "/v1/downloads/x"):
+        problem(own.client.get(path), 404, "not-found")
+    problem(own.client.post("/v1/predictions", params={"file": "x"}), 404, "not-found")
+    problem(own.client.post("/v1/train", params={"file": "x"}), 404, "not-found")
+    problem(own.client.post("/v1/files", params={"name": "a.xls"}, content=b"x", headers=BYTES), 422, "invalid")
+    problem(own.client.post("/v1/files", params={"name": "a.csv"}, json={}), 415, "media-type")
+    id = send(own, "a.csv", b"text\nx\n")
+    own.client.delete(f"/v1/files/{id}").raise_for_status()
+    problem(own.client.get(f"/v1/files/{id}"), 404, "not-found")
+
+
+def test_files_go_with_the_service_and_make_room(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    server = serve("--max-file", "1")
+
+    def there() -> list[Path]:
+        return list(tmp_path.glob("bunrui-*/*"))
+
+    problem(
+        server.client.post("/v1/files", params={"name": "a.csv"}, content=b"x" * (2 << 20), headers=BYTES),
+        413,
+        "too-large",
+    )
+    assert there() == []
+    ids = [send(server, "a.csv", b"text\n" + b"x" * 1_000_000) for _ in range(6)]
+    assert len(there()) == 4
+    problem(server.client.get(f"/v1/files/{ids[0]}"), 404, "not-found")
+    assert server.client.get(f"/v1/files/{ids[-1]}").json()["documents"] == 1
+    server.stop()
+    assert list(tmp_path.glob("bunrui-*")) == []
+
+
+def test_strangers_predict_files_and_do_not_learn_them(own: Server) -> None:
+    with httpx.Client(base_url=own.url) as stranger:
+        answer = stranger.post("/v1/files", params={"name": "a.csv"}, content=as_csv(ROWS), headers=BYTES)
+        id = answer.json()["id"]
+        assert stranger.get(f"/v1/files/{id}").json()["text"] == "said"
+        problem(stranger.post("/v1/train", params={"file": id}), 401, "no-token")
+        assert stranger.post("/v1/predictions", params={"file": id}).status_code == 202
+
+
+# --- looking into files, and learning them
+
+
+def test_looking_into_files_that_were_sent(own: Server) -> None:
+    one, other = send(own, "a.csv", as_csv(ROWS, "cp932")), send(own, "b.xlsx", as_xlsx(ROWS))
+    found = own.client.get(f"/v1/files/{one}", params={"also": other, "text": "said", "label": "label"}).json()
+    assert (found["documents"], found["labels"], found["columns"]) == (10, {"old": 10}, ["n", "said", "label"])
+    head = own.client.get(f"/v1/files/{one}", params={"whole": "false"}).json()
+    assert (head["documents"], head["labels"], head["text"], len(head["rows"])) == (None, {}, "said", 5)
+    given = own.client.get(f"/v1/files/{one}", params={"given": "spam"}).json()
+    assert (given["labels"], given["label"]) == ({"spam": 5}, None)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp932", "euc-jp"])
+def test_encodings_are_found_out(own: Server, encoding: str) -> None:
+    rows = [{"本文": "今日は良い天気です。無料の薬があります。", "ラベル": "天気"}] * 3
+    found = own.client.get(f"/v1/files/{send(own, 'a.csv', as_csv(rows, encoding))}").json()
+    assert found["encoding"] == encoding.removesuffix("-sig")
+    assert (found["text"], found["labels"]) == ("本文", {"天気": 3})
+
+
+def test_numbers_are_labels_only_where_they_are_few_and_whole(own: Server) -> None:
+    rows = [{"id": k, "price": k / 7, "stars": k % 5, "said": f"word{k} and more"} for k in range(50)]
+    found = own.client.get(f"/v1/files/{send(own, 'a.csv', as_csv(rows))}").json()
+    assert (found["choices"], found["label"]) == (["stars", "said"], "stars")
+
+
+def test_several_files_are_learned_with_one_label(serve: Serve) -> None:
+    server = serve()
+    ids = [send(server, f"{k}.csv", as_csv([{"said": f"tea and cake {k}"}])) for k in range(2)]
+    asked = {"file": ids, "text": "said", "given": "food", "encoding": "auto"}
+    job = finished(server, server.client.post("/v1/train", params=asked))
+    assert job["result"]["changed"] == 2
+    assert server.client.post("/v1/predict", json={"texts": ["cake"]}).json()["labels"] == ["food"]
+    problem(server.client.post("/v1/train", params={"file": ids, "name": "a.csv"}), 422, "invalid")
+    problem(server.client.post("/v1/train"), 422, "invalid")
