@@ -91,7 +91,7 @@ def test_set(run, mail: Path) -> None:
 def test_set_says_where_a_calibration_ends(run, tmp_path: Path) -> None:
     learn(run, "big.bunrui", "".join(f"pills{k % 9} now,spam\nnoon{k % 8} at,ham\n" for k in range(99)))
     run("calibrate", "big.bunrui")
-    ends = "the probabilities of big.bunrui are no longer calibrated: 'bunrui calibrate big.bunrui' does it"
+    ends = "the probabilities of big.bunrui are no longer calibrated: 'bunrui calibrate big.bunrui' calibrates"
     assert ends in run("set", "big.bunrui", "--model", "multinomial").err
     assert ends not in run("set", "big.bunrui", "--alpha", "2").err
     assert run("calibrate", "big.bunrui").code == 0

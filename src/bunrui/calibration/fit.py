@@ -8,7 +8,7 @@
                    adjacent violators (Ayer, Brunk, Ewing, Reid, Silverman 1955), each block as if SHRINK more documents
                    had come out as the temperature says; and CHANCE documents more that chance gets right
 
-On 20 Newsgroups the expected calibration error on the test set goes from .119 to .020 and the log loss from 2.04 to
+On 20 Newsgroups the expected calibration error on the test set goes from .119 to .016 and the log loss from 2.04 to
 .57, by the training documents alone; benchmarks/calibration.py has this and other corpora.
 """
 
@@ -45,6 +45,10 @@ _SLOPE, _SLOPE_SPREAD, _LEVEL_SPREAD = 1.0, 0.5, 3.0
 _USUAL_LEAD = 3.0
 _FAR, _STEEP = 20.0, 2.0  # no scores that a document has are so large or so small
 _FEWEST_HALVED = 20
+
+# Documents of a half that has the temperature of all, to save time.  Two numbers of 500 documents fit little noise: the
+# log loss of .446 is measured .004 lower, on the mean of 16 corpora, the ECE of .031 by .0015.
+_SETTLED = 250
 _MOST_STEPS, _FLAT, _STILL = 200, 1e-9, 1e-10  # of the search: by then it stands still
 
 
@@ -104,14 +108,17 @@ class _Fit(NamedTuple):
 
 
 def _fit(scores: Floats, lengths: Floats, own: Booleans, near: _Fit | None = None) -> _Fit:
-    level, slope = _temperature(scores, lengths, own, near)
+    if near is not None and len(scores) >= _SETTLED:
+        level, slope = near.level, near.slope
+    else:
+        level, slope = _temperature(scores, lengths, own, near)
     rows, top = np.arange(len(scores)), scores.argmax(axis=1)
     sure = temper(scores, lengths, level, slope)[rows, top]
     return _Fit(level, slope, *_map(sure, own[rows, top], 1 / scores.shape[1]))
 
 
 def _by_halves(scores: Floats, lengths: Floats, own: Booleans, near: _Fit) -> Floats:
-    """Probabilities by a calibration that was fitted on the other half of the documents."""
+    """Probabilities by a calibration, or the map of one, that was fitted on the other half of the documents."""
     out = np.empty_like(scores)
     order = np.random.default_rng(0).permutation(len(scores))
     halves = order[::2], order[1::2]
