@@ -46,8 +46,8 @@ export function create() {
     "div",
     { class: "drop large" },
     h("p", { t: "teach.drop" }),
-    h("p", { class: "muted", t: "train.formats" }),
-    h("div", { class: "row" }, fileButton("train.choose", (given) => take(given))),
+    h("p", { class: "muted", t: "upload.formats" }),
+    h("div", { class: "row" }, fileButton("upload.choose", (given) => take(given))),
   );
   const beginning = h("div", {}, drop, about, running);
   const card = h("div", { class: "card", tabindex: -1 });
