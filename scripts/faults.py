@@ -2,10 +2,11 @@
 
     python scripts/faults.py --kills 10000
 
-A child opens or makes a classifier, learns, unlearns, undoes, merges and compacts, and acknowledges every call that has
-returned.  At a random moment it is killed.  Then the file must open, and hold exactly what was acknowledged, with or
-without the one call that was under way; every document is in the log as often as it was learned; weights are those that
-training gives again; and nothing lies beside the file.  Every other file lives on and is killed again.
+A child opens or makes a classifier, learns and unlearns documents and texts without a label, undoes, merges and
+compacts, and acknowledges every call that has returned.  At a random moment it is killed.  Then the file must open, and
+hold exactly what was acknowledged, with or without the one call that was under way; every document is in the log as
+often as it was learned; weights are those that training gives again; and nothing lies beside the file.  Every other
+file lives on and is killed again.
 
 What the child does follows from a seed: both sides know it, and an acknowledgement is one byte.
 """
@@ -45,7 +46,7 @@ WORDS = ["cheap", "pills", "noon", "meeting", "lunch", "無料", "料金", "会�
 MODELS = ["binary-complement", "arow", "nbsvm"]
 LABELS = [("spam",), ("ham",), ("ham", "spam"), ("news",)]
 
-Document = tuple[str, tuple[str, ...]]
+Document = tuple[str, tuple[str, ...]]  # a text without a label has none
 
 # What the file holds that is merged.
 MERGED: list[Document] = [("merged one 無料", ("spam",)), ("merged two", ("ham", "other"))]
@@ -87,10 +88,12 @@ def operations(seed: int, keep: str, left: Sequence[Document]) -> Iterator[Opera
     before: list[Document] | None = None  # what an undo brings back
     while True:
         kinds = ["learn"] * 6 + ["batches", "compact"] * 2 + ["reopen"]
-        kinds += ["unlearn"] * 3 if left else []
-        kinds += ["relabel", "rename", "move", "drop"] if left and keep == "text" else []
+        labelled = [document for document in left if document[1]]
+        kinds += ["unlearn"] * 3 if labelled else []
+        kinds += ["relabel", "rename", "move", "drop"] if labelled and keep == "text" else []
+        kinds += ["pool", "pool", "unpool"] if keep == "text" else []
         kinds += ["undo"] * 2 if before is not None else []
-        kind = rng.choice([*kinds, "merge"]) if len(left) < MOST_DOCUMENTS else "unlearn"
+        kind = rng.choice([*kinds, "merge"]) if len(left) < MOST_DOCUMENTS else "unlearn" if labelled else "unpool"
         documents: list[Document] = []
         labels: tuple[str, ...] = ()
         after = list(left)
@@ -98,19 +101,25 @@ def operations(seed: int, keep: str, left: Sequence[Document]) -> Iterator[Opera
             documents = [_document(rng, left) for _ in range(rng.choice([1, 1, 2, 5]))]
             after += documents
         elif kind == "unlearn":
-            documents = rng.sample(left, min(len(left), rng.choice([1, 1, 2, 30])))
+            documents = rng.sample(labelled, min(len(labelled), rng.choice([1, 1, 2, 30])))
             for document in documents:
                 after.remove(document)
+        elif kind == "pool":
+            documents = [(f"p{rng.getrandbits(32)} noon", ()) for _ in range(rng.choice([1, 3]))]
+            after += documents
+        elif kind == "unpool":
+            documents = [document for document in left if not document[1]]
+            after = labelled
         elif kind == "merge":
             after += MERGED
         elif kind == "undo":
             assert before is not None
             after = before
         elif kind == "relabel":
-            documents, labels = [rng.choice(left)], rng.choice(LABELS)
+            documents, labels = [rng.choice(labelled)], rng.choice(LABELS)
             after = [(text, labels if text == documents[0][0] else old) for text, old in left]
         elif kind in ("rename", "move", "drop"):
-            name, other = rng.choice(rng.choice(left)[1]), rng.choice(rng.choice(left)[1])
+            name, other = rng.choice(rng.choice(labelled)[1]), rng.choice(rng.choice(labelled)[1])
             labels = {"rename": (name, f"l{rng.getrandbits(32)}"), "move": (name, other), "drop": (name,)}[kind]
             if labels == (name, name):
                 continue
@@ -166,6 +175,11 @@ def run_child(path: str, seed: int, keep: str, left: Sequence[Document], other: 
                     session.add([text], [names])
         elif operation.kind == "unlearn":
             clf.unlearn(texts, labels)
+        elif operation.kind == "pool":
+            with clf.learning() as session:  # whatever the model: what counts is the file
+                session.add_unlabelled(texts)
+        elif operation.kind == "unpool":
+            clf.unlearn_unlabelled(texts)
         elif operation.kind == "undo":
             clf.undo()
         elif operation.kind == "merge":
@@ -287,6 +301,7 @@ def check(path: str, states: Sequence[Sequence[Document]]) -> int:
 @lru_cache(16)
 def _counts(documents: tuple[Document, ...]) -> Any:
     clf = TextClassifier()
+    documents = tuple(document for document in documents if document[1])
     if documents:
         clf.learn([text for text, _ in documents], [labels for _, labels in documents])
     return clf.counts
@@ -294,7 +309,9 @@ def _counts(documents: tuple[Document, ...]) -> Any:
 
 def _logged(clf: Any) -> Counter[Any]:
     """What the log has: text, or digest, and labels."""
-    return Counter((one.digest if one.text is None else one.text, tuple(one.labels)) for one in clf.documents())
+    with clf.memory.documents.at_rest():
+        pool = Counter((text, ()) for text in clf.memory.pool.texts().values())
+    return pool + Counter((one.digest if one.text is None else one.text, tuple(one.labels)) for one in clf.documents())
 
 
 def _expected(documents: Sequence[Document], keep: str) -> Counter[Any]:

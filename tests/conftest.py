@@ -15,10 +15,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw a quarter of the usual cases where the slow tests are left out, and the same ones in every run of the CI."""
+    """Draw a tenth of the usual cases where the slow tests are left out, and the same ones in every run of the CI."""
     is_quick = "not slow" in config.getoption("markexpr")
     # No deadline: the first call of a kernel may compile it, which takes seconds.
-    always = {"deadline": None, "max_examples": 25 if is_quick else 100}
+    always = {"deadline": None, "max_examples": 10 if is_quick else 100}
     settings.register_profile("bunrui", **always)
     settings.register_profile("bunrui-ci", derandomize=True, print_blob=True, **always)
     settings.load_profile("bunrui-ci" if os.environ.get("CI") else "bunrui")

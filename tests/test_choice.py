@@ -46,7 +46,7 @@ def drawn_of(clf: TextClassifier) -> Drawn:
     return clf.memory.sample.draw(len(clf.classes_))
 
 
-@pytest.mark.parametrize("worth", [0, 200])
+@pytest.mark.parametrize("worth", [0, 1 << 18])
 @given(documents=documents_of)
 @settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_scores_are_those_without_all_copies(
@@ -121,26 +121,36 @@ def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found[0] == found[1]
 
 
-def test_a_better_model_is_chosen_and_answers() -> None:
+@pytest.mark.parametrize("wins, leads", [(7, False), (8, True)])
+def test_a_lead_of_few_documents(wins: int, leads: bool) -> None:
+    """Where 3 documents are lost, 7 won are 4 ahead, with a standard error of √10 documents: less than one more."""
+    parts = np.concatenate([np.ones(wins), np.zeros(3), np.ones(990)])
+    others = np.concatenate([np.zeros(wins), np.ones(3), np.ones(990)])
+    weights = np.full(len(parts), 1 / len(parts))
+    mine, other = (choice._Merit(PLAIN, float(each.mean()), each, weights) for each in (parts, others))
+    assert mine.is_ahead_of(other) == leads
+
+
+@pytest.mark.parametrize("worth", [0, 1 << 18])
+def test_a_better_model_is_chosen_and_answers(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "_WORTH_STAGES", worth)
     texts, labels = corpus(1000)
     clf = TextClassifier().learn(texts, labels)
     chosen = clf.model_
     assert chosen is not None and chosen.candidate != PLAIN and not chosen.reason
     evidence = {each.candidate: each for each in chosen.evidence}
-    assert evidence[chosen.candidate].lead > evidence[chosen.candidate].error
-    assert evidence[chosen.candidate].value == max(
-        each.value for each in chosen.evidence if each.n_docs == evidence[chosen.candidate].n_docs
-    )
+    best = evidence[chosen.candidate]
+    assert best.lead > best.error and best.n_docs == 1000
+    assert best.value == max(each.value for each in chosen.evidence)
+    # Candidates that are behind on a quarter, be it the plain default, are not asked about the rest.
+    assert evidence[PLAIN].n_docs == (1000 if worth else 250)
+    assert abs(best.value - best.lead - evidence[PLAIN].value) < 1e-9
     named = TextClassifier(**chosen.candidate._asdict()).learn(texts, labels)
     new = corpus(200, seed=1)[0]
     np.testing.assert_array_equal(clf.scores(new), named.scores(new))
     assert clf.model == "auto" and clf.get_params()["alpha"] is None
     assert clf.effective_alpha == chosen.candidate.alpha
-    assert (
-        clf.is_calibrated
-        and clf.calibration is not None
-        and clf.calibration.n_docs == evidence[chosen.candidate].n_docs
-    )
+    assert clf.is_calibrated and clf.calibration is not None and clf.calibration.n_docs == best.n_docs
     assert clf.predict_proba(new).max() < named.predict_proba(new).max()
     assert clf.score(*corpus(500, seed=2)) >= TextClassifier(PLAIN.model).learn(texts, labels).score(
         *corpus(500, seed=2)
@@ -326,8 +336,7 @@ def test_rare_classes_are_asked_about_among_many(monkeypatch: pytest.MonkeyPatch
     found = choice._Corpus(*_parts(clf))
     n_used = np.bincount(found.classes, minlength=40)
     assert len(found.classes) == 400 and (n_used[20:] == 3).all()
-    found.merit(PLAIN, "accuracy", first=True)
-    merit = found.merit(PLAIN, "accuracy")
+    merit = found.merit(PLAIN, "accuracy", first=True)
     shares = np.bincount(found.classes, merit.weights)
     np.testing.assert_allclose(shares, clf.counts.doc_count[np.argsort(clf.counts.labels)] / len(texts))
     # The calibration goes by a plain random sample: the lowest digests, and no others.

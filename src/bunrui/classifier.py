@@ -20,15 +20,28 @@ from bunrui.choice import PLAIN, Choice, LeftOut, choose, is_due, why_not
 from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, label_sets
-from bunrui.errors import LabelError, MismatchError, NotLearnedError, Option, OptionError, Step, check_whole
+from bunrui.errors import (
+    LabelError,
+    MismatchError,
+    NotLearnedError,
+    Option,
+    OptionError,
+    Step,
+    UnlearnError,
+    check_whole,
+)
 from bunrui.kernel.mutex import Mutex
-from bunrui.memory import Memory
+from bunrui.memory import KeptPool, Memory, by_digest
 from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
+from bunrui.models.counting import CountingModel
 from bunrui.models.linear import probabilities
 from bunrui.models.model import Model, WordQuestion, check_label
+from bunrui.models.pool import PooledModel
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 from bunrui.sample import LowestDigests
+from bunrui.unlabelled import PoolWeight, check_reads_pool, reads_pool, weigh
+from bunrui.unlabelled import is_due as is_weighing_due
 
 if TYPE_CHECKING:
     from bunrui.models.keywords import Word
@@ -62,6 +75,7 @@ class AnyClassifier(ABC):
 
     calibration: Calibration | None
     choice: Choice | None
+    pool_weight: PoolWeight | None
     _compared: tuple[Model, Calibration | None, bool] | None = None
 
     @property
@@ -241,7 +255,9 @@ class AnyClassifier(ABC):
     @property
     def is_calibrated(self) -> bool:
         """Whether there is a calibration, and it was fitted for this model with these options."""
-        return self.calibration is not None and self.calibration.options == digest_of(self.effective_settings)
+        if self.calibration is None:
+            return False
+        return self.calibration.options == key_of_calibration(self.effective_settings, self.pool_weight)
 
     @abstractmethod
     def set_calibration(self, calibration: Calibration | None) -> None:
@@ -346,6 +362,38 @@ class AnyClassifier(ABC):
     @abstractmethod
     def unlearn(self, texts: Texts, labels: Labels) -> Self:
         """Take documents back: afterwards the classifier is the one that never saw them."""
+
+    @abstractmethod
+    def learn_unlabelled(self, texts: Texts) -> Self:
+        """Take in texts without a label, to help where labelled documents are few; each text once.
+
+        A pool of such texts helps by expectation–maximisation (Nigam et al. 2000).  Its weight is chosen by folds of
+        the labelled documents; where it does not help, it is 0, and answers are those without the pool.  `unlabelled_`
+        says which, and why.  Counts stay those of the labelled documents.  A text that is learned with a label counts
+        by its label alone.
+
+        Raises
+        ------
+        OptionError
+            If the model cannot read fractions of counts, or the texts are none.
+        """
+
+    @abstractmethod
+    def unlearn_unlabelled(self, texts: Texts | None = None) -> Self:
+        """Take texts without a label back, by default all of them.
+
+        Raises
+        ------
+        UnlearnError
+            If one of them is not there; then nothing is taken back.
+        """
+
+    @property
+    def unlabelled_(self) -> PoolWeight | None:
+        """How much the texts without a label count now, and why; None where there are none."""
+        if not len(self.memory.pool):
+            return None
+        return self.pool_weight or PoolWeight(reason="nothing was weighed yet", n_pool=len(self.memory.pool))
 
     def count_sets(self, texts: Texts, sets: LabelSets) -> Counts:
         """Count documents, and learn nothing."""
@@ -471,6 +519,8 @@ class TextClassifier(AnyClassifier):
         self.class_norm = class_norm
         self.against_rest = against_rest
         self.m = m
+        self.pool_weight: PoolWeight | None = None
+        self._reads_pool = True
         self._model: Model | None = None
         self._twins: WeakSet[TextClassifier] = WeakSet([self])
         self._forget()
@@ -482,16 +532,19 @@ class TextClassifier(AnyClassifier):
         self._memory, self._model, self.calibration, self.choice = memory, None, calibration, choice
         return self
 
-    def take_on(self, choice: Choice | None, calibration: Calibration | None) -> None:
-        """Answer as a choice says, and calibrated for it."""
+    def take_on(
+        self, choice: Choice | None, calibration: Calibration | None, pool_weight: PoolWeight | None = None
+    ) -> None:
+        """Answer as a choice says, with this weight of the pool, and calibrated for it."""
         with _making:
-            self.choice, self.calibration, self._model = choice, calibration, None
+            self.choice, self.calibration, self.pool_weight = choice, calibration, pool_weight
+            self._model = None
 
     def _forget(self) -> None:
         """Check the options, and begin with nothing learned."""
         self._analyzer = _check(self.get_params())
         self._memory = Memory(Counts(self._analyzer.fingerprint))
-        self.calibration = self.choice = None
+        self.calibration = self.choice = self.pool_weight = None
         self._prepare()
 
     def _prepare(self) -> None:
@@ -531,6 +584,10 @@ class TextClassifier(AnyClassifier):
                 if model is None:
                     options = self.effective_options
                     model = kind_of(options["model"]).model(options, self._analyzer, self._memory)
+                    weight = 0.0 if self.pool_weight is None else self.pool_weight.weight
+                    # A file that was meant to harm may have a weight for another model, or no texts.
+                    if weight and isinstance(model, CountingModel) and len(self._memory.pool) and reads_pool(options):
+                        model = PooledModel(model, weight, self._analyzer, self._memory)
                     self._model = model
         return model
 
@@ -571,6 +628,48 @@ class TextClassifier(AnyClassifier):
         self._choose_where_due()
         return self
 
+    def learn_unlabelled(self, texts: Texts) -> Self:
+        """Take in texts without a label, to help where labelled documents are few; each text once.
+
+        Examples
+        --------
+        >>> clf = TextClassifier().learn(["cheap pills", "meeting at noon"], ["spam", "ham"])
+        >>> clf.learn_unlabelled(["pills for you", "noon meeting"]).unlabelled_.describe()
+        'not used: 0 documents that others can predict are too few to tell'
+        """
+        check_reads_pool(self.get_params())
+        memory = self._memory
+        if memory.sample is None and memory.counts.n_docs:
+            raise NotLearnedError(
+                f"there is nothing to weigh texts without a label by: {memory.why_no_sample}",
+                hint="give them before the first labelled documents",
+            )
+        with memory.lock.write():
+            if memory.sample is None and not memory.is_of_file:
+                memory.sample = LowestDigests()
+            texts = memory.lasting(texts)
+            known = by_digest(texts if isinstance(texts, list) else texts.to_pylist())
+            if not known:
+                raise OptionError("there are no texts to learn: give at least one")
+            assert isinstance(memory.pool, KeptPool)
+            memory.pool.add(known)
+        self._choose_where_due(has_other_pool=True)
+        return self
+
+    def unlearn_unlabelled(self, texts: Texts | None = None) -> Self:
+        """Take texts without a label back, by default all of them."""
+        memory = self._memory
+        with memory.lock.write():
+            pool = memory.pool
+            assert isinstance(pool, KeptPool)
+            gone = list(pool.texts()) if texts is None else list(by_digest(texts))
+            for row, digest in enumerate(gone):
+                if digest not in pool.texts():
+                    raise UnlearnError(f"text {row} is not among those without a label: nothing was taken back", row)
+            pool.remove(gone)
+        self._choose_where_due(has_other_pool=True)
+        return self
+
     def merge(self, other: AnyClassifier) -> Self:
         """Add what another classifier with the same analyzer has learned."""
         check_alike(self, other)
@@ -581,19 +680,35 @@ class TextClassifier(AnyClassifier):
         self._choose_where_due()
         return self
 
-    def _choose_where_due(self) -> None:
+    def _choose_where_due(self, *, has_other_pool: bool = False) -> None:
         """Choose here, and for those that share the memory, and so have learned the same."""
         for each in list(self._twins):
             if each._memory is self._memory:
-                each._choose_if_due()
+                each._choose_if_due(has_other_pool=has_other_pool)
 
-    def _choose_if_due(self, before: Choice | None = None) -> None:
+    def _choose_if_due(self, before: Choice | None = None, *, has_other_pool: bool = False) -> None:
         """Choose if it is time, by the metric of the last choice: `before` is one that holds no longer."""
-        last = self.choice or before
-        if self.model != AUTO or self._memory.sample is None:
+        last, counts, memory = self.choice or before, self.counts, self._memory
+        if memory.sample is None:
             return
-        if is_due(self.choice, self.counts.n_docs, len(self.counts.live_labels)):
+        sizes = counts.n_docs, len(counts.live_labels)
+        n_pool, model = len(memory.pool) * self._reads_pool, self.effective_options["model"]
+        is_due_to_weigh = n_pool and is_weighing_due(self.pool_weight, model, *sizes, n_pool)
+        is_other = self._reads_pool and (has_other_pool or is_due_to_weigh)
+        if self.model == AUTO and (is_other or is_due(self.choice, *sizes)):
             self._choose("accuracy" if last is None else last.metric)
+        elif is_other:
+            self._weigh()
+
+    def _weigh(self) -> None:
+        """Choose the weight of the pool anew."""
+        memory, found, left_out = self._memory, None, None
+        with memory.lock.read():
+            if self._reads_pool and len(memory.pool) and memory.counts.n_docs:
+                options, drawn = self.effective_options, memory.draw(len(memory.counts.live.labels))
+                found, left_out = weigh(memory.counts, self._analyzer, drawn, memory.pool.texts(), options)
+        fitted = calibration_by(self.choice, left_out, self.settings, pool_weight=found)
+        self.take_on(self.choice, fitted or self.calibration, found)
 
     def _why_no_sample(self) -> str:
         return self._memory.why_no_sample
@@ -617,8 +732,9 @@ class TextClassifier(AnyClassifier):
                 assert isinstance(memory.sample, LowestDigests)
                 drawn = memory.sample.draw(len(memory.counts.live.labels))
                 choice, left_out = choose(memory.counts, self._analyzer, drawn, self.get_params(), metric)
-        fitted = None if choice is None else calibration_by(choice, left_out, self.settings)
+        fitted = calibration_by(choice, left_out, self.settings)
         self.take_on(choice, fitted or asked_for(self.calibration))
+        self._weigh()
         found = self.model_
         assert found is not None
         return found
@@ -634,13 +750,14 @@ class TextClassifier(AnyClassifier):
     def with_model(self, model: str | None = None, **options: Any) -> Self:
         """A classifier that reads the same counts by another model or with other options.
 
-        What either learns, both know.
+        What either learns, both know.  It reads labelled documents alone: a pool is weighed for one model.
         """
         if "analyzer" in options:
             raise OptionError("another analyzer has other counts: make a new classifier and learn the texts again")
         has = self.get_params() if model else self.effective_options
         options = complete_options(options | ({"model": model} if model else {}))
         twin = type(self)(**(has | options)).attach(self._memory, self.calibration, self.choice)
+        twin._reads_pool = False
         twin._twins = self._twins
         twin._twins.add(twin)
         return twin
@@ -663,7 +780,7 @@ class TextClassifier(AnyClassifier):
         for name, value in options.items():
             setattr(self, name, value)
         if self.settings != before:
-            self.choice = None
+            self.choice = self.pool_weight = None
         try:
             analyzer = _check(self.get_params())
         except Exception:  # to be raised by `current_model`
@@ -682,6 +799,8 @@ class TextClassifier(AnyClassifier):
             "memory": self._memory,
             "calibration": self.calibration,
             "choice": self.choice,
+            "pool_weight": self.pool_weight,
+            "reads_pool": self._reads_pool,
             "is_checked": self._is_checked,
         }
         return self.get_params() | known
@@ -689,8 +808,8 @@ class TextClassifier(AnyClassifier):
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name in OPTIONS:
             setattr(self, name, state[name])
-        self._memory, self.calibration, self.choice, self._is_checked = (
-            state[name] for name in ("memory", "calibration", "choice", "is_checked")
+        self._memory, self.calibration, self.choice, self.pool_weight, self._reads_pool, self._is_checked = (
+            state[name] for name in ("memory", "calibration", "choice", "pool_weight", "reads_pool", "is_checked")
         )
         self._model, self._twins = None, WeakSet([self])
         if not self._is_checked:
@@ -710,14 +829,24 @@ def resolve(options: dict[str, Any], choice: Choice | None) -> dict[str, Any]:
 
 
 def calibration_by(
-    choice: Choice, left_out: LeftOut | None, settings: dict[str, Any], tx: int = 0
+    choice: Choice | None,
+    left_out: LeftOut | None,
+    settings: dict[str, Any],
+    tx: int = 0,
+    pool_weight: PoolWeight | None = None,
 ) -> Calibration | None:
     """The calibration of a chosen model, by what it said of documents that it had not seen."""
-    if left_out is None:
+    if left_out is None or choice is None:
         return None
     fitted = fit_calibration(left_out.scores, lengths_of(left_out.texts), left_out.own)
     has = resolve(settings, choice)
-    return replace(fitted, model=has["model"], options=digest_of(has), tx=tx, by_choice=True)
+    return replace(fitted, model=has["model"], options=key_of_calibration(has, pool_weight), tx=tx, by_choice=True)
+
+
+def key_of_calibration(settings: Mapping[str, Any], pool_weight: PoolWeight | None) -> str:
+    """A digest of all that decides what scores mean: the settings, and the weight of a pool that counts."""
+    weight = 0.0 if pool_weight is None else pool_weight.weight
+    return digest_of({**settings, "pool": weight} if weight else settings)
 
 
 def asked_for(calibration: Calibration | None) -> Calibration | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -89,6 +89,10 @@ class Documents(Protocol):
         It is given the weights, the mark up to which they have learned, and whether that is all that there is.
         """
         return None
+
+    def draw(self, n_classes: int) -> Any:
+        """The sample of all documents that a file takes from its log, as `bunrui.sample.Drawn`."""
+        raise NotLearnedError("there is no sample of the documents")
 
 
 class NoDocuments(Documents):
@@ -191,6 +195,58 @@ class Sample(Protocol):
     def copy(self) -> Sample:
         """The same, to go its own way."""
 
+    def draw(self, n_classes: int) -> Any:
+        """The sample, for so many classes, as `bunrui.sample.Drawn`."""
+
+
+PoolTexts = Mapping[bytes, Any]
+"""Texts without a label, by digest."""
+
+
+class Pool(Protocol):
+    """The texts without a label: `models/pool.py` reads them, each once, however often it was given."""
+
+    @property
+    def key(self) -> Any:
+        """Another whenever the pool is another."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def texts(self) -> PoolTexts:
+        """All of them; of a file, call `at_rest`."""
+
+
+class KeptPool:
+    """A pool in memory."""
+
+    def __init__(self) -> None:
+        self._texts: dict[bytes, Any] = {}
+        self._n_changes = 0
+
+    @property
+    def key(self) -> int:
+        """How often it has changed."""
+        return self._n_changes
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def texts(self) -> PoolTexts:
+        """All of them."""
+        return self._texts
+
+    def add(self, texts: PoolTexts) -> None:
+        """Take texts in."""
+        self._texts |= texts
+        self._n_changes += 1
+
+    def remove(self, digests: Iterable[bytes]) -> None:
+        """Let texts go, which are there."""
+        for digest in digests:
+            del self._texts[digest]
+        self._n_changes += 1
+
 
 class Memory:
     """Counts, documents where they are kept, and the lock on both.
@@ -205,6 +261,8 @@ class Memory:
         A sample of all documents, where one is kept.
     why_no_sample : str
         Why there is none.
+    pool : Pool
+        The texts without a label.
     trouble : str or None
         Why the counts differ from those of their file, and must not be read.
     """
@@ -215,6 +273,7 @@ class Memory:
         self.lock = ReadWriteLock()
         self.sample: Sample | None = None
         self.why_no_sample = "its documents are not kept"
+        self.pool: Pool = KeptPool()
         self.trouble: str | None = None
 
     @property
@@ -231,6 +290,10 @@ class Memory:
     def is_of_file(self) -> bool:
         """Whether a file has the documents."""
         return not isinstance(self.documents, (NoDocuments, KeptDocuments))
+
+    def draw(self, n_classes: int) -> Any:
+        """A sample of the documents for so many classes, as `bunrui.sample.Drawn`."""
+        return (self.documents if self.sample is None else self.sample).draw(n_classes)
 
     def readable_counts(self) -> Counts:
         """The counts, or an error if they cannot be read; call with the lock held."""
@@ -286,6 +349,10 @@ class Memory:
         """Add another memory; `model` is for messages."""
         if other.counts is self.counts:
             raise OptionError("a classifier cannot be merged with itself")
+        pool: PoolTexts = {}
+        if len(other.pool):
+            with other.documents.at_rest():
+                pool = dict(other.pool.texts())
         with other.lock.read():
             theirs, kept = other.counts.copy(), other.kept
             batches = None if kept is None else list(kept.batches(None)[1])
@@ -298,6 +365,8 @@ class Memory:
                     f"with TextClassifier({model!r}), and learn its texts again"
                 )
             self.counts.add(theirs)
+            if isinstance(self.pool, KeptPool) and pool:
+                self.pool.add(pool)
             if mine is not None and batches is not None:
                 mine.extend(batches)
             # A sample of a part of the documents would say nothing of all.
@@ -319,6 +388,11 @@ def document_digests(texts: Any) -> Digests:
     """The digest of every document."""
     given = inputs.is_given(texts)
     return digests_of(*as_bytes(texts, given), given)
+
+
+def by_digest(texts: Any) -> dict[bytes, Any]:
+    """Documents by their digests, each once."""
+    return dict(zip((digest.tobytes() for digest in document_digests(texts)), texts, strict=True))
 
 
 def as_bytes(texts: Any, given: bool) -> tuple[memoryview, Integers]:

@@ -30,7 +30,8 @@ def threads(folder: Path, *options: str | Path) -> subprocess.CompletedProcess[s
 
 @pytest.mark.slow  # test_page.py measures one checkout
 def test_a_small_corpus_beside_another_checkout(tmp_path: Path) -> None:
-    shutil.copytree(REPOSITORY / "src", tmp_path / "other" / "src")
+    ignore = shutil.ignore_patterns("__pycache__")  # other workers write there
+    shutil.copytree(REPOSITORY / "src", tmp_path / "other" / "src", ignore=ignore)
     done = threads(tmp_path, "--threads", "1,3", "--runs", "2", "--against", tmp_path / "other", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]

@@ -38,7 +38,10 @@ def test_a_typing_error_is_answered_with_a_proposal(run) -> None:
     ("arguments", "err"),
     [
         (["learn"], "error: missing argument 'FILE'.\nTry 'bunrui learn --help'.\n"),
-        (["learn", "x"], "error: missing argument 'DATA'.\nTry 'bunrui learn --help'.\n"),
+        (
+            ["learn", "x"],
+            "error: give DATA with labels, or --unlabelled POOL, or both.\nTry 'bunrui learn --help'.\n",
+        ),
         (
             ["learn", "x", "y", "--prior", "none"],
             "error: invalid value for '--prior': choose one of empirical, uniform, smoothed, or smoothed: and a number "

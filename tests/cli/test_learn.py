@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import bunrui.store
+from tests.cli.conftest import MAIL
+from tests.support.pools import two_topics
 from tests.support.waiting import PATIENCE
 
 
@@ -520,3 +523,84 @@ def test_unlearn_by_name_needs_texts(run, named: str, keep: str, why: str) -> No
 )
 def test_unlearn_wrong_usage(run, named: str, arguments: list[str], message: str) -> None:
     assert run("unlearn", named, *arguments) == (2, "", f"error: {message}\nTry 'bunrui unlearn --help'.\n")
+
+
+# --- texts without a label
+
+
+def test_texts_without_a_label(run) -> None:
+    texts, labels, pool = two_topics()
+    rows = "".join(f"{label},{text}\n" for text, label in zip(texts, labels, strict=True))
+    Path("few.csv").write_text(f"label,text\n{rows}")
+    Path("pool.txt").write_text("\n".join(pool))
+    done = run("learn", "a.bunrui", "few.csv", "--unlabelled", "pool.txt", "--analyzer", "words")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.splitlines()[:2] == [
+        "learned 24 documents of 2 labels into a.bunrui in T",
+        "160 texts without a label came; a.bunrui has 160",
+    ]
+    assert re.fullmatch(
+        r"texts without a label: weight [\d.]+: [\d.]+ by 5 folds; without: \.\d+", done.err.splitlines()[-1]
+    )
+    shown = run("info", "a.bunrui").out
+    assert re.search(
+        r"^unlabelled    160, weight .*\n( +\d\.\d{3}  weight [\d.]+\n){4} +for binary-complement", shown, re.M
+    )
+    known = json.loads(run("info", "a.bunrui", "--json").out)
+    assert known["documents"] == 24 and known["unlabelled"]["n_pool"] == 160 and known["unlabelled"]["weight"] > 0
+    with_pool = run("predict", "a.bunrui", "pool.txt", "--json").out
+    # labels in a pool are not read, and a text with a label is none of the pool's
+    assert "24 texts without a label came" in run("learn", "a.bunrui", "--unlabelled", "few.csv").err
+    assert run("predict", "a.bunrui", "pool.txt", "--json").out == with_pool
+    gone = run("unlearn", "a.bunrui", "--unlabelled", "few.csv")
+    assert (gone.code, gone.err) == (0, "24 texts without a label went; a.bunrui has 160\n")
+    assert run("forget", "a.bunrui", "--unlabelled").err == "forgot 160 texts without a label\n"
+    assert json.loads(run("info", "a.bunrui", "--json").out)["unlabelled"] is None
+    assert run("undo", "a.bunrui").code == 0
+    assert run("predict", "a.bunrui", "pool.txt", "--json").out == with_pool
+    assert run("check", "a.bunrui").code == 0
+
+
+def test_texts_without_a_label_that_cannot_be_used(run) -> None:
+    Path("mail.csv").write_text(MAIL)
+    Path("pool.txt").write_text("pills at noon\n")
+    Path("empty.txt").write_text("")
+    Path("blank.csv").write_text("text\n")
+    able = "set the model to auto, or to one of multinomial, binary, complement, binary-complement"
+    for args, code, said in [
+        (["mail.csv", "--unlabelled", "empty.txt"], 1, "error: empty.txt: the file is empty"),
+        (
+            ["mail.csv", "--unlabelled", "blank.csv"],
+            1,
+            "there are no texts without a label to be read: nothing was changed",
+        ),
+        (
+            ["mail.csv", "--unlabelled", "pool.txt", "--model", "bernoulli"],
+            2,
+            f"bernoulli does not read fractions of counts: {able}",
+        ),
+        (["mail.csv", "--unlabelled", "pool.txt", "--model", "nbsvm"], 2, "nbsvm does not read fractions"),
+        (
+            ["mail.csv", "--unlabelled", "pool.txt", "--keep", "digests"],
+            1,
+            "leave --unlabelled out, or learn into another file",
+        ),
+        (["mail.csv", "--unlabelled", "pool.txt", "--memory", "2GB"], 2, "--unlabelled needs all documents in memory"),
+        (["-", "--unlabelled", "-"], 2, "the standard input, -, can be read once."),
+        ([], 2, "give DATA with labels, or --unlabelled POOL, or both."),
+    ]:
+        done = run("learn", "new.bunrui", *args)
+        assert done.code == code and said in done.err and not Path("new.bunrui").exists(), (args, done)
+    assert run("learn", "a.bunrui", "mail.csv", "--unlabelled", "pool.txt").code == 0
+    before = Path("a.bunrui").read_bytes()
+    for args, said in [
+        (
+            ["unlearn", "a.bunrui", "--unlabelled", "mail.csv"],
+            "mail.csv, line 2: this is not among the texts without a label: 'cheap",
+        ),
+        (["unlearn", "a.bunrui", "--unlabelled", "pool.txt", "--by-id", "1"], "--unlabelled goes with DATA, or alone."),
+        (["forget", "a.bunrui", "--unlabelled", "--source", "x"], "--unlabelled goes alone"),
+    ]:
+        done = run(*args)
+        assert done.code > 0 and said in done.err, (args, done)
+    assert Path("a.bunrui").read_bytes() == before

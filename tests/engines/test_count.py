@@ -12,6 +12,7 @@ import pytest
 from bunrui import TextClassifier
 from bunrui.engines import count as counting
 from bunrui.kernel import workspace
+from tests.support.examples import quick
 from tests.support.kernels import MODES, kernels
 
 
@@ -90,12 +91,13 @@ def test_hashes_that_agree(mask: int, tiny: pytest.MonkeyPatch) -> None:
     assert counted(texts, labels) == expected(texts, labels)
 
 
+@pytest.mark.parametrize("n_words", quick(1, [30_000, 150_000]))
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_a_document_that_is_longer_than_the_streams(n_threads: int, tiny: pytest.MonkeyPatch) -> None:
+def test_a_document_that_is_longer_than_the_streams(n_threads: int, n_words: int, tiny: pytest.MonkeyPatch) -> None:
     tiny.setenv("BUNRUI_THREADS", str(n_threads))
     texts, labels = corpus(3, 60)
     rng = np.random.default_rng(3)
-    huge = " ".join(f"word{k}" + "x" * int(k % 40) for k in rng.integers(0, 20_000, 30_000))
+    huge = " ".join(f"word{k}" + "x" * int(k % 40) for k in rng.integers(0, 20_000, n_words))
     texts[20:20] = [huge, huge]
     labels[20:20] = ["c1", "c4"]
     assert counted(texts, labels) == expected(texts, labels)

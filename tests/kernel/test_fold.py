@@ -18,7 +18,7 @@ from bunrui.kernel import unicode
 from bunrui.kernel.compile import twin_of
 from bunrui.kernel.fold import BAD_UTF8, HARD_TEXT, SLACK, copy_codepoints, fold_nfkc
 from tests.kernel.test_normal import JOINING, SHARED, STRINGS, reference
-from tests.support.examples import examples
+from tests.support.examples import examples, quick
 
 # Bytes around the text that would continue or change it, and elements behind `out` that nobody may write.
 BEFORE = b"\xe3\x81"
@@ -74,11 +74,7 @@ def some(mode: str) -> Iterable[str]:
 @both
 @pytest.mark.parametrize(
     "around",
-    [
-        "{}",
-        "a{}b",
-        *(pytest.param(s, marks=pytest.mark.slow) for s in ("日本語{}、そして", "a rather long line {} of English")),
-    ],
+    quick(1, ["a{}b", "{}", "日本語{}、そして", "a rather long line {} of English"]),
 )
 def test_every_code_point(mode: str, around: str) -> None:
     wrong = [c for c in some(mode) if FOLDS[mode](around.format(c).encode()) != reference(around.format(c))]
@@ -90,7 +86,7 @@ def test_every_code_point(mode: str, around: str) -> None:
 @both
 @pytest.mark.parametrize(
     "mark",
-    ["\u0301", "\u3099", *(pytest.param(c, marks=pytest.mark.slow) for c in "\u0323\u0345\u094d\u1161\u11a8\u0334")],
+    quick(1, "\u0301\u3099\u0323\u0345\u094d\u1161\u11a8\u0334"),
 )
 def test_every_code_point_before_a_mark(mode: str, mark: str) -> None:
     codes = unicode.nfkc_table().codes

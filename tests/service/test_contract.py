@@ -61,6 +61,9 @@ ROUTES = [
         ("GET", f"/v1/{noun}")
         for noun in ("labels", "words", "info", "log", "documents", "token", "evaluate/{id}", "jobs/{id}")
     ),
+    *(("POST", f"/v1/teach{verb}") for verb in ("", "/next", "/answer", "/undo")),
+    *(("GET", f"/v1/teach{noun}") for noun in ("", "/progress")),
+    ("DELETE", "/v1/teach"),
     ("DELETE", "/v1/evaluate/{id}"),
     ("DELETE", "/v1/jobs/{id}"),
 ]

@@ -12,6 +12,7 @@ import bunrui
 from bunrui.service import schemas
 from bunrui.service.service import Served
 from tests.service.conftest import ARROW, LABELS, TEXTS, Serve, Server, make_classifier, problem, stream
+from tests.support.pools import two_topics
 from tests.support.waiting import wait_until
 
 
@@ -212,3 +213,25 @@ def test_a_file_that_was_moved_away(serve: Serve, tmp_path: Path) -> None:
 
 def wait_for_readiness(server: Server, status: int) -> None:
     wait_until(lambda: server.client.get("/readyz").status_code == status)
+
+
+def test_texts_without_a_label(serve: Serve) -> None:
+    texts, labels, pool = two_topics()
+    server = serve()
+    assert post(server, "learn", texts=texts, labels=labels).json()["changed"] == 24
+    assert post(server, "unlabelled/learn", texts=pool).json() == {"transaction": 3, "changed": 160, "documents": 28}
+    known = server.client.get("/v1/info").json()["unlabelled"]
+    assert known["n_pool"] == 160 and known["line"] and len(known["evidence"]) == 4
+    with bunrui.open(server.path, read_only=True) as clf:
+        expected = clf.predict(pool).tolist()
+    assert post(server, "predict", texts=pool).json()["labels"] == expected
+    arrow = server.client.post(
+        "/v1/unlabelled/learn", content=stream(text=["as an arrow stream"]), headers={"Content-Type": ARROW}
+    )
+    assert arrow.json()["changed"] == 1
+    assert post(server, "unlabelled/unlearn", texts=["as an arrow stream"]).json()["changed"] == 1
+    problem(post(server, "unlabelled/unlearn", texts=["another"]), 409, "conflict")
+    problem(post(server, "unlabelled/learn"), 422, "invalid")
+    assert post(server, "unlabelled/unlearn").json() == {"transaction": 6, "changed": 160, "documents": 28}
+    assert post(server, "undo").json()["undone"] == "unlearn"
+    assert server.client.get("/v1/info").json()["unlabelled"] == known

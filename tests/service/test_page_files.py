@@ -46,7 +46,7 @@ def test_keys_that_are_used_are_there_and_the_other_way_round() -> None:
     spelled = {key for key in used if key.partition(".")[0] in {name.partition(".")[0] for name in known}}
     assert spelled <= known
     # made from parts: problems and changes by their kind, themes, views, columns, verdicts
-    made = re.compile(r"(problem|cause|theme|train|compare|history\.kind|predict\.example)\b|\w+\.title$")
+    made = re.compile(r"(problem|cause|theme|train|compare|history\.kind|predict\.example|file\.order)\b|\w+\.title$")
     assert {key for key in known - spelled if not made.match(key)} == set()
 
 

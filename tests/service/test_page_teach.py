@@ -10,10 +10,8 @@ import pytest
 
 import bunrui
 from tests.service.conftest import Server, running
-from tests.support.tab import EXPECTED, Tab, last_change, n_documents
+from tests.support.tab import EXPECTED, Tab, last_change, n_documents, upload
 from tests.support.waiting import wait_until
-
-pytestmark = pytest.mark.xdist_group("page")
 
 SPAM, HAM = ["pills", "money", "cheap", "win", "free", "offer"], ["noon", "lunch", "meeting", "late", "team", "report"]
 TEXTS = [f"{SPAM[k % 6]} {SPAM[k % 5]} {k}" for k in range(30)] + [f"{HAM[k % 6]} {HAM[k % 5]} {k}" for k in range(30)]
@@ -53,7 +51,7 @@ def begin(tab: Tab, labels: str) -> None:
     file = {"name": "mails.csv", "mimeType": "text/csv", "buffer": CSV}
     tab.view.locator("input[type=file]").set_input_files(file)
     tab.page.fill("#teach-labels", labels)
-    tab.view.get_by_role("button", name="Begin with 60 documents").press("Enter")
+    tab.view.get_by_role("button", name="Begin").press("Enter")
     EXPECTED(text_of(tab)).to_be_visible()
 
 
@@ -176,7 +174,20 @@ def test_the_end_and_other_documents(teaching: Tab, own: Server) -> None:
     wait_for(own, 60)
     assert last_change(own)["kind"] == "learn"
     teaching.view.get_by_role("button", name="Take other documents").click()
-    EXPECTED(teaching.view.get_by_text("Drop a file of documents without labels here")).to_be_visible()
+    EXPECTED(teaching.view.locator(".drop")).to_be_visible()
+
+
+def test_documents_that_were_predicted_can_be_taught(teaching: Tab, own: Server) -> None:
+    own.client.post("/v1/learn", json={"texts": ["pills", "noon"], "labels": ["spam", "ham"]})
+    teaching.go("file")
+    upload(teaching, "mails.csv", CSV)
+    teaching.view.get_by_role("button", name="Predict").click()
+    teaching.view.get_by_role("button", name="Teach with these documents").click()
+    EXPECTED(teaching.page.locator("#teach-title")).to_be_visible()
+    EXPECTED(text_of(teaching)).to_be_visible()
+    text = press(teaching, "2")
+    wait_for(own, 3)
+    assert learned(own)[text] == ["spam"], "the labels of the file have keys, too"
 
 
 def test_without_a_token_there_is_nothing_to_see(browser: Any, own: Server) -> None:

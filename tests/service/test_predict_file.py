@@ -18,8 +18,6 @@ import bunrui
 from bunrui.documents import read
 from tests.service.conftest import Serve, Server, finished, problem, running, shared_server
 
-pytestmark = pytest.mark.xdist_group("uploads")
-
 BYTES = {"Content-Type": "application/octet-stream"}
 TEXTS = ["cheap pills now", "lunch at noon", "=money+fast", 'meeting, "noon"', "zzz"]
 ROWS = [{"n": str(k), "said": text, "label": "old"} for k, text in enumerate(TEXTS)]

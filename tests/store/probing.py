@@ -97,7 +97,6 @@ def use(path: str, begin: Callable[[str], object]) -> tuple[list[str], list[str]
         step(f"info {name}", lambda: json.dumps(clf.info()))
         step(f"history {name}", clf.history)
         step(f"documents {name}", lambda: list(clf.documents()))
-        step(f"browse {name}", lambda: (clf.browse("p", label="ham", limit=3), clf.browse(change=clf.last_change)))
 
     reader = step("open to read", lambda: bunrui.open(path, read_only=True))
     if reader is not None:
@@ -108,6 +107,7 @@ def use(path: str, begin: Callable[[str], object]) -> tuple[list[str], list[str]
     if clf is None:
         return failures, errors
     step("check", clf.check)
+    step("browse", lambda: (clf.browse("p", label="ham", limit=3), clf.browse(change=clf.last_change)))
     step("undo first", clf.undo)
     step("learn", lambda: clf.learn(["cheap pills today", "料金"], ["spam", "new"], ids=["6", "7"]))
     step("unlearn", lambda: clf.unlearn(["cheap pills today"], ["spam"]))
@@ -118,6 +118,8 @@ def use(path: str, begin: Callable[[str], object]) -> tuple[list[str], list[str]
     step("rename", lambda: clf.rename_label("x", "z"))
     step("drop", lambda: clf.drop_label("z"))
     step("undo last", clf.undo)
+    step("unlearn unlabelled", clf.unlearn_unlabelled)
+    step("undo unlabelled", clf.undo)
     step("undo to", lambda: clf.undo_to(max(0, clf.last_change - 3)))
     read("then", clf)
     step("merge", lambda: bunrui.create(path + ".other", keep="nothing").merge(clf))

@@ -187,7 +187,7 @@ def test_info(path: str) -> None:
     assert info["documents"] == 5
     assert info["labels"] == {"ham": 2, "spam": 3}
     assert info["features"] == in_memory().counts.n_features
-    assert (info["model"], info["alpha"], info["keep"], info["format"]) == ("auto", 0.3, "text", 3)
+    assert (info["model"], info["alpha"], info["keep"], info["format"]) == ("auto", 0.3, "text", 4)
     assert info["analyzer"]["name"] == "universal"
     assert info["size"] > 4096
     assert info["created"] < info["changed"]
@@ -632,7 +632,7 @@ def test_a_newer_format(path: str) -> None:
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(StoreError, match="has format 99, this bunrui knows 1 to 3: install a newer bunrui"):
+    with pytest.raises(StoreError, match="has format 99, this bunrui knows 1 to 4: install a newer bunrui"):
         bunrui.open(path)
 
 

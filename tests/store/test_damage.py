@@ -21,13 +21,14 @@ from bunrui import StoredClassifier
 from bunrui.errors import BunruiError, DamagedError
 from bunrui.selection import calibrate
 from tests.store.probing import reseal
+from tests.support.examples import quick
 
 TEXTS = [f"cheap pills {k % 7} x{k % 5}" if k % 2 else f"meeting at noon {k % 3} z{k % 4}" for k in range(40)]
 LABELS = ["spam" if k % 2 else "ham" for k in range(40)]
 QUERIES = ["cheap pills", "noon meeting both", "third one", "zzz"]
 
 
-@pytest.fixture(scope="module", params=["text", "digests", "nothing"])
+@pytest.fixture(scope="module", params=quick(1, ["text", "digests", "nothing"]))
 def good(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A calibrated file with something in every table."""
     folder = tmp_path_factory.mktemp("good")

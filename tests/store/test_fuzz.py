@@ -55,6 +55,8 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
         clf.learn([{"word": 2}], ["x"])
         clf.learn(["gone", "meeting at noon"], ["ham", "ham"])
         clf.unlearn(["gone"], ["ham"])
+        clf.learn_unlabelled(["pills at noon", "no label"]).learn_unlabelled([["tokens"]])
+        clf.unlearn_unlabelled(["no label"])
         clf.learn(["undone"], ["y"])
         clf.undo()
     return path
@@ -283,7 +285,7 @@ def table_cases(good: Path, table: str) -> Iterator[tuple[str, Any]]:
             yield f"loose {name} = {value}", f"{loose}; UPDATE {table} SET {name} = {value}"
 
 
-TABLES = ["cells", "deltas", "documents", "labels", "meta", "removals", "transactions", "weights"]
+TABLES = ["cells", "deltas", "documents", "labels", "meta", "removals", "transactions", "unlabelled", "weights"]
 
 
 def failing(cases: Iterable[tuple[str, Any]], good: Path, prober: Prober, folder: Path) -> dict[str, str]:

@@ -15,6 +15,7 @@ from bunrui import StoredClassifier, TextClassifier
 from bunrui.errors import StoreError, UnlearnError
 from bunrui.store import schema
 from bunrui.store.schema import Connection
+from tests.support.examples import quick
 from tests.support.files import opened, sql
 
 FOLD = 40  # changes after which they are joined; 500 outside of tests
@@ -25,7 +26,7 @@ def fold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bunrui.store.store._MOST_DELTAS", FOLD)
 
 
-@pytest.fixture(params=["text", "digests"])
+@pytest.fixture(params=quick(1, ["text", "digests"]))
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     name = str(tmp_path / "mail.bunrui")
     bunrui.create(name, keep=request.param).close()
@@ -101,16 +102,16 @@ def test_changes_and_questions_read_no_more_after_more_changes(path: str, monkey
                 "learn": lambda: learn(clf, next(numbers)),
                 "info": clf.info,
                 "log": lambda: clf.history(limit=5),
+                "browse": lambda: clf.browse(limit=5),
+                "undo to": lambda: clf.undo_to(clf.last_change - 3),
             }
             known.append({name: rows_read(work) for name, work in works.items()})
-            clf.undo()
-            clf.undo()
-            clf.undo()
         small, large = known
         for name in small:
             assert large[name] <= 2 * small[name] + 5, (name, small, large)
 
 
+@pytest.mark.parametrize("path", ["text", "digests"], indirect=True)
 def test_blocks_are_joined_on_the_way(path: str) -> None:
     with bunrui.open(path) as clf:
         learn(clf, *range(300))

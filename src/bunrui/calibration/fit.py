@@ -338,5 +338,5 @@ def fit_rising(places: Floats, values: Floats, weights: Floats) -> Blocks:
 def _distinct(places: Floats, values: Floats, weights: Floats) -> Blocks:
     """A block for every place."""
     distinct, group = np.unique(places, return_inverse=True)
-    totals = np.bincount(group, weights)
+    totals: Floats = np.bincount(group, weights).astype(np.float64)
     return Blocks(distinct, np.bincount(group, values * weights) / totals, totals)

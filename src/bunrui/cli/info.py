@@ -74,6 +74,7 @@ def _rows(known: dict[str, Any]) -> list[tuple[str, str]]:
         ("analyzer", bunrui.AnalyzerSpec(**known["analyzer"]).describe()),
         *_model(known),
         *_training(known),
+        *_unlabelled(known["unlabelled"]),
         ("smoothing", known["smoothing"]),
         ("alpha", known["alpha"]),
         ("prior", written("prior", known["prior"])),
@@ -126,6 +127,17 @@ def _training(known: dict[str, Any]) -> list[tuple[str, str]]:
     return [("", f"{what} before each answer, until 'bunrui train' is called")]
 
 
+def _unlabelled(known: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """The texts without a label, how much they count, and why."""
+    if known is None:
+        return []
+    rows = [("unlabelled", f"{known['n_pool']:,}, {known['line']}")]
+    rows += [("", f"{each['value']:.3f}  weight {each['weight']:g}") for each in known["evidence"]]
+    if known["evidence"]:
+        rows.append(("", f"for {known['model']}, when there were {counted(known['n_docs'], 'document')}"))
+    return rows
+
+
 def _calibration(known: dict[str, Any] | None) -> list[tuple[str, str]]:
     lines = ["no"] if known is None else describe_calibration(known)
     return [("calibrated" if not place else "", line) for place, line in enumerate(lines)]
@@ -169,9 +181,7 @@ def set_(file: Classifier, model: Model) -> None:
     if chosen is not None:
         say(f"chose {chosen.describe()}")
     if was_calibrated and not is_calibrated:
-        say(
-            f"the probabilities of {file} are no longer calibrated: 'bunrui calibrate {file}' does it for these settings"
-        )
+        say(f"the probabilities of {file} are no longer calibrated: 'bunrui calibrate {file}' calibrates them again")
 
 
 def choose(

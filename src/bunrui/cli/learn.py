@@ -44,12 +44,13 @@ if TYPE_CHECKING:
     from bunrui.documents import Reader
 
 _DATA = "Files, folders, mailboxes, or - for the standard input."
+_POOL = "Texts without a label, to help where labels are few. Can be repeated."
 
 
 def learn(
     *,
     file: str = file_argument("FILE", "The classifier; made if it is not there.", required=True),
-    data: list[str] = argument("DATA", _DATA, required=True),
+    data: list[str] | None = argument("DATA", _DATA),
     documents: LabelledDocuments,
     model: Model,
     analysis: LearnedAnalysis,
@@ -60,6 +61,7 @@ def learn(
         "WHAT",
         "What the file keeps of each document, beside the counts: text (the default), digests or nothing.",
     ),
+    unlabelled: list[str] | None = option("--unlabelled", "POOL", _POOL),
     unique: bool = flag("--unique", "Refuse a text that was learned before, or comes twice."),
     calibrate: bool = flag("--calibrate", "Calibrate FILE afterwards, as 'bunrui calibrate' does."),
     memory: Memory = None,
@@ -82,6 +84,12 @@ def learn(
     choose or predict, all of FILE must fit into memory; 'bunrui slim --min-df
     2 --memory 2GB' makes a small copy.
 
+    With --unlabelled, the texts of POOL help where labels are few: FILE learns
+    words from them, and guesses their labels meanwhile. How much they count
+    is chosen by predicting the labelled documents in five parts, each by the
+    others; where they do not help, they do not count. 'bunrui info' says
+    which. Labels in POOL are not read; without DATA, FILE learns POOL alone.
+
     With --columns, DATA are tables, and FILE then reads only tables: each
     column has its own likelihood. Numbers are normal (gaussian) or cut into
     bins (binned); strings that repeat are categories, other strings are text;
@@ -99,29 +107,38 @@ def learn(
       zcat labels.txt.gz | bunrui learn tags.bunrui - --format fasttext
       bunrui learn t.bunrui adult.csv --columns --label income --kind age=binned
       bunrui learn mail.bunrui train.csv --calibrate
+      bunrui learn mail.bunrui few.csv --unlabelled ~/Mail/archive
       bunrui learn web.bunrui 'web/*.parquet' --memory 2GB --keep nothing
       bunrui learn web.bunrui 's3://bucket/*.parquet' --engine ray --address 10.0.0.1:6379
     """
     from bunrui.store.options import hashing_of
+    from bunrui.unlabelled import check_reads_pool
 
+    if not data and not unlabelled:
+        raise OptionError("give DATA with labels, or --unlabelled POOL, or both.")
+    data, unlabelled = data or [], unlabelled or []
+    if [*data, *unlabelled].count("-") > 1:
+        raise OptionError("the standard input, -, can be read once.")
     if engine.is_ray:
-        engine.refuse(columns=tables.columns, unique=unique, calibrate=calibrate, memory=memory)
+        refused = {"columns": tables.columns, "unique": unique, "calibrate": calibrate, "memory": memory}
+        engine.refuse(**refused, unlabelled=unlabelled)
         keep = engine.keep(keep, is_new=not os.path.lexists(file))
     tables.check(documents, analysis)
     analyzer = analysis.given() | tables.given()
     if memory is not None:
-        if tables.columns or calibrate:
-            option = "columns" if tables.columns else "calibrate"
+        if tables.columns or calibrate or unlabelled:
+            option = "columns" if tables.columns else "calibrate" if calibrate else "unlabelled"
             raise OptionError(f"--{option} needs all documents in memory at once: leave --memory out.")
-        reader = documents.read(data, labelled=True, sparing=True)
-        _learn_bounded(file, reader, model, analyzer, keep, unique=unique, memory=memory)
+        sparing = documents.read(data, labelled=True, sparing=True)
+        _learn_bounded(file, sparing, model, analyzer, keep, unique=unique, memory=memory)
         return
     with interrupts("interrupted; nothing was changed"), ExitStack() as stack:
         classifier, columns = None, []
         if os.path.lexists(file):
             classifier = stack.enter_context(open_classifier(file, model, analyzer, keep))
         is_table = tables.columns if classifier is None else reads_tables(classifier)
-        reader = documents.read(data, labelled=True, columns=is_table)
+        reader = documents.read(data, labelled=True, columns=is_table) if data else None
+        pool = documents.without_labels().read(unlabelled, labelled=False) if unlabelled else None
         if calibrate and classifier is not None:
             require(classifier, "text", "leave --calibrate out, or learn into another file")
         elif calibrate and keep not in (None, "text"):
@@ -131,21 +148,33 @@ def learn(
             classifier = stack.enter_context(create_classifier(file, model, analyzer, keep))
         elif is_table:
             columns = known_columns(classifier)
+        if pool is not None:
+            check_reads_pool(classifier.get_params())
+            require(classifier, "text", "leave --unlabelled out, or learn into another file")
         if engine.is_ray:
+            assert reader is not None
             say_done = _learn_on_ray(engine.address, file, classifier, reader)
             with uninterrupted():
                 stack.close()
             say_done()
             say_alike(classifier.counts.live_labels)
             return
-        done = _pour(reader, partial(classifier.learning, unique=unique), _names, tables.check_kinds)
+        n_before, change = len(classifier.memory.pool), partial(classifier.learning, unique=unique)
+        done = _pour(reader, change, _names, tables.check_kinds, pool)
         with uninterrupted():
             stack.close()  # a new file gets its name
 
-    warn_of_columns(columns, reader)
-    _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
-    say_alike(classifier.counts.live_labels)
+    if reader is not None:
+        warn_of_columns(columns, reader)
+        _say_learned(file, reader, done, hashing_of(classifier, classifier.counts.n_features))
+        say_alike(classifier.counts.live_labels)
+    if pool is not None:
+        n_pool = len(classifier.memory.pool)
+        say(f"{counted(n_pool - n_before, 'text')} without a label came; {file} has {n_pool:,}")
+        say_reading(pool)
     say_choice(classifier, before)
+    if classifier.unlabelled_ is not None:
+        say(f"texts without a label: {classifier.unlabelled_.describe()}")
     if calibrate:
         _calibrate(file)
 
@@ -210,6 +239,9 @@ def unlearn(
     documents: LabelledDocuments,
     chosen: Chosen,
     data: list[str] | None = argument("DATA", _DATA),
+    unlabelled: list[str] | None = option(
+        "--unlabelled", "POOL", "Texts without a label to take back. Can be repeated; 'bunrui forget' takes back all."
+    ),
 ) -> None:
     """Unlearn documents, as if they had never been learned.
 
@@ -225,20 +257,31 @@ def unlearn(
       bunrui unlearn mail.bunrui wrong.csv
       bunrui unlearn mail.bunrui ~/Mail/spam/1234.eml --as spam
       bunrui unlearn mail.bunrui --by-id '<1234@example.org>'
+      bunrui unlearn mail.bunrui --unlabelled wrong.txt
     """
 
-    chosen.check(data)
+    if not unlabelled or data or chosen.by_id or chosen.by_digest:
+        chosen.check(data)
+    if unlabelled and (chosen.by_id or chosen.by_digest):
+        raise OptionError("--unlabelled goes with DATA, or alone.")
     with interrupts("interrupted; nothing was changed"), closing(bunrui.open(file)) as classifier:
         before = classifier.choice
-        if not data:
+        pool = documents.without_labels().read(unlabelled, labelled=False) if unlabelled else None
+        if not data and pool is None:
             n_docs = _unlearn_named(classifier, chosen)
             say(f"unlearned {counted(n_docs, 'document')} from {file}")
             say_choice(classifier, before)
             return
-        reader = documents.read(data, labelled=True, columns=reads_tables(classifier))
-        done = _pour(reader, classifier.unlearning)
-    say(f"unlearned {done} from {file} in {done.time}")
-    say_reading(reader)
+        reader = documents.read(data, labelled=True, columns=reads_tables(classifier)) if data else None
+        n_before = len(classifier.memory.pool)
+        done = _pour(reader, classifier.unlearning, pool=pool)
+        n_left = len(classifier.memory.pool)
+    if reader is not None:
+        say(f"unlearned {done} from {file} in {done.time}")
+        say_reading(reader)
+    if pool is not None:
+        say(f"{counted(n_before - n_left, 'text')} without a label went; {file} has {n_left:,}")
+        say_reading(pool)
     say_choice(classifier, before)
 
 
@@ -271,33 +314,53 @@ class _Done:
 
 
 def _pour(
-    reader: Reader,
+    reader: Reader | None,
     change: Callable[[], AbstractContextManager[Any]],
     named: Callable[[pa.RecordBatch], dict[str, Any]] = lambda batch: {},
     check: Callable[[Reader], None] = lambda reader: None,
+    pool: Reader | None = None,
 ) -> _Done:
-    """All documents of a reader, with their names, into one change of a classifier, unless `check` refuses them."""
+    """All documents of a reader, with their names, into one change of a classifier, unless `check` refuses them.
+
+    The texts of `pool` have no label, and go into the same change.
+    """
     labels: set[str] = set()
-    n_empty = 0
-    with Bar(reader) as bar, ExitStack() as stack:
+    n_docs = n_empty = 0
+    time = ""
+    with ExitStack() as stack:
         step = stack.enter_context(change())
-        for batch in stack.enter_context(closing(ahead(reader))):  # type: ignore[type-var]
+
+        def add(batch: pa.RecordBatch) -> None:
+            nonlocal n_empty
+            step.add(texts_of(batch), batch["label"], **named(batch))
+            labels.update(labels_in(batch))
+            n_empty += empty_in(batch)
+
+        if reader is not None:
+            n_docs, time = _pass_on(reader, add, "documents")
+            check(reader)
+        if pool is not None:
+            _pass_on(pool, lambda batch: step.add_unlabelled(texts_of(batch)), "texts without a label")
+        with uninterrupted():
+            stack.close()
+        return _Done(n_docs, labels, time, getattr(step, "n_duplicates", None) or 0, n_empty)
+
+
+def _pass_on(reader: Reader, add: Callable[[pa.RecordBatch], None], what: str) -> tuple[int, str]:
+    """Give all batches of a reader to a function; how many documents they have, and how long that took."""
+    with Bar(reader) as bar, closing(ahead(reader)) as batches:  # type: ignore[type-var]
+        for batch in batches:
             try:
                 with placed(batch):
-                    step.add(texts_of(batch), batch["label"], **named(batch))
+                    add(batch)
             except (DuplicateError, UnlearnError) as error:
                 set_place(error, batch)
                 raise
-            labels |= labels_in(batch)
-            n_empty += empty_in(batch)
             bar.add(batch.num_rows)
         if not bar.n_docs:
             say_reading(reader)
-            raise DataError("there are no documents to be read: nothing was changed")
-        check(reader)
-        with uninterrupted():
-            stack.close()
-        return _Done(bar.n_docs, labels, bar.speed(), getattr(step, "n_duplicates", None) or 0, n_empty)
+            raise DataError(f"there are no {what} to be read: nothing was changed")
+        return bar.n_docs, bar.speed()
 
 
 def _names(batch: pa.RecordBatch) -> dict[str, Any]:

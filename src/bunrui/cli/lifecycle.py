@@ -11,7 +11,7 @@ import bunrui
 from bunrui.cli.console import interrupts, say, say_reading, uninterrupted
 from bunrui.cli.documents import find_chosen, point_to_log, require, say_new
 from bunrui.cli.info import say_choice
-from bunrui.cli.options import Chosen, Classifier, Documents, argument, option, reads_tables, written
+from bunrui.cli.options import Chosen, Classifier, Documents, argument, flag, option, reads_tables, written
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, OptionError, UnlearnError
 from bunrui.phrases import counted, excerpt, one_line, some
@@ -192,6 +192,7 @@ def forget(
         "Learned before: 2026-01-31, 2026-01-31T18:00 or 2026-01-31T18:00+09:00. Without a zone, local time.",
     ),
     source: str | None = option("--source", "PATH", "Learned from this file, as it was given."),
+    unlabelled: bool = flag("--unlabelled", "All texts without a label, in place of documents."),
 ) -> None:
     """Unlearn all documents before a date, or of a source.
 
@@ -205,8 +206,17 @@ def forget(
 
       bunrui forget mail.bunrui --before 2026-01-01
       bunrui forget mail.bunrui --source customer-17.csv
+      bunrui forget mail.bunrui --unlabelled
     """
 
+    if unlabelled:
+        if before is not None or source is not None:
+            raise OptionError("--unlabelled goes alone: it takes back all texts without a label.")
+        with closing(bunrui.open(file)) as classifier, uninterrupted():
+            n_texts = len(classifier.memory.pool)
+            classifier.unlearn_unlabelled()
+        say(f"forgot {counted(n_texts, 'text')} without a label")
+        return
     if before is None and source is None:
         raise OptionError("say which documents: give --before, --source, or both.")
     moment = None if before is None else _moment(before)

@@ -190,6 +190,10 @@ class _Labels:
 class LabelledDocuments(Documents, _Labels):
     """How documents with labels are read."""
 
+    def without_labels(self) -> Documents:
+        """The same for documents whose labels are not read."""
+        return Documents(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Documents)})
+
 
 @dataclass(frozen=True)
 class Chosen:

@@ -18,7 +18,7 @@ from email import message_from_bytes
 from email.errors import HeaderParseError
 from email.header import Header, decode_header
 from email.message import Message
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -123,11 +123,14 @@ def add_mail(
 def _find_label(reading: Reading, *, parent: bool) -> str | None:
     if not reading.wants_label:
         return None
-    if reading.source.path is None:
+    source = reading.source
+    # A file that somebody has sent lies elsewhere: only its name says something.
+    path = Path(source.name).resolve() if source.path == source.name else PurePath(source.name)
+    label = path.parent.name if parent else path.name.split(".")[0]
+    if source.path is None or not label:
         hint = "give all of it one with ", Option("as", ...)
-        raise DataError(f"{reading.source.name} has mail without labels", hint=hint)
-    path = Path(reading.source.path).resolve()
-    return path.parent.name if parent else path.name.split(".")[0]
+        raise DataError(f"{source.name} has mail without labels", hint=hint)
+    return label
 
 
 def is_mail(head: bytes) -> bool:

@@ -51,7 +51,7 @@ class CountingModel:
     ) -> None:
         """With `by_label`, every label has a prior of its own, and they need not add up to 1."""
         self._kind = kind
-        self._smoothing = smoothing
+        self.smoothing = smoothing
         self._options = options
         self._analyzer = analyzer
         self._memory = memory
@@ -75,7 +75,22 @@ class CountingModel:
 
     def _scorer(self, view: CountView, prior: Floats) -> Scorer:
         variants = {name: bool(self._options[name]) for name in VARIANTS}
-        return self._kind.scorer(view, self._smoothing, prior, **variants)
+        return self._kind.scorer(view, self.smoothing, prior, **variants)
+
+    def scorer_of(self, view: CountView, docs: Docs, smoothing: Smoothing) -> Scorer:
+        """The formula of other counts than those of the memory, with a smoothing of their own."""
+        variants = {name: bool(self._options[name]) for name in VARIANTS}
+        return self._kind.scorer(view, smoothing, self._log_prior(docs), **variants)
+
+    @property
+    def counts_documents(self) -> bool:
+        """Whether it counts the documents of a word, in place of its occurrences."""
+        return self._scorer_of_nothing().by_docs
+
+    @property
+    def reads_presence(self) -> bool:
+        """Whether a word counts once in a document, however often it occurs."""
+        return self._scorer_of_nothing().presence
 
     def _log_prior(self, counts: Counts | Docs) -> Floats:
         """log P(c) by class id; of documents by class in many ways, (n_ways, n_classes), for each of them."""
@@ -129,7 +144,7 @@ class CountingModel:
             raise several_labels_error(self._options["model"])
         kind = MODELS[self._kind.twin] if self._kind.twin else self._kind
         options = {**self._options, "against_rest": True}
-        return CountingModel(kind, options, self._smoothing, self._analyzer, self._memory, by_label=True)
+        return CountingModel(kind, options, self.smoothing, self._analyzer, self._memory, by_label=True)
 
     @property
     def one_pass(self) -> bool:
@@ -163,7 +178,7 @@ class CountingModel:
 
     def _reading(self, memory: Memory) -> CountingModel:
         """The same model of another memory."""
-        known = (self._kind, self._options, self._smoothing, self._analyzer)
+        known = (self._kind, self._options, self.smoothing, self._analyzer)
         return CountingModel(*known, memory, by_label=self._by_label)
 
     def _scorer_of_nothing(self) -> Scorer:

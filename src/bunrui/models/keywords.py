@@ -23,7 +23,7 @@ from bunrui.models.linear import Reader
 from bunrui.models.model import WordQuestion
 from bunrui.models.view import FeatureCounts, View, gather, in_blocks
 
-__all__ = ["Weights", "Word", "Words", "find", "find_word", "telling_words", "words_of"]
+__all__ = ["Weights", "Word", "Words", "counts_of", "find", "find_word", "telling_words", "words_of"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -110,7 +110,7 @@ def words_of(
     """The words with the highest values, and with `both_ends` those with the lowest; ties by text."""
     best = _first(values, ids, counts.vocabulary, top, both_ends=both_ends)
     ids, values = ids[best], values[best]
-    rows = zip(_texts(counts.vocabulary, ids), values.tolist(), _counts_of(counts, ids, by_docs), strict=True)
+    rows = zip(_texts(counts.vocabulary, ids), values.tolist(), counts_of(counts, ids, by_docs), strict=True)
     return [Word(text.decode(), value, found) for text, value, found in rows]
 
 
@@ -169,7 +169,8 @@ def _texts(v: Vocabulary, ids: npt.NDArray[Any]) -> list[bytes]:
     return [bytes(text[a:b]) for a, b in zip(v.starts[ids].tolist(), v.starts[ids + 1].tolist(), strict=True)]
 
 
-def _counts_of(counts: Counts, ids: Ids, by_docs: bool) -> list[dict[Label, int]]:
+def counts_of(counts: Counts, ids: Ids, by_docs: bool) -> list[dict[Label, int]]:
+    """How often some features occur with each label: occurrences, or documents."""
     cells = gather(counts, ids, by_docs)
     names = [counts.labels[c] for c in cells.classes.tolist()]
     pairs = list(zip(names, cells.counts.tolist(), strict=True))

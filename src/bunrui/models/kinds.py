@@ -73,6 +73,8 @@ class Counting(NamedTuple):
         The variants that its formula takes: `class_norm`, `against_rest`.
     twin : str or None
         The model that answers for it where a label is held against the rest, and its own formula cannot.
+    reads_fractions : bool
+        Whether a pool of texts without a label can help it: models/pool.py.
     """
 
     source: str
@@ -80,6 +82,7 @@ class Counting(NamedTuple):
     has_prior: bool = True
     options: tuple[str, ...] = ()
     twin: str | None = None
+    reads_fractions: bool = False
 
     @property
     def needs_documents(self) -> bool:
@@ -164,13 +167,15 @@ class Counting(NamedTuple):
 
 # The defaults of λ were measured: docs/decisions/003-defaults.md
 MODELS = {
-    "multinomial": Counting("multinomial.multinomial", 0.1, options=VARIANTS),
-    "binary": Counting("multinomial.binary", 0.1, options=VARIANTS),
+    "multinomial": Counting("multinomial.multinomial", 0.1, options=VARIANTS, reads_fractions=True),
+    "binary": Counting("multinomial.binary", 0.1, options=VARIANTS, reads_fractions=True),
     "mixed": Counting("multinomial.mixed", 0.1, options=VARIANTS),
     "bernoulli": Counting("bernoulli.bernoulli", 0.03, options=("against_rest",)),
-    "complement": Counting("complement.complement", 0.3, has_prior=False, twin="multinomial"),
+    "complement": Counting("complement.complement", 0.3, has_prior=False, twin="multinomial", reads_fractions=True),
     "wcnb": Counting("complement.wcnb", 0.3, has_prior=False, twin="multinomial"),
-    "binary-complement": Counting("complement.binary_complement", 0.3, has_prior=False, twin="binary"),
+    "binary-complement": Counting(
+        "complement.binary_complement", 0.3, has_prior=False, twin="binary", reads_fractions=True
+    ),
 }
 
 # Of `aode`, whose tables grow with the square: 500 words of 20 classes take 160 MB.

@@ -219,7 +219,7 @@ class Docs(NamedTuple):
     """Documents by class: all that priors read of counts."""
 
     labels: Sequence[Label]
-    doc_count: npt.NDArray[np.int64]
+    doc_count: npt.NDArray[Any]  # fractions where some are expected
     n_docs: int
 
 

@@ -32,7 +32,7 @@ from bunrui.models.view import View, select, whole
 from bunrui.sparse import Sparse
 from bunrui.views.explanation import Explanation
 
-__all__ = ["Fitted", "TrainedModel", "restore", "train"]
+__all__ = ["Fitted", "TrainedModel", "restore", "rows_of", "train"]
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -167,8 +167,17 @@ class Fitted:
     """
 
     def __init__(
-        self, counts: Counts, analyzer: Analyzer, form: Form, classes: list[Label], ids: Integers | None, mark: Any
+        self,
+        counts: Counts,
+        analyzer: Analyzer,
+        form: Form,
+        classes: list[Label],
+        ids: Integers | None,
+        mark: Any,
+        *,
+        in_order_of_text: bool = False,
     ) -> None:
+        """With `in_order_of_text`, sums do not depend on who learned which word first; so it is for heads."""
         self.counts = counts
         self.version = counts.version
         self.classes = classes
@@ -176,6 +185,7 @@ class Fitted:
         self.form = form
         self.is_whole = True
         self._analyzer = analyzer
+        self._in_order_of_text = in_order_of_text or isinstance(form, HeadForm)
         self._ids = ids  # the feature of every column; None where column f is feature f
         self._width = counts.n_ids if ids is None else len(ids)
 
@@ -190,9 +200,7 @@ class Fitted:
 
     def rows(self, texts: Any) -> Any:
         """Texts as rows of counts, (n_docs, n_columns)."""
-        # In the order of the text, which does not depend on who learned which word first.
-        sort = not isinstance(self.form, HeadForm)
-        return rows_of(texts, self._analyzer, self.counts, self._ids, self._width, sort=sort)
+        return rows_of(texts, self._analyzer, self.counts, self._ids, self._width, sort=not self._in_order_of_text)
 
     def scores(self, texts: Any) -> Floats:
         """(n_docs, n_classes)"""

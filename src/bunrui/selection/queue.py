@@ -14,6 +14,7 @@ one stopped, and takes in what others have learned meanwhile.  docs/decisions/03
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -113,7 +114,7 @@ class Estimate(NamedTuple):
         n = self.n
         if k == n:
             return 1.0
-        root = (_Z * _Z - 1 / n + 4 * k * (1 - k / n) - 4 * k / n + 2) ** 0.5
+        root = math.sqrt(_Z * _Z - 1 / n + 4 * k * (1 - k / n) - 4 * k / n + 2)
         return min(1.0, (2 * k + _Z * _Z + _Z * root + 1) / (2 * (n + _Z * _Z)))
 
 
@@ -125,7 +126,7 @@ class Point(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """How many more answers it takes, likely; and between which numbers 80 % of the resampled curves say."""
+    """How many more answers it takes, likely; and between which numbers 90 % of the resampled curves say."""
 
     likely: int
     low: int
@@ -179,7 +180,7 @@ class Curve(NamedTuple):
         far = (more > 0) & (slopes < 0)
         with np.errstate(over="ignore"):
             more[far] = self.answers[-1] * np.expm1((np.log(1 - wish) - now[far]) / slopes[far])
-        low, likely, high = np.quantile(more, (0.1, 0.5, 0.9), method="nearest")
+        low, likely, high = np.quantile(more, (0.05, 0.5, 0.95), method="nearest")
         if max(likely, high / 2) > _FAR * self.answers[-1]:
             return None
         return Forecast(*(int(np.ceil(each)) for each in (likely, low, high)))

@@ -45,6 +45,20 @@ def add_learn(app: FastAPI, service: Service) -> None:
     async def unlearn(request: Request) -> Response:
         return await service.change(schemas.Unlearn, request, served.unlearn)
 
+    @app.post(
+        "/v1/unlabelled/learn",
+        **describe_change("Take in texts without a label, to help where labels are few", body=schemas.Unlabelled),
+    )
+    async def learn_unlabelled(request: Request) -> Response:
+        return await service.change(schemas.Unlabelled, request, served.learn_unlabelled)
+
+    @app.post(
+        "/v1/unlabelled/unlearn",
+        **describe_change("Take texts without a label back, by default all", body=schemas.Unlabelled),
+    )
+    async def unlearn_unlabelled(request: Request) -> Response:
+        return await service.change(schemas.Unlabelled, request, served.unlearn_unlabelled)
+
     @app.post("/v1/relabel", **describe_change("Give documents that were learned another label", body=schemas.Relabel))
     async def relabel(request: Request) -> Response:
         return await service.change(schemas.Relabel, request, served.relabel)

@@ -107,6 +107,13 @@ class Unlearn(_Chosen):
     _both = model_validator(mode="after")(_check_both)
 
 
+class Unlabelled(Body):
+    """Texts without a label."""
+
+    in_arrow = True
+    texts: Texts | None = None
+
+
 class Relabel(_Chosen):
     """Documents that were learned, and what they are in truth."""
 
@@ -312,6 +319,10 @@ class Info(TypedDict):
     features: int
     model: str
     choice: Annotated[dict[str, Any] | None, Field(description="The model that auto stands for, and why.")]
+    unlabelled: Annotated[
+        dict[str, Any] | None,
+        Field(description="How many texts without a label there are, how much they count, and why."),
+    ]
     keep: str
     service: dict[str, Any]
 
@@ -579,6 +590,7 @@ _EXAMPLES: dict[type, Any] = {
     },
     Learn: {"texts": ["cheap pills", "see you at noon"], "labels": ["spam", "ham"], "ids": ["1", "2"]},
     Unlearn: {"texts": ["cheap pills"], "labels": ["spam"]},
+    Unlabelled: {"texts": ["see you at the office"]},
     Relabel: {"to": "ham", "ids": ["1"]},
     Changed: {"transaction": 17, "changed": 2, "documents": 5574},
     Undo: {"transaction": 17},
@@ -591,6 +603,7 @@ _EXAMPLES: dict[type, Any] = {
         "features": 30,
         "model": "auto",
         "choice": {"line": "binary-complement: 4 documents are too few to tell"},
+        "unlabelled": None,
         "keep": "text",
         "service": {"version": "1.0", "file": "mail.bunrui", "writable": True, "limits": {"documents": 100000}},
     },

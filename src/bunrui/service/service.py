@@ -58,7 +58,7 @@ class Served:
         self.is_warm = False
         self.trouble: str | None = None
         self._models: dict[str, StoredClassifier] = {}
-        self._answered: dict[int, tuple[tuple[int, int], float]] = {}
+        self._answered: dict[int, tuple[tuple[Any, ...], float]] = {}
 
     def warm_up(self) -> None:
         """Load the compiled kernels, or compile them the first time: all that learning and predicting need."""
@@ -94,15 +94,16 @@ class Served:
         """Whether the next answer to a short question is quick.
 
         It is, unless somebody is writing, or something was learned since the last answer by a model that then has to
-        look at all words: `wcnb` and `bernoulli` take 50 ms for a million of them, the others less than 1.  Only a
-        hint: who believes it wrongly waits a little.
+        look at all words: `wcnb` and `bernoulli` take 50 ms for a million of them, the others less than 1; with texts
+        without a label, any model takes longer.  Only a hint: who believes it wrongly waits a little.
         """
         known = self._answered.get(id(classifier))
         if classifier.memory.lock.is_wanted_to_write or known is None:
             return False
-        return known[0] == version(classifier) or known[1] < _QUICK
+        has_pool = classifier.pool_weight is not None and classifier.pool_weight.weight > 0
+        return known[0] == version(classifier) or (known[1] < _QUICK and not has_pool)
 
-    def has_answered(self, classifier: AnyClassifier, version: tuple[int, int], seconds: float) -> None:
+    def has_answered(self, classifier: AnyClassifier, version: tuple[Any, ...], seconds: float) -> None:
         """A short question was answered from this version, in so much time of the processor."""
         known = self._answered.get(id(classifier))
         if known is None or known[0] != version:  # else what takes the time had been done before
@@ -183,6 +184,24 @@ class Served:
         self.classifier.unlearn(ids=body.ids, digests=body.digests)
         return self._changed(before - self.classifier.counts.n_docs)
 
+    def learn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
+        """Take in texts without a label."""
+        before = self._n_unlabelled()
+        self.classifier.learn_unlabelled(body.texts or ())
+        return self._changed(len(self.classifier.memory.pool) - before)
+
+    def unlearn_unlabelled(self, body: schemas.Unlabelled) -> schemas.Changed:
+        """Take texts without a label back, or all of them."""
+        before = self._n_unlabelled()
+        self.classifier.unlearn_unlabelled(body.texts)
+        return self._changed(before - len(self.classifier.memory.pool))
+
+    def _n_unlabelled(self) -> int:
+        """How many texts without a label the file has now."""
+        self._follow()
+        self._catch_up()
+        return len(self.classifier.memory.pool)
+
     def relabel(self, body: schemas.Relabel) -> schemas.Changed:
         """Give documents other labels."""
         self._follow()
@@ -252,10 +271,10 @@ def _why_not(model: str, own: str) -> str:
     return f"there is no model {model!r} to read counts by: choose one of {', '.join(MODELS)}"
 
 
-def version(classifier: AnyClassifier) -> tuple[int, int]:
+def version(classifier: AnyClassifier) -> tuple[Any, ...]:
     """Changes whenever something is learned."""
     counts = classifier.counts
-    return id(counts), counts.version
+    return id(counts), counts.version, classifier.memory.pool.key
 
 
 class Service:

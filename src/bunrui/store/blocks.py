@@ -129,8 +129,8 @@ class Row(NamedTuple):
             int(block.given),
         )
 
-    def block(self, n_labels: int, unpacker: Unpacker) -> Block:
-        """The block, if it can be one."""
+    def block(self, n_labels: int, unpacker: Unpacker, *, is_labelled: bool = True) -> Block:
+        """The block, if it can be one; every document has a label, or none has one."""
         n = self.n_docs
         unpacker.check_whole(n, self.given)
         times = unpacker.numbers(self.times, n)  # first: digests of far too many documents would take seconds
@@ -143,7 +143,7 @@ class Row(NamedTuple):
         sizes = unpacker.numbers(self.sizes, n) if self.sizes else None
         text = unpacker.unpack(self.text) if self.sizes else b""
         fits = (
-            _are_label_sets(label_sets, n_labels)
+            (_are_label_sets(label_sets, n_labels) if is_labelled else label_sets == [[]])
             and codes.max() < len(label_sets)
             and isinstance(sources, list)
             and all(isinstance(source, str) for source in sources)

@@ -28,6 +28,7 @@ from bunrui.store.options import (
     choice_of,
     classifier_of,
     new_store,
+    pool_weight_of,
     write_slim,
 )
 from bunrui.store.sessions import Learning, SpilledSum
@@ -127,8 +128,8 @@ class Bounded:
     def slim(self, name: str, min_df: int) -> int:
         """Write a copy that keeps nothing but counts, without the words of fewer than `min_df` documents."""
         store, like = self._store, self.classifier
+        like.take_on(choice_of(store), calibration_of(store), pool_weight_of(store))
         check_slim(like, min_df, has_memory=True)
-        like.take_on(choice_of(store), calibration_of(store))
         folder = os.path.dirname(os.path.abspath(name))
         with store.reading(), Spill(store.fingerprint, folder, self._room) as spill:
             for sign, counts in store.pieces():

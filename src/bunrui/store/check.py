@@ -11,6 +11,7 @@ from bunrui.errors import BunruiError
 from bunrui.memory import Parameters, document_digests
 from bunrui.models.kinds import is_kept
 from bunrui.store.file import File, find_weights
+from bunrui.store.pool import count_wrong
 from bunrui.store.store import Store
 from bunrui.store.weights import read_weights
 
@@ -52,6 +53,11 @@ def check(file: File, classifier: AnyClassifier) -> Report:
                 report.unknown.append("the counts, from their documents: the file keeps none")
             else:
                 _check_log(classifier, store, counts, report)
+            if store.keep == "text" and len(file.memory.pool):
+                n_wrong = count_wrong(store)
+                _say(
+                    report, not n_wrong, f"texts without a label: {len(file.memory.pool):,}", f"{n_wrong:,} do not fit"
+                )
             if report.is_right:
                 _check_weights(file, classifier, counts, report)
         except BunruiError as error:

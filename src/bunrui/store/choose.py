@@ -8,41 +8,63 @@ import numpy as np
 
 from bunrui.calibration import Calibration
 from bunrui.choice import Choice, choose, is_due
-from bunrui.classifier import asked_for, calibration_by
+from bunrui.classifier import TextClassifier, asked_for, calibration_by, resolve
 from bunrui.counts import Counts
 from bunrui.memory import key_words
 from bunrui.models import AUTO
 from bunrui.sample import Drawn, find_lowest
-from bunrui.store.options import calibration_of, choice_of, classifier_of
+from bunrui.store.options import calibration_of, choice_of, classifier_of, options_of, pool_weight_of
+from bunrui.store.pool import read_digests, read_texts
 from bunrui.store.store import Store, apply
 from bunrui.store.transaction import Transaction
+from bunrui.unlabelled import PoolWeight, weigh
+from bunrui.unlabelled import is_due as is_weighing_due
 
 if TYPE_CHECKING:
     from bunrui.store.file import File
 
-__all__ = ["Chosen", "can_choose", "choose_if_due", "choose_now"]
+__all__ = ["Chosen", "can_choose", "choose_if_due", "choose_now", "draw", "weigh_now"]
 
 
 class Chosen(NamedTuple):
-    """A choice, and the calibration of the file from now on; a file without documents has chosen nothing."""
+    """A choice, the calibration of the file from now on, and the weight of its texts without a label.
+
+    A file without documents has chosen nothing.
+    """
 
     choice: Choice | None
     calibration: Calibration | None
+    pool_weight: PoolWeight | None
+
+    @classmethod
+    def of(cls, store: Store) -> Chosen:
+        """What a file has chosen."""
+        return cls(choice_of(store), calibration_of(store), pool_weight_of(store))
 
 
 def choose_if_due(file: File, transaction: Transaction) -> Chosen | None:
-    """Choose a model, if a change makes it due, and write it into the file with the change; call while writing."""
+    """Choose a model, if a change makes it due, and write it into the file with the change; call while writing.
+
+    The same goes for the weight of texts without a label.
+    """
     store, before = file.store, file.memory.counts
     n_docs = before.n_docs + sum(sign * delta.n_docs for sign, delta in transaction.changes)
-    choice = choice_of(store)
-    if transaction.changes and not n_docs and choice is not None:
-        return _write(store, transaction, None, None)
-    if not transaction.changes or not can_choose(store, n_docs):
+    choice, weight = choice_of(store), pool_weight_of(store)
+    if transaction.changes and not n_docs and (choice is not None or weight is not None):
+        return _write(store, transaction, Chosen(None, None, None))
+    has_other_pool, is_merge = "unlabelled" in transaction.note, transaction.kind == "merge"
+    if not n_docs or not (transaction.changes or has_other_pool):
         return None
     labels = {*before.live_labels, *(label for _, delta in transaction.changes for label in delta.live_labels)}
-    if transaction.kind != "merge" and not is_due(choice, n_docs, len(labels)):
-        return None
-    return choose_now(file, transaction, _changed(before, transaction, store), choice.metric if choice else "accuracy")
+    n_pool = len(read_digests(store)) if has_other_pool else len(file.memory.pool)
+    model = resolve(options_of(store), choice)["model"]
+    weighs = has_other_pool or (n_pool and is_weighing_due(weight, model, n_docs, len(labels), n_pool))
+    if can_choose(store, n_docs) and (weighs or is_merge or is_due(choice, n_docs, len(labels))):
+        metric = choice.metric if choice else "accuracy"
+        return choose_now(file, transaction, _changed(before, transaction, store), metric)
+    if weighs and store.keep == "text":
+        return weigh_now(file, transaction, _changed(before, transaction, store))
+    return None
 
 
 def can_choose(store: Store, n_docs: int) -> bool:
@@ -55,17 +77,45 @@ def choose_now(file: File, transaction: Transaction, counts: Counts, metric: str
     store = file.store
     classifier = classifier_of(store)
     drawn = draw(store, len(counts.live.labels))
+    if not set(drawn.labels) <= set(counts.label_ids):
+        raise store.unpacker().damaged("its log has other documents than its counts")
     choice, left_out = choose(counts, classifier.text_analyzer, drawn, classifier.get_params(), metric)
     calibration = calibration_by(choice, left_out, classifier.settings, transaction.number)
-    return _write(store, transaction, choice, calibration)
+    return _write(store, transaction, _weigh(store, transaction, counts, classifier, choice, calibration))
 
 
-def _write(store: Store, transaction: Transaction, choice: Choice | None, calibration: Calibration | None) -> Chosen:
-    """Write a choice with its calibration into the file; a calibration that somebody asked for may stay."""
-    chosen = Chosen(choice, calibration or asked_for(calibration_of(store)))
+def weigh_now(file: File, transaction: Transaction, counts: Counts) -> Chosen:
+    """Choose the weight of texts without a label for the model that is named, and write it into the file."""
+    store = file.store
+    return _write(store, transaction, _weigh(store, transaction, counts, classifier_of(store), None, None))
+
+
+def _weigh(
+    store: Store,
+    transaction: Transaction,
+    counts: Counts,
+    classifier: TextClassifier,
+    choice: Choice | None,
+    calibration: Calibration | None,
+) -> Chosen:
+    """What was chosen, with the weight of texts without a label; where they count, the calibration is another."""
+    pool = read_texts(store)
+    if not pool or not counts.n_docs:
+        return Chosen(choice, calibration, None)
+    options, drawn = resolve(classifier.get_params(), choice), draw(store, len(counts.live.labels))
+    weight, left_out = weigh(counts, classifier.text_analyzer, drawn, pool, options)
+    fitted = calibration_by(choice, left_out, classifier.settings, transaction.number, weight)
+    return Chosen(choice, fitted or calibration, weight)
+
+
+def _write(store: Store, transaction: Transaction, chosen: Chosen) -> Chosen:
+    """Write a choice into the file; a calibration that somebody asked for may stay."""
+    chosen = chosen._replace(calibration=chosen.calibration or asked_for(calibration_of(store)))
     known = {name: None if each is None else each.to_dict() for name, each in chosen._asdict().items()}
     settings = store.settings()
     transaction.note |= {"choice": known["choice"], "settings_before": settings}
+    if known["pool_weight"] is None and "pool_weight" not in settings:
+        del known["pool_weight"]
     store.save_settings(settings | known)
     return chosen
 

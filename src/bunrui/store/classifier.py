@@ -23,7 +23,7 @@ from bunrui.models.model import Model
 from bunrui.store import lifecycle
 from bunrui.store.browse import Page, Search, browse
 from bunrui.store.check import Report, check
-from bunrui.store.choose import can_choose
+from bunrui.store.choose import Chosen, can_choose
 from bunrui.store.creation import publish_when_done
 from bunrui.store.file import File, check_keeps, find_weights
 from bunrui.store.lifecycle import (
@@ -39,9 +39,7 @@ from bunrui.store.lifecycle import (
 )
 from bunrui.store.merge import Source, merge
 from bunrui.store.options import (
-    calibration_of,
     check_slim,
-    choice_of,
     classifier_of,
     hashing_of,
     new_store,
@@ -54,6 +52,7 @@ from bunrui.store.sessions import Learning, Sum, Unlearning
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import Entry, History, Transaction
 from bunrui.store.weights import Heading, Rows, pack_weights, read_rows
+from bunrui.unlabelled import check_reads_pool
 
 if TYPE_CHECKING:
     from bunrui.models.trained import Fitted
@@ -80,8 +79,9 @@ class StoredClassifier(AnyClassifier):
         """The classifier of a store that is open."""
         classifier = classifier_of(store)
         file = File(store, read_only=read_only)
-        classifier.attach(file.memory, calibration_of(store), choice_of(store))
-        file.on_choice = lambda chosen: classifier.take_on(chosen.choice, chosen.calibration)
+        classifier.attach(file.memory)
+        classifier.take_on(*Chosen.of(store))
+        file.on_choice = lambda chosen: classifier.take_on(*chosen)
         return cls(file, classifier)
 
     def __repr__(self) -> str:
@@ -146,12 +146,12 @@ class StoredClassifier(AnyClassifier):
             return is_new
         with self._file.use():
             store = self._file.store
-            options, calibration, choice = options_of(store), calibration_of(store), choice_of(store)
+            options, chosen = options_of(store), Chosen.of(store)
         if options != self.get_params():
             self._classifier.set_params(**options).check_options()
             is_new = True
-        if (choice, calibration) != (self.choice, self.calibration):
-            self._classifier.take_on(choice, calibration)
+        if chosen != (self.choice, self.calibration, self.pool_weight):
+            self._classifier.take_on(*chosen)
             is_new = True
         return is_new
 
@@ -203,6 +203,21 @@ class StoredClassifier(AnyClassifier):
         self._need_log()
         with self._file.writing("unlearn") as transaction:
             lifecycle.change(self._file, self, transaction, choice, lambda _: [])
+        return self
+
+    def learn_unlabelled(self, texts: Texts) -> StoredClassifier:
+        """Take in texts without a label, to help where labelled documents are few; they are in the file afterwards."""
+        check_reads_pool(self.get_params())
+        if not len(texts):
+            raise OptionError("there are no texts to learn: give at least one")
+        with self.learning() as session:
+            session.add_unlabelled(texts)
+        return self
+
+    def unlearn_unlabelled(self, texts: Texts | None = None) -> StoredClassifier:
+        """Take texts without a label back, by default all of them."""
+        with self.unlearning() as session:
+            session.add_unlabelled(texts)
         return self
 
     def relabel(
@@ -539,10 +554,10 @@ class StoredClassifier(AnyClassifier):
         if self.keep == "text" or not self._file.is_trained(checked.get_params()):
             check_keeps(checked.model, self.keep, self.path)
         has_changed = checked.settings != self.settings
-        self._file.configure(checked.settings | ({"choice": None} if has_changed else {}))
+        self._file.configure(checked.settings | ({"choice": None, "pool_weight": None} if has_changed else {}))
         self._classifier.set_params(**checked.get_params())
         with self._file.use():
-            self._classifier.take_on(choice_of(self._file.store), calibration_of(self._file.store))
+            self._classifier.take_on(*Chosen.of(self._file.store))
         self._train_when_due()
         return self
 
@@ -601,7 +616,7 @@ class StoredClassifier(AnyClassifier):
             n_changes, changed, counted = store.state().tx, history.changed(), history.with_engine()
             n_changed = 0 if self.calibration is None else self._file.n_changed(self.calibration.tx)
         # Before the lock: both ask for it, and who waits to learn keeps all out, also one that reads and asks again.
-        is_trained, choice = self.is_trained, self.model_
+        is_trained, choice, pool = self.is_trained, self.model_, self.unlabelled_
         n_trained = self._file.n_trained(self.get_params()) if is_kept(self.model) else 0
         with self.memory.lock.read():
             counts = self.counts
@@ -615,6 +630,7 @@ class StoredClassifier(AnyClassifier):
                 "model": self.model,
                 "alpha": self.effective_alpha,
                 "choice": None if choice is None else {**choice.to_dict(), "line": choice.describe()},
+                "unlabelled": None if pool is None else {**pool.to_dict(), "line": pool.describe()},
                 "is_trained": is_trained,
                 "trained_documents": n_trained,
                 "calibration": None if self.calibration is None else summary_of(self, self.calibration, n_changed),
@@ -697,7 +713,7 @@ class StoredClassifier(AnyClassifier):
 
 
 # They are read here; `configure` and `set_calibration` change them, in the file too.
-for _name in (*OPTIONS, "calibration", "choice"):
+for _name in (*OPTIONS, "calibration", "choice", "pool_weight"):
     setattr(StoredClassifier, _name, property(attrgetter(f"_classifier.{_name}")))
 
 

@@ -12,6 +12,8 @@ from bunrui.errors import StoreError
 from bunrui.store import schema
 from bunrui.store.blocks import BLOCK_BYTES, BLOCK_DOCS, Block, Row
 from bunrui.store.codec import HEAD_SIZE, size_of
+from bunrui.store.pool import insert as insert_unlabelled
+from bunrui.store.pool import what_is_left
 from bunrui.store.schema import seal
 from bunrui.store.store import Store
 from bunrui.store.transaction import SIGNED, History, insert_block, insert_counts, insert_removals
@@ -32,6 +34,7 @@ def compact(store: Store, counts: Counts) -> None:
         places = {name: label for label, name in enumerate(live)}
         label_ids = [places.get(name, -1) for name in names]
         _rewrite_blocks(store, label_ids, tx)
+        _rewrite_unlabelled(store, tx)
         db.execute("DELETE FROM removals")
         db.execute("DELETE FROM labels")
         rows = [(label, name, tx) for label, name in enumerate(live)]
@@ -89,6 +92,24 @@ def _rewrite_blocks(store: Store, label_ids: Sequence[int], tx: int) -> None:
             _put(store, waiting, tx, label_ids)
     _put(store, waiting, tx, label_ids)
     _delete(store, emptied)
+
+
+def _rewrite_unlabelled(store: Store, tx: int) -> None:
+    """Join the blocks of texts without a label, and leave nothing of those that went."""
+    (last,) = store.db.execute("SELECT coalesce(max(block), 0) FROM unlabelled").fetchone()
+    waiting: list[tuple[int, Block]] = []
+
+    def put() -> None:
+        if waiting:
+            insert_unlabelled(store, tx, 1, _join_blocks([block for _, block in waiting]))
+            waiting.clear()
+
+    for block in what_is_left(store):
+        if _is_full([*waiting, (0, block)]):
+            put()
+        waiting.append((0, block))
+    put()
+    store.db.execute("DELETE FROM unlabelled WHERE block <= ?", (last,))
 
 
 def join(store: Store, tx: int) -> None:

@@ -20,10 +20,12 @@ from bunrui.kernel.slices import each_slice
 from bunrui.kernel.workspace import release
 from bunrui.memory import Batch, Memory, Parameters
 from bunrui.models import kind_of
-from bunrui.store.choose import Chosen, can_choose, choose_if_due, choose_now
+from bunrui.sample import Drawn
+from bunrui.store.choose import Chosen, can_choose, choose_if_due, choose_now, draw, weigh_now
 from bunrui.store.compact import compact, join, wipe
 from bunrui.store.log import Seen
-from bunrui.store.options import calibration_of, choice_of, options_of
+from bunrui.store.options import choice_of, options_of
+from bunrui.store.pool import FilePool
 from bunrui.store.store import State, Store, apply
 from bunrui.store.transaction import GOES_ON, Entry, History, Transaction, kinds_since, undo
 from bunrui.store.weights import (
@@ -65,6 +67,7 @@ class File:
     def __init__(self, store: Store, *, read_only: bool) -> None:
         self.store = store
         self.memory = Memory(Counts(store.fingerprint), LogDocuments(self))
+        self._pool = self.memory.pool = FilePool(self)
         self.read_only = read_only
         self.lock = Mutex()
         self._state: State | None = None  # how far the memory has read
@@ -131,6 +134,7 @@ class File:
         with self.memory.lock.write():
             counts.follow(self.memory.counts)
             self.memory.counts = counts
+            self._pool.catch_up()
             self.memory.trouble = None
         self._state, self._is_as_read = state, True
 
@@ -144,6 +148,7 @@ class File:
                 self.memory.trouble = f"what is in memory is not what {self.store.path} has"
                 for sign, delta in deltas:
                     self._apply(sign, delta)
+                self._pool.catch_up()
                 self.memory.trouble = None
         except BaseException as error:
             self._recover(error)
@@ -232,7 +237,7 @@ class File:
                 self._load()
             else:
                 self._take_in([(-sign, delta) for sign, delta in reversed(deltas)], state)
-            self.on_choice(Chosen(choice_of(self.store), calibration_of(self.store)))
+            self.on_choice(Chosen.of(self.store))
         return taken
 
     def configure(self, settings: dict[str, Any], kind: str = "set") -> None:
@@ -250,6 +255,8 @@ class File:
                 is_other = kind == "set" and can_choose(self.store, self.memory.counts.n_docs)
                 if is_other:
                     choose_now(self, transaction, self.memory.counts, choice.metric if choice else "accuracy")
+                elif kind == "set" and len(self.memory.pool):
+                    weigh_now(self, transaction, self.memory.counts)
                 transaction.finish()
             assert self._state is not None
             self._state = State(self._state.generation, transaction.number)
@@ -276,6 +283,7 @@ class File:
                 compact(self.store, self.memory.counts)
                 stamp_weights(self.store, heading)
             self._state = self.store.state()
+            self._pool.catch_up()
             wipe(self.store)
 
     # Weights
@@ -399,6 +407,10 @@ class LogDocuments:
             raise damaged
         _log.warning("%s: until then, whoever asks trains it in memory", damaged)
         return None
+
+    def draw(self, n_classes: int) -> Drawn:
+        """A sample of the documents, as `bunrui.memory.Documents` has it; call `at_rest`."""
+        return draw(self._file.store, n_classes)
 
     def _check_counts(self) -> None:
         """Refuse a log that lacks documents, or has others: no model can be trained from what is left."""

@@ -23,6 +23,7 @@ from bunrui.memory import key_words
 from bunrui.store.blocks import Row
 from bunrui.store.file import File
 from bunrui.store.log import Seen
+from bunrui.store.pool import PoolChange, read_texts
 from bunrui.store.store import KEEPS, Store
 from bunrui.store.transaction import History, Transaction
 
@@ -74,6 +75,7 @@ def merge(
                     transaction.changes.append((1, counts))
                 transaction.n_docs = counts.n_docs
                 transaction.note.update(shards.note())
+            _add_unlabelled(transaction, target.store, [source.file.store for source in new if source.file is not None])
             if unique and n_duplicates:
                 found = f"texts that were learned before, or come twice: {n_duplicates:,}. Without "
                 raise DuplicateError((found, Option("unique"), ", each time counts"))
@@ -154,6 +156,17 @@ def _add_log(transaction: Transaction, source: Store, seen: Seen, keep: str) -> 
         copy = copy._replace(label_sets=[sorted(ids[names[k]] for k in labels) for labels in copy.label_sets])
         transaction.log(Row.of(copy if keep == "text" else copy._replace(sizes=None, text=b"")))
     return n_duplicates
+
+
+def _add_unlabelled(transaction: Transaction, target: Store, sources: Sequence[Store]) -> None:
+    """Copy the texts without a label that other files keep, each once."""
+    if target.keep != "text":
+        return
+    change = PoolChange(target, transaction.number, transaction.time)
+    for source in sources:
+        change.add(read_texts(source).values())
+    if change.n_texts:
+        transaction.note["unlabelled"] = change.n_texts
 
 
 class Holding(NamedTuple):

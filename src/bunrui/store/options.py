@@ -20,6 +20,7 @@ from bunrui.store.creation import check_folder, publish_when_done, temporary_bes
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 from bunrui.store.weights import Heading, Rows, stamp_weights, write_weights
+from bunrui.unlabelled import PoolWeight
 
 _NEW = {"class_norm": False, "against_rest": False, "m": 1}  # which files from before do not have
 
@@ -110,6 +111,14 @@ def choice_of(store: Store) -> Choice | None:
         return None
 
 
+def pool_weight_of(store: Store) -> PoolWeight | None:
+    """How much the texts without a label count in a file, if that was weighed; one of another version is none."""
+    try:
+        return PoolWeight.from_dict(store.settings().get("pool_weight"))
+    except DataError:
+        return None
+
+
 def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: int) -> dict[str, Any]:
     """What a calibration is worth, and how many documents were learned or unlearned since."""
     names = ("model", "n_docs", "ece_before", "ece_after", "log_loss_before", "log_loss_after")
@@ -123,6 +132,11 @@ def summary_of(classifier: AnyClassifier, calibration: Calibration, n_changed: i
 def check_slim(classifier: AnyClassifier, min_df: Any, *, has_memory: bool = False) -> None:
     """Refuse what cannot be; with `has_memory`, the copy is to be made within some memory."""
     check_whole("min_df", min_df)
+    if classifier.pool_weight is not None and classifier.pool_weight.weight:
+        raise OptionError(
+            "texts without a label help this classifier, and a slim copy keeps none, so that it would answer otherwise",
+            hint="copy the file, and let them go there first",
+        )
     if not classifier.needs_documents or (is_kept(classifier.model) and not has_memory):
         return
     hint: Any = "first choose a model that reads counts, such as ", Option("model", DEFAULT_MODEL)

@@ -9,10 +9,11 @@
                   which stands for all transactions up to its own
     cells         the parts of a delta
     weights       of a trained model, to save the time of training (`weights.py`); since format 3
+    unlabelled    texts without a label that came and went (`pool.py`); since format 4
 
 Blobs carry checksums of their own (`codec.py`).  Since format 2 the rows of the small tables carry one over all of
-their values.  `documents` and `cells` do not: their numbers have to fit their blobs, and a value behind a long text
-cannot be read without it.
+their values.  `documents`, `unlabelled` and `cells` do not: their numbers have to fit their blobs, and a value behind a
+long text cannot be read without it.
 
 Changes of the schema are numbered and append-only: `MIGRATIONS[n]` takes a file from format n to n + 1.
 """
@@ -83,6 +84,14 @@ MIGRATIONS = (
         name TEXT NOT NULL, part INTEGER NOT NULL, content BLOB NOT NULL, PRIMARY KEY (name, part)
     ) STRICT;
     """,
+    """
+    CREATE TABLE unlabelled (
+        block INTEGER PRIMARY KEY, tx INTEGER NOT NULL, sign INTEGER NOT NULL CHECK (sign IN (-1, 1)),
+        n_docs INTEGER NOT NULL, times BLOB NOT NULL, digests BLOB NOT NULL, label_sets BLOB NOT NULL,
+        codes BLOB NOT NULL, ids BLOB NOT NULL, sources BLOB NOT NULL, source_codes BLOB NOT NULL,
+        sizes BLOB NOT NULL, text BLOB NOT NULL, given INTEGER NOT NULL
+    ) STRICT;
+    """,
 )
 FORMAT = len(MIGRATIONS)
 
@@ -96,6 +105,7 @@ SEALED = {
 }
 SEALED_SINCE = 2
 WEIGHTS_SINCE = 3
+UNLABELLED_SINCE = 4
 
 
 def _checksum(*values: Any) -> int:

@@ -24,6 +24,7 @@ from bunrui.phrases import excerpt
 from bunrui.store.blocks import Batch, Row
 from bunrui.store.codec import Part, pack_part
 from bunrui.store.log import Seen
+from bunrui.store.pool import PoolChange
 from bunrui.store.store import Store
 from bunrui.store.transaction import Transaction
 
@@ -107,12 +108,15 @@ class _Session:
     ----------
     n_docs : int
         Documents so far.
+    unlabelled : PoolChange
+        Texts without a label so far.
     """
 
     def __init__(self, store: Store, transaction: Transaction, total: Sum | SpilledSum) -> None:
         self._store = store
         self._transaction = transaction
         self.n_docs = 0
+        self.unlabelled = PoolChange(store, transaction.number, transaction.time)
         self._sum = total
         self._failed: BaseException | None = None
 
@@ -143,6 +147,8 @@ class _Session:
         if self.n_docs:
             self._sum.finish(self._transaction, sign)
         self._transaction.n_docs = self.n_docs
+        if self.unlabelled.n_texts:
+            self._transaction.note["unlabelled"] = self.unlabelled.n_texts
 
     def _label_sets(self, sets: LabelSets) -> list[list[int]]:
         """The file's ids of the labels of every group."""
@@ -184,6 +190,16 @@ class Learning(_Session):
             if self.seen is not None:
                 self._log(texts, sets, ids, sources)
             self._count(texts, sets)
+
+    def add_unlabelled(self, texts: Any) -> None:
+        """Take in a batch of texts without a label; those that are there already make no difference."""
+        with self._all_or_none():
+            if self._store.keep != "text":
+                raise StoreError(
+                    f"{self._store.path} keeps {self._store.keep} of documents, and texts without a label must be kept",
+                    hint=("learn into a file with ", Option("keep", "text")),
+                )
+            self.unlabelled.add(_checked(texts))
 
     def _log(
         self, texts: Any, sets: LabelSets, ids: Sequence[str | None] | None, sources: Sequence[str | None] | None
@@ -236,6 +252,18 @@ class Unlearning(_Session):
                 self._transaction.remove(self._find(texts, sets))
             self._count(texts, sets)
 
+    def add_unlabelled(self, texts: Any | None) -> None:
+        """Let a batch of texts without a label go, or all of them."""
+        with self._all_or_none():
+            if texts is None:
+                self.unlabelled.clear()
+                return
+            listed = _checked(texts)
+            row = self.unlabelled.remove(listed)
+            if row is not None:
+                shown = excerpt(str(listed[row]), _EXCERPT)
+                raise UnlearnError(f"this is not among the texts without a label: {shown!r}", row)
+
     def finish(self) -> None:
         """All batches are in."""
         if self._total.total is not None:
@@ -254,6 +282,15 @@ class Unlearning(_Session):
                 f"this was never learned as {', '.join(map(repr, names))}: {excerpt(str(texts[row]), _EXCERPT)!r}", row
             )
         return found
+
+
+def _checked(texts: Any) -> list[Any]:
+    """Documents as a list, if they are such."""
+    if inputs.is_given(texts):
+        inputs.given(texts)  # for its checks
+        return list(texts)
+    found: Any = inputs.strings(texts)
+    return list(found) if isinstance(found, list) else list(found.to_pylist())
 
 
 def _list_of_strings(values: Any, name: str, n: int) -> list[str | None] | None:

@@ -26,6 +26,7 @@ from bunrui.store.schema import (
     FORMAT,
     SEALED,
     SEALED_SINCE,
+    UNLABELLED_SINCE,
     WEIGHTS_SINCE,
     connect,
     is_whole,
@@ -85,6 +86,8 @@ class Store:
         Whether the rows of its small tables have checksums.
     has_weights : bool
         Whether it has a place for the weights of a trained model.
+    has_unlabelled : bool
+        Whether it has one for texts without a label.
     author : str or None
         Who makes the changes from now on: the log says so.
     """
@@ -93,6 +96,7 @@ class Store:
         self.path = name
         self.is_sealed = version >= SEALED_SINCE
         self.has_weights = version >= WEIGHTS_SINCE
+        self.has_unlabelled = version >= UNLABELLED_SINCE
         self.author = os.environ.get(AUTHOR)
         self._at = path
         self._read_only = read_only

@@ -159,9 +159,10 @@ class Transaction:
 
         `each` packs the parts of counts, by default one after the other.
         """
-        # A `set` or `choose` is about no documents, and a shard may have none, which is worth to be known.
+        # A `set` or `choose` is about no documents; a shard may have none, which is worth to be known; and texts
+        # without a label are not counted.
         is_setting = isinstance(self.note.get("before"), dict) or "settings_before" in self.note
-        if not self.n_docs and not is_setting and "shards" not in self.note:
+        if not self.n_docs and not is_setting and not {"shards", "unlabelled"} & self.note.keys():
             with explain_errors(self._path):
                 self._db.execute("DELETE FROM labels WHERE tx = ?", (self.number,))
                 self._db.execute("DELETE FROM transactions WHERE tx = ?", (self.number,))
@@ -353,7 +354,7 @@ def undo(store: Store, to: int | None = None, last: int | None = None) -> tuple[
         to = newest.number - 1 if to is None else to
         _check_apart(store, newest, to)
         taken, deltas = history.standing(to), list(store.deltas(to))
-        for table in ("documents", "removals", "labels"):  # nobody else has used their labels
+        for table in ("documents", "removals", "unlabelled", "labels"):  # nobody else has used their labels
             db.execute(f"DELETE FROM {table} WHERE tx > ?", (to,))
         db.execute("DELETE FROM cells WHERE delta IN (SELECT delta FROM deltas WHERE tx > ?)", (to,))
         db.execute("DELETE FROM deltas WHERE tx > ?", (to,))

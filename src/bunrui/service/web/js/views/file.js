@@ -6,7 +6,7 @@ import { data, drawing, h, replace, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
 import { picker } from "../picker.js";
 import { visible } from "../show.js";
-import { canWrite, countedLabels, state } from "../state.js";
+import { canWrite, countedLabels, events, state } from "../state.js";
 import { announce, oneAtATime, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 import { LONGEST_EXPLAINED } from "./predict.js";
@@ -42,7 +42,7 @@ export function create() {
     for (const part of [files.about, rows]) part.toggleAttribute("aria-busy", isBusy);
     files.about.disabled = isBusy;
     for (const control of [files.drop, found].flatMap((part) => [...part.querySelectorAll("button")])) {
-      control.disabled = isBusy;
+      control.disabled = isBusy || "off" in control.dataset;
     }
   });
 
@@ -118,6 +118,14 @@ export function create() {
     summary.scrollIntoView({ block: "nearest" });
   });
 
+  /** Teach with the documents of the file, in the view for that. */
+  function teach() {
+    const { file, text, header, encoding } = files.options();
+    location.hash = "#/teach";
+    const detail = { file, text, header, encoding, skip_bad: job.skip_bad };
+    events.dispatchEvent(new CustomEvent("teach-these", { detail }));
+  }
+
   function drawAround() {
     const { documents, skipped, problems } = job.result;
     replace(
@@ -137,6 +145,7 @@ export function create() {
       FORMATS.map((format) =>
         h("a", { class: "button", download: "", href: address(`/v1/downloads/${job.id}`, { format }) }, format),
       ),
+      canWrite() && h("button", { type: "button", t: "teach.these", on: { click: teach } }),
     );
     const pick = picker({
       labels: Object.entries(job.result.labels),
@@ -168,9 +177,8 @@ export function create() {
     replace(rows, page.rows.map(line));
     const last = asked.offset + page.rows.length;
     const step = (key, offset, isThere) => {
-      const button = h("button", { type: "button", t: key, on: { click: () => ask({ offset }) } });
-      button.disabled = !isThere;
-      return button;
+      const off = isThere ? {} : { disabled: true, "data-off": true };
+      return h("button", { type: "button", t: key, ...off, on: { click: () => ask({ offset }) } });
     };
     replace(
       place,

@@ -127,7 +127,7 @@ export function create() {
     const label = visible(String(note.label ?? ""));
     const to = visible(String(note.to ?? ""));
     if (kind === "relabel" && Array.isArray(note.labels))
-      return h("span", { t: ["history.kind.relabel", { n, labels: note.labels.map(visible).join(", ") }] });
+      return h("span", { t: ["history.kind.relabel", { n, labels: note.labels.map(String).map(visible).join(", ") }] });
     if (["rename", "drop", "move"].includes(kind) && label)
       return h("span", { t: [`history.kind.${kind}`, { n, label, to }] });
     if (["relabel", "rename", "drop", "move"].includes(kind)) return h("span", { t: ["history.kind.labels", { n }] });
@@ -168,7 +168,8 @@ export function create() {
   function ask(place, change, after) {
     const words = { changes: after.length, documents: after.reduce((sum, { n_docs: n }) => sum + n, 0) };
     const mine = author.get();
-    const others = [...new Set(after.map(({ note }) => note.by).filter((by) => by && by !== mine))];
+    const people = after.map(({ note }) => String(note.by ?? ""));
+    const others = [...new Set(people)].filter((by) => by && by !== mine);
     const cancel = () => {
       replace(place);
       place.parentElement.querySelector(".back")?.focus();

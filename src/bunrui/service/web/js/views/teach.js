@@ -2,12 +2,13 @@
 
 import { address, ask, get, post, work } from "../api.js";
 import { data, drawing, h, replace, show, view } from "../dom.js";
-import { fileButton, takesDrops } from "../files.js";
 import { percent, t } from "../i18n.js";
 import { picker } from "../picker.js";
+import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
 import { canWrite, events, refresh, state } from "../state.js";
 import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
+import { upload } from "../upload.js";
 
 const CLIENT = "bunrui.teacher";
 const WISH = "bunrui.wish";
@@ -24,8 +25,6 @@ function client() {
 }
 
 export function create() {
-  let file = null;
-  let seen = null;
   let known = null; // how far it is, as the service says
   let order = []; // labels in the order of their keys
   let current = null;
@@ -40,16 +39,31 @@ export function create() {
 
   const locked = h("p", { class: "muted", t: "teach.readonly" });
   const names = h("input", { type: "text", id: "teach-labels", hint: "teach.labels.hint", autocomplete: "off" });
-  const about = h("fieldset", { class: "inspected", "aria-live": "polite" });
   const running = h("div");
-  const drop = h(
-    "div",
-    { class: "drop large" },
-    h("p", { t: "teach.drop" }),
-    h("p", { class: "muted", t: "upload.formats" }),
-    h("div", { class: "row" }, fileButton("upload.choose", (given) => take(given))),
-  );
-  const beginning = h("div", {}, drop, about, running);
+  const alone = oneAtATime((isBusy) => {
+    files.about.disabled = isBusy;
+    for (const button of files.drop.querySelectorAll("button")) button.disabled = isBusy;
+  });
+  const files = upload({
+    prefix: "teach-",
+    labelled: false,
+    alone,
+    begin() {},
+    footer: (_, skip_bad) => [
+      h("p", { class: "field wide" }, h("label", { for: "teach-labels", t: "teach.labels" }), names),
+      h(
+        "div",
+        { class: "row" },
+        h("button", {
+          type: "button",
+          class: "primary",
+          t: "teach.go",
+          on: { click: () => take({ ...files.options(), skip_bad }) },
+        }),
+      ),
+    ],
+  });
+  const beginning = h("div", {}, files.drop, files.about, running);
   const card = h("div", { class: "card", tabindex: -1 });
   const several = h("input", { type: "checkbox", id: "teach-several" });
   const wish = h(
@@ -73,65 +87,27 @@ export function create() {
       h("button", { type: "button", class: "quiet", t: "teach.others", on: { click: () => others() } }),
     ),
   );
-  const element = view("teach", locked, beginning, session);
+  const alike = same(() => ({
+    curl: curlJob("/v1/teach?name=inbox.csv", { upload: "inbox.csv", token: true }),
+    python: program(
+      "",
+      "asked = bunrui.selection.queue(clf, texts)",
+      "for question in asked:",
+      "    asked.answer(question, input(question.text))",
+    ),
+    shell: `bunrui teach ${file()} inbox.csv`,
+  }));
+  const element = view("teach", locked, beginning, session, alike);
 
   // --- which documents
 
-  const alone = oneAtATime((isBusy) => {
-    about.disabled = isBusy;
-    for (const button of drop.querySelectorAll("button")) button.disabled = isBusy;
-  });
-
-  const take = alone(async (given) => {
-    if (typeof given === "string") return;
-    file = given;
-    await inspect({});
-  });
-
-  async function inspect({ text = null, header = null }) {
-    seen = await ask("POST", address("/v1/inspect", { name: file.name, text, header, encoding: "auto" }), { file });
-    const column = h(
-      "select",
-      { id: "teach-text" },
-      seen.columns.map((name) => h("option", { value: name }, visible(name))),
-    );
-    column.value = seen.text ?? "";
-    column.addEventListener(
-      "change",
-      alone(() => inspect({ text: column.value, header: seen.header })),
-    );
-    const box = h("input", { type: "checkbox", id: "teach-header" });
-    box.checked = seen.header;
-    box.addEventListener(
-      "change",
-      alone(() => inspect({ header: box.checked })),
-    );
-    const first = seen.rows[0]?.[seen.text ?? "text"];
-    replace(
-      about,
-      h("h3", {}, data(file.name)),
-      seen.header !== null && h("p", {}, box, " ", h("label", { for: "teach-header", t: "train.header" })),
-      seen.columns.length > 0 &&
-        h("p", { class: "field" }, h("label", { for: "teach-text", t: "train.text" }), column),
-      first && h("p", { class: "text", dir: "auto" }, visible(String(first))),
-      seen.skipped > 0 && h("p", { class: "warning", t: ["teach.skipping", { n: seen.skipped }] }),
-      h("p", { class: "field wide" }, h("label", { for: "teach-labels", t: "teach.labels" }), names),
-      h(
-        "div",
-        { class: "row" },
-        h("button", { type: "button", class: "primary", t: ["teach.go", { n: seen.documents }], on: { click: begin } }),
-      ),
-    );
-    names.focus();
-    announce(t("teach.go", { n: seen.documents }));
-  }
-
-  const begin = alone(async () => {
+  const take = alone(async (options) => {
     const labels = JSON.stringify([...new Set(names.value.split(/[,、，]/).map((one) => one.trim()))].filter(Boolean));
-    const { text, header } = seen;
-    const options = { name: file.name, text, header, labels, encoding: "auto", skip_bad: seen.skipped > 0 };
-    await withProgress(running, (more) => work(address("/v1/teach", options), { file, ...more }));
-    replace(about);
+    await withProgress(running, (more) => work(address("/v1/teach", { ...options, labels }), more)).catch((error) => {
+      throw files.offer(error, () => take({ ...options, skip_bad: true }));
+    });
+    files.forget();
+    order = [];
     await open();
   });
 
@@ -374,7 +350,6 @@ export function create() {
     chosen = [];
     if (known?.documents) draw();
   });
-  takesDrops(drop, take);
 
   function lock() {
     const has = Boolean(known?.documents);
@@ -383,6 +358,7 @@ export function create() {
     show(session, canWrite() && has);
   }
   events.addEventListener("info", lock);
+  events.addEventListener("teach-these", ({ detail }) => take(detail));
   lock();
   return {
     element,

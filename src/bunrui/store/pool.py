@@ -1,0 +1,194 @@
+"""The texts without a label in a file: rows of the log with no counts.
+
+Each row is a block of texts that came (sign 1) or went (-1), as `documents` has them, with an empty set of labels.  The
+pool is the sum of all rows, each text once.  So to undo a change is to delete its rows, whichever way it went.
+`compact` joins what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from weakref import proxy
+
+import numpy as np
+
+from bunrui.memory import by_digest, document_digests
+from bunrui.store.blocks import Batch, Block, Row
+from bunrui.store.trouble import explain_errors
+
+if TYPE_CHECKING:
+    from bunrui.store.file import File
+    from bunrui.store.store import Store
+
+_COLUMNS = ", ".join(Row._fields)
+
+
+class FilePool:
+    """The pool of a file, as `bunrui.memory.Pool` has it; it knows how many there are, and reads them when asked."""
+
+    def __init__(self, file: File) -> None:
+        self._file = proxy(file)  # which has the memory, which has this
+        self._n_texts, self._key = 0, (0, 0)
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """The generation of the file, and its last row."""
+        return self._key
+
+    def __len__(self) -> int:
+        return self._n_texts
+
+    def texts(self) -> Mapping[bytes, Any]:
+        """All of them; call `at_rest`."""
+        return read_texts(self._file.store)
+
+    def catch_up(self) -> None:
+        """Look what the file has now; call while it does not change."""
+        store = self._file.store
+        key = store.state().generation, _last(store)
+        if key != self._key:
+            self._n_texts, self._key = len(read_digests(store)), key
+
+
+def _last(store: Store) -> int:
+    """The number of the last row, 0 where there is none."""
+    if not store.has_unlabelled:
+        return 0
+    with explain_errors(store.path):
+        (last,) = store.db.execute("SELECT coalesce(max(block), 0) FROM unlabelled").fetchone()
+    store.unpacker().check_whole(last)
+    return int(last)
+
+
+def read_texts(store: Store) -> dict[bytes, Any]:
+    """The texts by digest."""
+    found: dict[bytes, Any] = {}
+    for sign, block in _blocks(store, _COLUMNS):
+        digests = [digest.tobytes() for digest in block.digests]
+        if sign > 0:
+            found |= zip(digests, block.documents(), strict=True)
+        else:
+            _take(store, found, digests)
+    return found
+
+
+def read_digests(store: Store) -> set[bytes]:
+    """Their digests alone."""
+    found: dict[bytes, None] = {}
+    columns = _COLUMNS.replace("sizes, text", "x'' AS sizes, x'' AS text")
+    for sign, block in _blocks(store, columns):
+        digests = [digest.tobytes() for digest in block.digests]
+        if sign > 0:
+            found |= dict.fromkeys(digests)
+        else:
+            _take(store, found, digests)
+    return set(found)
+
+
+def _take(store: Store, found: dict[bytes, Any], digests: Iterable[bytes]) -> None:
+    for digest in digests:
+        if digest not in found:
+            raise store.unpacker().damaged("texts without a label went that were not there")
+        del found[digest]
+
+
+def _blocks(store: Store, columns: str, where: str = "true") -> Iterator[tuple[int, Block]]:
+    if not store.has_unlabelled:
+        return
+    with explain_errors(store.path):
+        for sign, *row in store.db.execute(f"SELECT sign, {columns} FROM unlabelled WHERE {where} ORDER BY block"):
+            unpacker = store.unpacker()
+            if sign not in (-1, 1):
+                raise unpacker.damaged("texts without a label neither come nor go")
+            yield sign, Row(*row).block(0, unpacker, is_labelled=False)
+
+
+def what_is_left(store: Store) -> Iterator[Block]:
+    """Blocks of the texts that are there, each where it came last."""
+    left = read_digests(store)
+    numbers = [
+        number for (number,) in store.db.execute("SELECT block FROM unlabelled WHERE sign > 0 ORDER BY block DESC")
+    ]
+    for number in numbers:
+        ((_, block),) = _blocks(store, _COLUMNS, f"block = {number:d}")
+        rows = np.flatnonzero([digest.tobytes() in left for digest in block.digests])
+        if len(rows):
+            left.difference_update(digest.tobytes() for digest in block.digests[rows])
+            yield block.pick(rows)
+
+
+def insert(store: Store, tx: int, sign: int, block: Block) -> None:
+    """Write down a block of texts that come (1) or go (-1); call while writing."""
+    row = (tx, sign, *Row.of(block))
+    with explain_errors(store.path):
+        store.db.execute(f"INSERT INTO unlabelled (tx, sign, {_COLUMNS}) VALUES ({', '.join('?' * len(row))})", row)
+
+
+def count_wrong(store: Store) -> int:
+    """How many texts do not fit their digests."""
+    texts = read_texts(store)
+    return sum(document_digests([text])[0].tobytes() != digest for digest, text in texts.items())
+
+
+class PoolChange:
+    """Texts without a label that come or go in one transaction.
+
+    Attributes
+    ----------
+    n_texts : int
+        How many so far.
+    """
+
+    def __init__(self, store: Store, tx: int, time: int) -> None:
+        self._store, self._tx, self._time = store, tx, time
+        self._known: set[bytes] | None = None
+        self.n_texts = 0
+
+    @property
+    def known(self) -> set[bytes]:
+        """The digests of what is there now."""
+        if self._known is None:
+            self._known = read_digests(self._store)
+        return self._known
+
+    def add(self, texts: Iterable[Any]) -> None:
+        """Take in those that are new."""
+        new = {digest: text for digest, text in _by_digest(texts).items() if digest not in self.known}
+        self._write(new, 1)
+        self.known.update(new)
+
+    def remove(self, texts: Iterable[Any]) -> int | None:
+        """Let texts go; the place of the first that is not there, and then nothing goes."""
+        listed = list(texts)
+        for row, text in enumerate(listed):
+            if next(iter(_by_digest([text]))) not in self.known:
+                return row
+        gone = _by_digest(listed)
+        self._write(gone, -1)
+        self.known.difference_update(gone)
+        return None
+
+    def clear(self) -> None:
+        """Let all texts go."""
+        self._write(read_texts(self._store), -1)
+        self._known = set()
+
+    def _write(self, texts: Mapping[bytes, Any], sign: int) -> None:
+        for some in _apart(texts.values()):
+            batch = Batch(self._time, some, [[]], np.zeros(len(some), np.int64), None, None, keep_text=sign > 0)
+            for lo, hi in pairwise(batch.bounds):
+                insert(self._store, self._tx, sign, batch.block(lo, hi))
+        self.n_texts += len(texts)
+
+
+def _apart(texts: Iterable[Any]) -> list[list[Any]]:
+    """Strings, and documents that came as tokens or counts of words: a block has one kind."""
+    listed = list(texts)
+    kinds = [t for t in listed if isinstance(t, str)], [t for t in listed if not isinstance(t, str)]
+    return [kind for kind in kinds if kind]
+
+
+def _by_digest(texts: Iterable[Any]) -> dict[bytes, Any]:
+    return {digest: text for kind in _apart(texts) for digest, text in by_digest(kind).items()}
