@@ -51,9 +51,15 @@ def serving() -> Iterator[str]:
                 process.terminate()
 
 
+def type_text(page: Any) -> None:
+    """A text, and its label."""
+    page.fill("#text", TEXT)
+    page.locator(".headline .label").wait_for()
+
+
 def predict(page: Any) -> None:
     """A text beside another model, with a word pointed at."""
-    page.fill("#text", TEXT)
+    type_text(page)
     page.select_option("#other-model", "multinomial")
     page.locator(".second").wait_for()
     page.locator(".own .run", has_text="stadium").first.hover()
@@ -84,13 +90,13 @@ def begin(page: Any) -> None:
 
 
 SHOWN = [
-    ("predict", predict, 1280, 1240, "light"),
-    ("evaluate", evaluate, 1280, 1000, "light"),
-    ("compare", compare, 1280, 900, "light"),
-    ("audit", audit, 1000, 760, "dark"),
-    ("phone", predict, 390, 844, "light"),
+    ("predict", "predict", predict, 1280, 1240, "light"),
+    ("evaluate", "evaluate", evaluate, 1280, 1000, "light"),
+    ("compare", "compare", compare, 1280, 900, "light"),
+    ("audit", "audit", audit, 1000, 760, "dark"),
+    ("phone", "predict", type_text, 390, 844, "light"),
 ]
-"""The name of a picture, what is done for it, its width and height, its colours."""
+"""The name of a picture, its view, what is done for it, its width and height, its colours."""
 
 
 def main(folder: Path) -> None:
@@ -99,13 +105,13 @@ def main(folder: Path) -> None:
     with serving() as address, sync_playwright() as playwright:
         options = {"executable_path": next(installed, None), "args": ["--no-sandbox", "--disable-gpu"]}
         browser = playwright.chromium.launch(**options)
-        for name, work, width, height, scheme in SHOWN:
+        for name, view, work, width, height, scheme in SHOWN:
             size = {"width": width, "height": height}
             context = browser.new_context(locale="en-US", viewport=size, color_scheme=scheme, reduced_motion="reduce")
             page = context.new_page()
             page.goto(f"{address}/#token={TOKEN}")
             page.wait_for_selector("html[data-ready]")
-            page.goto(f"{address}/#/{work.__name__}")
+            page.goto(f"{address}/#/{view}")
             work(page)
             page.screenshot(path=folder / f"{name}.png")
             context.close()

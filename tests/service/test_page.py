@@ -575,7 +575,7 @@ def test_audit_reaches_all_labels(browser: Browser, topics: Server) -> None:
     shown = tab.view.get_by_role("option").locator("bdi").all_text_contents()
     assert sorted(shown) == TOPICS
     page.keyboard.press("Escape")
-    page.locator(".card").focus()
+    tab.view.locator(".card").focus()
     skip_to(tab, "Labelled topic t (")
     chosen = next(label for label in reversed(shown) if label not in keys(tab).values())
     place = tab.view.locator(".card p").first.text_content()
@@ -609,7 +609,7 @@ def test_several_labels_are_not_replaced_by_one(browser: Browser, topics: Server
     tab.view.get_by_role("button", name="Remove topic b").click()
     page.keyboard.type("topic g")
     page.keyboard.press("Enter")
-    page.locator(".card").focus()
+    tab.view.locator(".card").focus()
     page.keyboard.press("s")
     EXPECTED(tab.view.locator(".card")).to_contain_text("was topic a, topic b, and is topic a, topic g now.")
     assert changes(before, counts(topics)) == {"topic b": -1, "topic g": 1}
@@ -621,7 +621,7 @@ def test_several_labels_are_not_replaced_by_one(browser: Browser, topics: Server
     EXPECTED(tab.view.locator(".card p").first).to_have_text(place)
     tab.go("predict")
     tab.predict(text)
-    page.get_by_label("Several labels").uncheck()
+    tab.view.get_by_label("Several labels").uncheck()
     page.get_by_role("button", name="This is topic g").click()
     EXPECTED(page.locator("#alert")).to_contain_text("This document has several labels")
     assert counts(topics) == before

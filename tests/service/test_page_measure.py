@@ -37,10 +37,11 @@ def downloaded(page: Page) -> str:
 def test_a_test_file(tab: Tab) -> None:
     before = info(tab.server)
     page = tab.open("evaluate")
+    tab.view.get_by_text("Test with a file").click()
     choose_file(tab, "test.csv", TEST)
-    assert page.get_by_label("Text column").input_value() == "body"
-    page.get_by_label("Label column").select_option("kind")
-    page.get_by_role("button", name="Test on test.csv").click()
+    EXPECTED(page.locator("#test-column-text")).to_have_value("body")
+    page.locator("#test-column-label").select_option("kind")
+    page.get_by_role("button", name="Test on 3 documents").click()
     EXPECTED(tab.view.get_by_role("heading", name="Tested on test.csv")).to_be_visible()
     EXPECTED(tab.view.locator(".warning")).to_have_text(
         "Labels that were never learned, and so always count as wrong: lunch"

@@ -135,10 +135,10 @@ def test_label_sets(browser: Browser, dishes: Server) -> None:
     EXPECTED(page.locator(".change")).to_contain_text("Learned as rice, tea, dinner.")
     assert labels_of(dishes, "tea and rice") == [["dinner", "rice", "tea"]]
     # a set is replaced by a set only
-    page.get_by_label("Several labels").uncheck()
+    tab.view.get_by_label("Several labels").uncheck()
     page.get_by_role("button", name="This is oil").click()
     EXPECTED(page.locator("#alert")).to_contain_text("This document has several labels")
-    page.get_by_label("Several labels").check()
+    tab.view.get_by_label("Several labels").check()
     page.get_by_role("button", name="Remove dinner").click()
     page.get_by_role("button", name="These are its labels").click()
     EXPECTED(page.locator(".change")).to_contain_text("now its label is")

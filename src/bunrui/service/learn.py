@@ -125,13 +125,14 @@ def add_learn(app: FastAPI, service: Service) -> None:
         file: Ids = None,
         text: Column = None,
         label: Column = None,
+        given: Given = None,
         encoding: Encoding = "utf-8",
         skip_bad: SkipBad = False,
         header: Header = True,
         report: Annotated[bool, Query(description="Also a page to keep, in the member report of the result.")] = False,
     ) -> Response:
         """Nothing is learned."""
-        intake = Intake(service, request, name, file, encoding, header)
+        intake = Intake(service, request, name, file, encoding, header, given)
 
         def work(job: Job) -> dict[str, Any]:
             return test_batches(served.classifier, intake.batches(job, text, label, skip_bad), report, job)

@@ -227,7 +227,8 @@ export function upload({ prefix = "", labelled, alone, footer, begin }) {
   const options = () => ({ file: files.map(({ id }) => id), ...wanted });
 
   takesDrops(drop, take, labelled);
-  return { drop, about, options, offer, forget };
+  const names = () => files.map(({ name }) => name);
+  return { drop, about, options, names, offer, forget };
 }
 
 const cell = (value) =>

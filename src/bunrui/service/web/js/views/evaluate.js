@@ -1,26 +1,27 @@
 // Evaluate: each document left out and predicted, or those of a file; and accuracy as documents come in.
 
-import { address, ask, work } from "../api.js";
-import { data, drawing, h, replace, show, view } from "../dom.js";
-import { fileButton } from "../files.js";
+import { address, work } from "../api.js";
+import { drawing, h, replace, show, view } from "../dom.js";
 import { percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
-import { curlJob, file, literal, program, same } from "../same.js";
+import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
 import { canWrite, events, hasSets, thresholds } from "../state.js";
 import { aged, announce, guarded, lasting, oneAtATime, withProgress } from "../tell.js";
+import { upload } from "../upload.js";
 
 /** Leave each document out; who has the token sees the mistakes, too. */
 const own = () => (canWrite() ? ["/v1/mistakes", { json: {} }] : ["/v1/evaluate", { json: { html: true } }]);
 export const evaluate = (options) => work(own()[0], { ...own()[1], ...options });
 
 export function create() {
-  let measured = null; // how to measure the same again: { path, json, file }
+  let measured = null; // how to measure the same again: { path, json }, and whether that is done with a file
   const running = h("div");
-  const testing = h("div", { class: "testing" });
   const found = h("div", { class: "found" });
   const learning = h("div");
-  const alone = oneAtATime();
+  const alone = oneAtATime((isBusy) => {
+    files.about.disabled = isBusy;
+  });
 
   const last = lasting("evaluate", running, draw);
   const curve = lasting("curve", learning, drawCurve);
@@ -28,7 +29,6 @@ export function create() {
   const start = alone(async () => {
     const [path, options] = own();
     replace(found, growing);
-    replace(testing);
     measured = { path, json: { report: true } };
     await last.start(path, options);
   });
@@ -61,8 +61,8 @@ export function create() {
 
   /** A page to keep: measured once more, since nobody may want one. */
   const report = alone(async () => {
-    const { path, ...options } = measured;
-    const { report: page } = await withProgress(running, (watch) => work(path, { ...options, ...watch }));
+    const { path, json } = measured;
+    const { report: page } = await withProgress(running, (watch) => work(path, { json, ...watch }));
     const link = h("a", {
       href: URL.createObjectURL(new Blob([page], { type: "text/html" })),
       download: "evaluation.html",
@@ -71,40 +71,30 @@ export function create() {
     URL.revokeObjectURL(link.href);
   });
 
-  // --- a file
+  // --- files
 
-  const choose = alone(async (given) => {
-    const looked = await ask("POST", address("/v1/inspect", { name: given.name }), { file: given });
-    const columns = { text: looked.text, label: looked.label };
-    if (!looked.columns.length) return test(given, looked, columns);
-    const choice = (role) => {
-      const element = h("select", { id: `test-${role}` });
-      replace(
-        element,
-        h("option", { value: "", t: "train.pick" }),
-        looked.columns.map((name) => h("option", { value: name }, visible(name))),
-      );
-      element.value = columns[role] ?? "";
-      element.addEventListener("change", () => {
-        columns[role] = element.value || null;
-        settle();
-      });
-      return h("span", { class: "field" }, h("label", { for: `test-${role}`, t: `train.${role}` }), element);
-    };
-    const go = h("button", { type: "button", class: "primary", t: ["evaluate.test", { name: visible(given.name) }] });
-    go.addEventListener("click", alone(() => test(given, looked, columns)));
-    const settle = () => (go.disabled = !columns.text || !columns.label || columns.text === columns.label);
-    settle();
-    replace(testing, h("div", { class: "row" }, choice("text"), choice("label"), go));
-    go.focus();
+  const files = upload({
+    prefix: "test-",
+    labelled: true,
+    alone,
+    begin() {},
+    footer(seen, skips) {
+      const go = h("button", { type: "button", class: "primary", t: ["evaluate.test", { n: seen.documents }] });
+      go.disabled = !seen.documents || !seen.n_labels || (seen.skipped > 0 && !skips);
+      go.addEventListener("click", () => test(skips));
+      return h("div", { class: "row" }, go);
+    },
   });
 
-  async function test(given, { header }, columns) {
+  const test = alone(async (skip_bad) => {
     replace(found, growing);
-    const options = { name: given.name, ...columns, header: header ?? undefined };
-    measured = { path: address("/v1/test", { ...options, report: true }), file: given };
-    await last.start(address("/v1/test", options), { file: given, about: { file: given.name } });
-  }
+    const options = { ...files.options(), skip_bad };
+    const about = { file: files.names().join(", ") };
+    measured = { path: address("/v1/test", { ...options, report: true }), file: true };
+    await last.start(address("/v1/test", options), { about }).catch((error) => {
+      throw files.offer(error, () => test(true));
+    });
+  });
 
   // --- the learning curve
 
@@ -129,10 +119,10 @@ export function create() {
     learning,
   );
   replace(found, growing);
-  const upload = h("span", {}, fileButton("evaluate.file", (given) => choose(given)));
+  const testing = h("details", {}, h("summary", { t: "evaluate.file" }), files.drop, files.about);
   const element = view(
     "evaluate",
-    h("div", { class: "row" }, button("evaluate.go", start, "primary"), upload),
+    h("div", { class: "row" }, button("evaluate.go", start, "primary")),
     testing,
     running,
     found,
@@ -147,7 +137,7 @@ export function create() {
       shell: `bunrui evaluate ${file()} --loo --html report.html\nbunrui evaluate ${file()} test.csv`,
     })),
   );
-  const unlock = () => show(upload, canWrite());
+  const unlock = () => show(testing, canWrite());
   events.addEventListener("info", unlock);
   return {
     element,

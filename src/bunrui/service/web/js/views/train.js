@@ -6,6 +6,7 @@ import { noted, undo } from "../changes.js";
 import { h, replace, view } from "../dom.js";
 import { number, percent, t } from "../i18n.js";
 import { calibration, results } from "../results.js";
+import { curlJob, file, literal, program, quoted, same } from "../same.js";
 import { canWrite, events, state } from "../state.js";
 import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
@@ -49,7 +50,20 @@ export function create() {
       ];
     },
   });
-  const element = view("train", locked, files.drop, files.about, running, outcome, measured);
+  const element = view("train", locked, files.drop, files.about, running, outcome, measured, same(snippets));
+
+  function snippets() {
+    const [name = "documents.csv"] = files.names();
+    return {
+      curl: curlJob(address("/v1/train", { name }), { upload: name, token: true }),
+      python: program(
+        "with clf.learning() as session:",
+        `    for batch in bunrui.documents.read(${literal(name)}):`,
+        '        session.add(batch["text"], batch["label"], ids=batch["id"], sources=batch["source"])',
+      ).replace("import bunrui\n", "import bunrui\nimport bunrui.documents\n"),
+      shell: `bunrui learn ${file()} ${quoted(name)}`,
+    };
+  }
 
   const train = alone(async (skip_bad) => {
     const path = address("/v1/train", { ...files.options(), skip_bad });
