@@ -39,8 +39,7 @@ help: ## show this list
 demo: $(CORE_STAMP) ## a tour of what bunrui does, on news in four languages
 	$(VENV)/bin/bunrui demo
 
-# Bytecode is kept even where the environment forbids it: without it, each worker takes 22 s of processor time to collect
-# the tests, not 9, and each process that a test starts a third longer.
+# Bytecode is kept even where the environment forbids it: each worker collects all tests, and tests start many processes.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(LIBRARY) browser ## the tests, without the slow ones

@@ -81,7 +81,7 @@ def test_train_says_whether_the_first_line_is_a_document(tab: Tab) -> None:
     page = tab.open("train")
     upload(tab, "mails.csv", b"cheap pills,spam\nlunch at noon,ham\nwin money,spam\n")
     EXPECTED(tab.view.get_by_role("button", name="Learn 3 documents")).to_be_enabled()
-    EXPECTED(page.locator(".inspected")).to_contain_text("The first line is read as a document")
+    EXPECTED(tab.view.locator(".inspected")).to_contain_text("The first line is read as a document")
     named = page.get_by_label("The first line has the names of the columns")
     assert not named.is_checked()
     named.check()
@@ -687,7 +687,7 @@ def test_without_the_token(browser: Browser, news: Server) -> None:
     tab.predict(TEXT)
     assert page.locator(".fixing button").count() == 0
     tab.go("train")
-    assert page.locator(".drop.large").is_hidden()
+    assert tab.view.locator(".drop.large").is_hidden()
     tab.go("audit")
     EXPECTED(tab.view.get_by_role("button")).to_be_disabled()
     tab.go("evaluate")

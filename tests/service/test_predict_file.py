@@ -17,6 +17,7 @@ import pytest
 import bunrui
 from bunrui.documents import read
 from tests.service.conftest import Serve, Server, finished, problem, running, shared_server
+from tests.support.waiting import PATIENCE
 
 BYTES = {"Content-Type": "application/octet-stream"}
 TEXTS = ["cheap pills now", "lunch at noon", "=money+fast", 'meeting, "noon"', "zzz"]
@@ -295,7 +296,7 @@ def test_files_go_with_the_service_and_make_room(serve: Serve, tmp_path: Path, m
 
 
 def test_strangers_predict_files_and_do_not_learn_them(own: Server) -> None:
-    with httpx.Client(base_url=own.url) as stranger:
+    with httpx.Client(base_url=own.url, timeout=PATIENCE) as stranger:
         answer = stranger.post("/v1/files", params={"name": "a.csv"}, content=as_csv(ROWS), headers=BYTES)
         id = answer.json()["id"]
         assert stranger.get(f"/v1/files/{id}").json()["text"] == "said"
