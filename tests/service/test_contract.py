@@ -64,6 +64,7 @@ ROUTES = [
     *(("POST", f"/v1/teach{verb}") for verb in ("", "/next", "/answer", "/undo")),
     *(("GET", f"/v1/teach{noun}") for noun in ("", "/progress")),
     ("DELETE", "/v1/teach"),
+    *(("POST", f"/v1/unlabelled/{verb}") for verb in ("learn", "unlearn")),
     *(("POST", f"/v1/{place}") for place in ("files", "predictions", "predictions/{id}")),
     *(("GET", f"/v1/{place}/{{id}}") for place in ("files", "predictions", "downloads")),
     ("DELETE", "/v1/files/{id}"),
