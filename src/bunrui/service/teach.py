@@ -330,7 +330,7 @@ def add_teach(app: FastAPI, service: Service) -> None:
         file: Ids = None,
         text: Column = None,
         labels: Annotated[
-            str, Query(max_length=10_000, description="Names of labels in the order of keys, as a JSON list.")
+            str, Query(max_length=3_000, description="Names of labels in the order of keys, as a JSON list.")
         ] = "[]",
         encoding: Encoding = "utf-8",
         skip_bad: SkipBad = False,
