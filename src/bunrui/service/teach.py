@@ -322,7 +322,7 @@ def add_teach(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/v1/teach",
-        **describe_teaching("Take documents to teach with", schemas.Job, 507, is_file=True, status=202),
+        **describe_teaching("Take documents to teach with", schemas.Job, 404, 507, is_file=True, status=202),
     )
     async def begin(
         request: Request,
