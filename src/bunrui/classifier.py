@@ -36,7 +36,6 @@ from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
 from bunrui.models.counting import CountingModel
 from bunrui.models.linear import probabilities
 from bunrui.models.model import Model, WordQuestion, check_label
-from bunrui.models.pool import PooledModel
 from bunrui.models.scorer import log_prior, smoothing_of
 from bunrui.models.view import select
 from bunrui.sample import LowestDigests
@@ -587,6 +586,8 @@ class TextClassifier(AnyClassifier):
                     weight = 0.0 if self.pool_weight is None else self.pool_weight.weight
                     # A file that was meant to harm may have a weight for another model, or no texts.
                     if weight and isinstance(model, CountingModel) and len(self._memory.pool) and reads_pool(options):
+                        from bunrui.models.pool import PooledModel  # the import takes as long as a prediction
+
                         model = PooledModel(model, weight, self._analyzer, self._memory)
                     self._model = model
         return model

@@ -30,7 +30,6 @@ from bunrui.errors import DataError, OptionError
 from bunrui.memory import Memory, PoolTexts
 from bunrui.models import AUTO, DEFAULT_MODEL, MODELS
 from bunrui.models.counting import CountingModel
-from bunrui.models.pool import MOST_CELLS, Ground, unlabelled_among
 from bunrui.sample import Drawn
 
 __all__ = ["PoolWeight", "check_reads_pool", "is_due", "reads_pool", "weigh", "why_not"]
@@ -184,6 +183,8 @@ def why_not(counts: Counts, options: Mapping[str, Any]) -> str | None:
         return "there are no two labels to tell apart"
     if int(counts.doc_count.sum()) != counts.n_docs:
         return "some documents have several labels"
+    from bunrui.models.pool import MOST_CELLS
+
     if counts.n_features * len(counts.live_labels) > MOST_CELLS:
         return "words × labels are too many for expected counts"
     return None
@@ -226,6 +227,8 @@ def weigh(
     reason = why_not(counts, options)
     if reason is not None:
         return PoolWeight(reason=reason, **size), None
+    from bunrui.models.pool import unlabelled_among
+
     folds = _Folds(counts, analyzer, drawn, unlabelled_among(pool, drawn.texts), options)
     if folds.n_docs < _FEWEST:
         reason = f"{folds.n_docs:,} documents that others can predict are too few to tell"
@@ -262,6 +265,8 @@ class _Folds:
     def __init__(
         self, counts: Counts, analyzer: Analyzer, drawn: Drawn, pool: list[Any], options: Mapping[str, Any]
     ) -> None:
+        from bunrui.models.pool import Ground
+
         model = MODELS[options["model"]].model(options, analyzer, Memory(counts))
         assert isinstance(model, CountingModel)
         self._ground = Ground(model, counts, analyzer, pool)
