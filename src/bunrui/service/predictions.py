@@ -494,7 +494,7 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         intake = Intake(service, request, "", [id, *(also or ())], encoding, header, given)
         return await intake.look(service, request, text, label, whole=whole)
 
-    @app.delete(f"{FILES}/{{id}}", **describe("Delete a file that was sent", schemas.File, 404))
+    @app.delete(f"{FILES}/{{id}}", **describe("Delete a file that was sent", schemas.File, 404, 422))
     async def delete(id: str) -> Response:
         folder = files.find(id)
         files.remove(folder)
