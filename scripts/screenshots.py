@@ -7,6 +7,7 @@ It takes Chromium, and a font with Chinese characters.  What is shown is the cor
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -27,12 +28,13 @@ IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 TEXT = "The prime minister welcomed the team after the final and promised parliament a vote on the new stadium budget."
 TOKEN = "pictures"
 WRONG = (3, 50, 120, 200)  # rows that get a label that is not theirs, for the audit
+KEPT_OUT = list(read("demo"))[::4]  # rows that are predicted, and asked for
 
 
 @contextmanager
 def serving() -> Iterator[str]:
     """The address of a service on the corpus."""
-    rows = list(read("demo"))
+    rows = [row for row in read("demo") if row not in KEPT_OUT]
     labels = [row["label"] for row in rows]
     for row in WRONG:
         labels[row] = "sports" if labels[row] != "sports" else "politics"
@@ -65,6 +67,41 @@ def predict(page: Any) -> None:
     page.locator(".own .run", has_text="stadium").first.hover()
 
 
+def give_file(page: Any) -> None:
+    """The texts that were kept out."""
+    rows = "".join(json.dumps({"text": row["text"]}) + "\n" for row in KEPT_OUT)
+    given = {"name": "new.jsonl", "mimeType": "application/json", "buffer": rows.encode()}
+    page.locator("section.view:visible input[type=file]").set_input_files(given)
+
+
+def file(page: Any) -> None:
+    """Texts with their labels, the unsure ones first."""
+    give_file(page)
+    page.get_by_role("button", name="Predict all texts").click()
+    page.get_by_role("columnheader", name="Probability").get_by_role("button").click()
+    page.locator("[aria-sort=ascending]").wait_for()
+    page.locator(".answers button.open").first.click()
+    page.locator(".answers .detail .run").first.wait_for()
+
+
+def teach(page: Any) -> None:
+    """A question after some answers."""
+    label_of = {row["text"]: row["label"] for row in KEPT_OUT}
+    give_file(page)
+    page.get_by_role("button", name="Begin").click()
+    for _ in range(30):
+        text = page.locator(".card .text:visible")
+        said = text.text_content()
+        page.locator(".card:visible button", has_text=label_of[said]).first.click()
+        page.wait_for_function("said => document.querySelector('.card .text')?.textContent !== said", arg=said)
+    page.locator("aside svg.chart").wait_for()
+
+
+def history(page: Any) -> None:
+    """What was done, and the documents."""
+    page.locator("section.view:visible bdi").first.wait_for()
+
+
 def evaluate(page: Any) -> None:
     """Confusions, with the mistakes behind one of them."""
     begin(page)
@@ -95,6 +132,10 @@ SHOWN = [
     ("compare", "compare", compare, 1280, 900, "light"),
     ("audit", "audit", audit, 1000, 760, "dark"),
     ("phone", "predict", type_text, 390, 844, "light"),
+    ("file", "file", file, 1280, 1000, "light"),
+    ("teach", "teach", teach, 1280, 800, "light"),
+    ("teach-phone", "teach", lambda page: page.locator(".card .text:visible").wait_for(), 390, 844, "dark"),
+    ("history", "history", history, 1280, 900, "light"),
 ]
 """The name of a picture, its view, what is done for it, its width and height, its colours."""
 

@@ -19,7 +19,15 @@ JSON_HEAD = {b"content-type": b"application/json"}
 
 texts = st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=5)
 names = st.text('ab"\\\n\0é分😀', min_size=1, max_size=4)
-options = st.fixed_dictionaries({}, optional={"model": names, "top": st.integers(1, 2**40)})
+options = st.fixed_dictionaries(
+    {},
+    optional={
+        "model": names,
+        "top": st.integers(1, 2**40),
+        "several": st.booleans(),
+        "threshold": st.floats(-9, 9, allow_subnormal=False),
+    },
+)
 
 
 def plain(value: Any) -> Any:
@@ -35,7 +43,8 @@ def same(kind: Any, body: dict[str, Any], **style: Any) -> None:
     """Small and large, a body is read the same."""
     small = json.dumps(body, **style).encode()
     large = small[:-1] + b" " * SMALL + small[-1:]
-    expected = dict.fromkeys(kind.model_fields) | body
+    usual = {name: None if field.is_required() else field.default for name, field in kind.model_fields.items()}
+    expected = usual | body
     assert len(small) <= SMALL < len(large)
     assert fields(kind, small) == fields(kind, large) == expected
     assert fields(kind, bytes(large)) == fields(kind, bytearray(large))
