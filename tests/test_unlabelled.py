@@ -79,6 +79,14 @@ def test_a_text_with_a_label_counts_by_its_label_alone() -> None:
     assert np.array_equal(one.scores(QUERIES), other.scores(QUERIES))
 
 
+def test_where_nobody_knows_which_texts_have_a_label_the_pool_does_not_count() -> None:
+    clf = pooled()
+    tea = [text.split()[0] for text, label in zip(TEXTS, LABELS, strict=True) if label == "tea"]
+    clf.unlearn([f"{tea[0]} {tea[1]}"], ["tea"])  # its words were learned, the text was not
+    assert clf.unlabelled_ is not None and not clf.unlabelled_.weight and "never learned" in clf.unlabelled_.reason
+    assert np.array_equal(clf.scores(QUERIES), clf.with_model().scores(QUERIES))
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_order_does_not_matter(draw: random.Random) -> None:
