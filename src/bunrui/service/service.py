@@ -19,6 +19,7 @@ from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
 from bunrui.models import AUTO, MODELS, TRAINED
+from bunrui.selection.calibrate import check_reads_no_pool
 from bunrui.service import Settings, requests, schemas
 from bunrui.service.admission import Call, Lane, Room, Security, author_of
 from bunrui.service.errors import Problem, problem_of
@@ -238,6 +239,7 @@ class Served:
     def calibrate(self, calibration: Calibration) -> schemas.Changed:
         """Take on a calibration."""
         self._follow()
+        check_reads_no_pool(self.classifier)
         before = self.classifier.last_change
         self.classifier.set_calibration(calibration)
         return self._reread(before)
