@@ -398,7 +398,7 @@ class PooledModel:
         return self._plain.one_pass
 
     def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
-        """Score every document by the others, without the pool."""
+        """Score every document by the others, without the pool: so estimates are those of the model without it."""
         return self._plain.leave_one_out(corpus, odds=odds)
 
     def export(self, make: Callable[[Any], T]) -> T:
