@@ -151,12 +151,13 @@ class Served:
 
     @contextmanager
     def signed(self, author: str | None) -> Iterator[None]:
-        """A block whose changes are made by somebody."""
-        self.classifier.author = author
+        """A block whose changes are made by somebody, or by the author of the service."""
+        own = self.classifier.author
+        self.classifier.author = author or own
         try:
             yield
         finally:
-            self.classifier.author = None
+            self.classifier.author = own  # it may be another file by now
 
     def learn(self, body: schemas.Learn) -> schemas.Changed:
         """Learn documents; they are in the file when this returns."""
