@@ -41,7 +41,7 @@ def deliver(
 ) -> None:
     """Write a mail from standard input to standard output, with its label in its headers.
 
-    The headers X-Bunrui-Label and X-Bunrui-Probability come last; headers with
+    The headers X-Bunrui-Label and X-Bunrui-Probability come first; headers with
     these names that the mail brings are removed. All else stays as it is,
     byte by byte.
 
@@ -54,6 +54,8 @@ def deliver(
       bunrui deliver mail.bunrui --unsure 0.01 --exit-zero < message
       bunrui deliver mail.bunrui --train spam < message
     """
+    from bunrui.documents.mail import stamp
+
     data = sys.stdin.buffer.read()
     is_filter = train is None and untrain is None
     try:
@@ -61,15 +63,15 @@ def deliver(
             _train(file, data, train, untrain)
             return
         label, probability, code = _ask(file, data, positive, unsure)
-    except (BunruiError, OSError, MemoryError) as error:
+        stamped = stamp(data, {"X-Bunrui-Label": label, "X-Bunrui-Probability": f"{probability:.4f}"})
+    except Exception as error:  # whatever it is: a mail must not be lost
         known = BunruiError.of_system(error) if isinstance(error, OSError) else error
-        say(f"error: {describe(known, 'deliver') if isinstance(known, BunruiError) else 'out of memory'}")
+        said = describe(known, "deliver") if isinstance(known, BunruiError) else f"{type(error).__name__}: {error}"
+        say(f"error: {said}")
         if is_filter:
             _write(data)
         raise typer.Exit(FAILED) from None
-    from bunrui.documents.mail import stamp
-
-    _write(stamp(data, {"X-Bunrui-Label": label, "X-Bunrui-Probability": f"{probability:.4f}"}))
+    _write(stamped)
     raise typer.Exit(0 if exit_zero else code)
 
 
