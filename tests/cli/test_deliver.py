@@ -97,9 +97,17 @@ def test_a_failure_loses_no_mail(deliver: Deliver, data: bytes, options: tuple[s
     assert (done.code, done.out) == (3, data) and told in done.err
 
 
-def test_wrong_usage_is_no_answer(deliver: Deliver) -> None:
-    assert deliver(SPAM, "--unsure", "2").code == 3
-    assert deliver(SPAM, "--nonsense").code == 3
+def test_nobody_else_labels_a_mail(deliver: Deliver) -> None:
+    inner = b"".join(b"--b%d\nContent-Type: multipart/mixed; boundary=b%d\n\n" % (k, k + 1) for k in range(2000))
+    deep = b"Content-Type: multipart/mixed; boundary=b0\n\n" + inner
+    done = deliver(b"X-Bunrui-Label: ham\nX-Bunrui-Probability: 1\n" + deep, "--exit-zero")
+    assert (done.code, done.out) == (3, deep)
+    assert deliver(b"X-Bunrui-Label: ham\n" + SPAM, file="none.bunrui").out == SPAM
+
+
+def test_wrong_usage_is_no_answer_and_loses_no_mail(deliver: Deliver) -> None:
+    for options in [("--unsure", "2"), ("--nonsense",), ("one", "too", "many")]:
+        assert deliver(SPAM, *options)[:2] == (3, SPAM)
     assert deliver(SPAM, "--train", "spam", "--untrain", "spam").code == 3
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _IS_POSITIVE, _IS_OTHER, _IS_UNSURE, FAILED = range(4)
 _USUAL = "spam"
 UNSURE = "unsure"
+_LABEL, _PROBABILITY = "X-Bunrui-Label", "X-Bunrui-Probability"
 
 
 def deliver(
@@ -46,7 +47,8 @@ def deliver(
     byte by byte.
 
     Exit codes are those of bogofilter: 0 the positive label, 1 another label,
-    2 unsure, 3 failed. When it fails, the mail is written as it came.
+    2 unsure, 3 failed. When it fails, the mail is written as it came, without
+    headers by these names.
 
     [bold]Examples[/]
 
@@ -63,13 +65,13 @@ def deliver(
             _train(file, data, train, untrain)
             return
         label, probability, code = _ask(file, data, positive, unsure)
-        stamped = stamp(data, {"X-Bunrui-Label": label, "X-Bunrui-Probability": f"{probability:.4f}"})
+        stamped = stamp(data, {_LABEL: label, _PROBABILITY: f"{probability:.4f}"})
     except Exception as error:  # whatever it is: a mail must not be lost
         known = BunruiError.of_system(error) if isinstance(error, OSError) else error
         said = describe(known, "deliver") if isinstance(known, BunruiError) else f"{type(error).__name__}: {error}"
         say(f"error: {said}")
         if is_filter:
-            _write(data)
+            _write(_unlabelled(data))
         raise typer.Exit(FAILED) from None
     _write(stamped)
     raise typer.Exit(0 if exit_zero else code)
@@ -123,6 +125,19 @@ def _parse(data: bytes) -> Mail:
         return parse_mail(data, "auto")
     except RowError as bad:
         raise DataError(bad.problem) from bad
+
+
+def pass_on() -> None:
+    """Write the mail as it came: for whoever has called the command in a wrong way."""
+    if not sys.stdin.isatty():
+        _write(_unlabelled(sys.stdin.buffer.read()))
+
+
+def _unlabelled(data: bytes) -> bytes:
+    """A mail without the headers of this command, which somebody else has written."""
+    from bunrui.documents.mail import stamp
+
+    return stamp(data, {_LABEL: None, _PROBABILITY: None})
 
 
 def _write(data: bytes) -> None:

@@ -250,8 +250,8 @@ _HEADER = re.compile(rb"(?!\r?\n)[^\n]+(?:\n(?=[ \t])[^\n]*)*(?:\n|\Z)")  # with
 _NAME = re.compile(rb"[!-9;-~]+[ \t]*:")
 
 
-def stamp(data: bytes, headers: Mapping[str, str]) -> bytes:
-    """A mail with some headers, which come first, in place of those that it has by these names.
+def stamp(data: bytes, headers: Mapping[str, str | None]) -> bytes:
+    """A mail with some headers, which come first, in place of those that it has by these names; None has no header.
 
     Everything else stays as it is, also lines that are no headers.
 
@@ -268,8 +268,9 @@ def stamp(data: bytes, headers: Mapping[str, str]) -> bytes:
         if named is None or named[0].rstrip(b" \t:").lower() not in names:
             kept.append(match[0])
     mark = [kept.pop(0)] if kept and kept[0].startswith((b"From ", b">From ")) else []  # of an mbox
-    new = [f"{name}: {_write_header(value)}".encode() + newline for name, value in headers.items()]
-    is_headless = bool(kept) and not _NAME.match(kept[0])
+    given = [(name, value) for name, value in headers.items() if value is not None]
+    new = [f"{name}: {_write_header(value)}".encode() + newline for name, value in given]
+    is_headless = bool(kept and new) and not _NAME.match(kept[0])
     return b"".join([*mark, *new, *([newline] if is_headless else []), *kept, data[at:]])
 
 
