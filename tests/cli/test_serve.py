@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import bunrui
 from tests.cli.conftest import SOURCE, Run
 from tests.support.waiting import PATIENCE
 
@@ -112,6 +113,13 @@ def test_no_file(run: Run) -> None:
         1,
         "error: there is no classifier nothing.bunrui: make one with 'bunrui learn nothing.bunrui DATA'\n",
     )
+
+
+def test_a_file_to_begin_with(tmp_path: Path, start: Start) -> None:
+    code, lines = talk(start("serve", "new.bunrui", "--port", "0", "--token", "auto"))
+    assert code == 0 and lines[0] == "made new.bunrui: it has learned nothing yet"
+    with bunrui.open(tmp_path / "new.bunrui") as clf:
+        assert clf.counts.n_docs == 0
 
 
 def test_the_extra_is_missing(mail: Path) -> None:

@@ -75,6 +75,7 @@ def test_calibrate_and_choose(own: Server) -> None:
     changed(own, "/v1/calibrate")
     calibration = info(own)["calibration"]
     assert (calibration["model"], calibration["n_docs"], calibration["applies"]) == ("multinomial", len(TEXTS), True)
+    assert calibration["changed_since"] == 0
     known = TextClassifier("multinomial").learn(TEXTS, LABELS)
     known.set_calibration(bunrui.selection.calibration_for(known, TEXTS, LABELS))
     assert asked(own)["probabilities"] == pytest.approx(known.explain(TEXTS[0]).probabilities)

@@ -81,6 +81,10 @@ def _run(arguments: list[str]) -> int:
         if debug:
             raise
         if hasattr(error, "format_message"):  # wrong usage: typer has no public name for it
+            if context is not None and context.invoked_subcommand == "deliver":
+                from bunrui.cli.deliver import pass_on
+
+                pass_on()
             return _wrong_usage(error, context)
         command = (context and context.invoked_subcommand) or ""
         failed = _NO_ANSWER.get(command, 1)

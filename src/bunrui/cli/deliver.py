@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _IS_POSITIVE, _IS_OTHER, _IS_UNSURE, FAILED = range(4)
 _USUAL = "spam"
 UNSURE = "unsure"
+_LABEL, _PROBABILITY = "X-Bunrui-Label", "X-Bunrui-Probability"
 
 
 def deliver(
@@ -41,12 +42,13 @@ def deliver(
 ) -> None:
     """Write a mail from standard input to standard output, with its label in its headers.
 
-    The headers X-Bunrui-Label and X-Bunrui-Probability come last; headers with
+    The headers X-Bunrui-Label and X-Bunrui-Probability come first; headers with
     these names that the mail brings are removed. All else stays as it is,
     byte by byte.
 
     Exit codes are those of bogofilter: 0 the positive label, 1 another label,
-    2 unsure, 3 failed. When it fails, the mail is written as it came.
+    2 unsure, 3 failed. When it fails, the mail is written as it came, without
+    headers by these names.
 
     [bold]Examples[/]
 
@@ -54,6 +56,8 @@ def deliver(
       bunrui deliver mail.bunrui --unsure 0.01 --exit-zero < message
       bunrui deliver mail.bunrui --train spam < message
     """
+    from bunrui.documents.mail import stamp
+
     data = sys.stdin.buffer.read()
     is_filter = train is None and untrain is None
     try:
@@ -61,15 +65,15 @@ def deliver(
             _train(file, data, train, untrain)
             return
         label, probability, code = _ask(file, data, positive, unsure)
-    except (BunruiError, OSError, MemoryError) as error:
+        stamped = stamp(data, {_LABEL: label, _PROBABILITY: f"{probability:.4f}"})
+    except Exception as error:  # whatever it is: a mail must not be lost
         known = BunruiError.of_system(error) if isinstance(error, OSError) else error
-        say(f"error: {describe(known, 'deliver') if isinstance(known, BunruiError) else 'out of memory'}")
+        said = describe(known, "deliver") if isinstance(known, BunruiError) else f"{type(error).__name__}: {error}"
+        say(f"error: {said}")
         if is_filter:
-            _write(data)
+            _write(_unlabelled(data))
         raise typer.Exit(FAILED) from None
-    from bunrui.documents.mail import stamp
-
-    _write(stamp(data, {"X-Bunrui-Label": label, "X-Bunrui-Probability": f"{probability:.4f}"}))
+    _write(stamped)
     raise typer.Exit(0 if exit_zero else code)
 
 
@@ -121,6 +125,19 @@ def _parse(data: bytes) -> Mail:
         return parse_mail(data, "auto")
     except RowError as bad:
         raise DataError(bad.problem) from bad
+
+
+def pass_on() -> None:
+    """Write the mail as it came: for whoever has called the command in a wrong way."""
+    if not sys.stdin.isatty():
+        _write(_unlabelled(sys.stdin.buffer.read()))
+
+
+def _unlabelled(data: bytes) -> bytes:
+    """A mail without the headers of this command, which somebody else has written."""
+    from bunrui.documents.mail import stamp
+
+    return stamp(data, {_LABEL: None, _PROBABILITY: None})
 
 
 def _write(data: bytes) -> None:

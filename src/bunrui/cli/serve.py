@@ -91,7 +91,7 @@ def serve(
     """Serve a classifier over HTTP, with a web page.
 
     Without a token the service only reads. With a token it learns, and every
-    answered change is in FILE. It listens only to this machine; --host
+    answered change is in FILE, which is made if it is not there. It listens only to this machine; --host
     0.0.0.0 lets others in, without encryption: put a proxy in front.
     /openapi.json describes the requests; the log on stderr never holds a
     document. Ctrl-C stops the service within ten seconds: requests and
@@ -111,6 +111,9 @@ def serve(
 
     secret = _secret(token, read_only)
     origins = frozenset(_origin(given) for given in cors or ())
+    if secret is not None and not os.path.lexists(file):
+        bunrui.create(file).close()
+        say(f"made {file}: it has learned nothing yet")
     with closing(bunrui.open(file, read_only=secret is None)) as classifier, closing(listen(host, port)) as opened:
         bound = opened.getsockname()[1]
         say(f"serving {file} at {link(host, bound, secret if token else None)}")

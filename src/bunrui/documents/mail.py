@@ -246,33 +246,32 @@ def _decode(data: bytes, charset: str | None, encoding: str) -> str:
 
 # --- headers
 
-_HEADER = re.compile(rb"[^\r\n]*(?:\r?\n(?=[ \t])[^\r\n]*)*(?:\r?\n|\Z)")
+_HEADER = re.compile(rb"(?!\r?\n)[^\n]+(?:\n(?=[ \t])[^\n]*)*(?:\n|\Z)")  # with the lines that go on with it
+_NAME = re.compile(rb"[!-9;-~]+[ \t]*:")
 
 
-def stamp(data: bytes, headers: Mapping[str, str]) -> bytes:
-    """A mail with some headers, which come last, in place of those that it has by these names.
+def stamp(data: bytes, headers: Mapping[str, str | None]) -> bytes:
+    """A mail with some headers, which come first, in place of those that it has by these names; None has no header.
+
+    Everything else stays as it is, also lines that are no headers.
 
     >>> stamp(b"Subject: hi\\nX-Label: old,\\n folded\\n\\nHello\\n", {"X-Label": "月"})
-    b'Subject: hi\\nX-Label: =?utf-8?b?5pyI?=\\n\\nHello\\n'
+    b'X-Label: =?utf-8?b?5pyI?=\\nSubject: hi\\n\\nHello\\n'
     """
     names = {name.lower().encode() for name in headers}
     newline = b"\r\n" if data.partition(b"\n")[0].endswith(b"\r") else b"\n"
     kept: list[bytes] = []
     at = 0
-    while at < len(data) and (match := _HEADER.match(data, at)):
-        line = match[0]
-        name, colon, _ = line.partition(b":")
-        is_from = not at and line.startswith((b"From ", b">From "))
-        if not is_from and (not colon or not line.strip() or re.search(rb"[\s\0]", name.rstrip(b" \t"))):
-            break  # the empty line, or text where a header should be
+    while match := _HEADER.match(data, at):
         at = match.end()
-        if name.strip().lower() not in names:
-            kept.append(line if line.endswith(b"\n") else line + newline)
-    new = [f"{name}: {_write_header(value)}".encode() + newline for name, value in headers.items()]
-    rest = data[at:]
-    if rest and not re.match(rb"\r?\n", rest):
-        rest = newline + rest
-    return b"".join([*kept, *new, rest])
+        named = _NAME.match(match[0])
+        if named is None or named[0].rstrip(b" \t:").lower() not in names:
+            kept.append(match[0])
+    mark = [kept.pop(0)] if kept and kept[0].startswith((b"From ", b">From ")) else []  # of an mbox
+    given = [(name, value) for name, value in headers.items() if value is not None]
+    new = [f"{name}: {_write_header(value)}".encode() + newline for name, value in given]
+    is_headless = bool(kept and new) and not _NAME.match(kept[0])
+    return b"".join([*mark, *new, *([newline] if is_headless else []), *kept, data[at:]])
 
 
 def _write_header(value: str) -> str:

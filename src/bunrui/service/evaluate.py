@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -125,8 +126,9 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
         path, change = served.classifier.path, service.sign(request, served.calibrate)
 
         def work(job: Job) -> schemas.Changed:
+            last = served.classifier.last_change
             found = Calibration.from_dict(study_apart(job, path, study, "calibrate"))
-            return service.writer.call(change, found)
+            return service.writer.call(change, replace(found, tx=last))
 
         return write("calibrate", work)
 
