@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bunrui import TextClassifier
 from bunrui.errors import DataError, NotLearnedError, OptionError, UnlearnError
 from bunrui.models import MODELS
+from bunrui.selection import calibrate
 from bunrui.unlabelled import PoolWeight
 from tests.support.pools import two_topics
 
@@ -79,6 +80,14 @@ def test_a_text_with_a_label_counts_by_its_label_alone() -> None:
     assert np.array_equal(one.scores(QUERIES), other.scores(QUERIES))
 
 
+def test_where_nobody_knows_which_texts_have_a_label_the_pool_does_not_count() -> None:
+    clf = pooled()
+    tea = [text.split()[0] for text, label in zip(TEXTS, LABELS, strict=True) if label == "tea"]
+    clf.unlearn([f"{tea[0]} {tea[1]}"], ["tea"])  # its words were learned, the text was not
+    assert clf.unlabelled_ is not None and not clf.unlabelled_.weight and "never learned" in clf.unlabelled_.reason
+    assert np.array_equal(clf.scores(QUERIES), clf.with_model().scores(QUERIES))
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_order_does_not_matter(draw: random.Random) -> None:
@@ -110,8 +119,14 @@ def test_calibrated_by_the_folds_where_the_model_is_chosen() -> None:
     clf = TextClassifier(analyzer="words").learn(texts, labels).learn_unlabelled(pool)
     assert clf.unlabelled_ is not None and clf.unlabelled_.weight and clf.is_calibrated
     assert not clf.with_model().is_calibrated
+    before = clf.predict_proba(QUERIES)
+    with pytest.raises(OptionError, match=r"calibrated with them already.*take all texts"):
+        calibrate(clf, texts, labels)
+    assert np.array_equal(clf.predict_proba(QUERIES), before)
     clf.unlearn_unlabelled()
     assert clf.is_calibrated
+    calibrate(clf, texts, labels)
+    assert clf.is_calibrated and clf.calibration is not None and not clf.calibration.by_choice
 
 
 def test_bad_input() -> None:

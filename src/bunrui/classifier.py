@@ -691,6 +691,11 @@ class TextClassifier(AnyClassifier):
         """Choose if it is time, by the metric of the last choice: `before` is one that holds no longer."""
         last, counts, memory = self.choice or before, self.counts, self._memory
         if memory.sample is None:
+            if self.pool_weight is not None and not memory.is_of_file:
+                # Nobody knows any more which texts of the pool have a label.
+                self.take_on(
+                    self.choice, self.calibration, replace(self.pool_weight, weight=0.0, reason=memory.why_no_sample)
+                )
             return
         sizes = counts.n_docs, len(counts.live_labels)
         n_pool, model = len(memory.pool) * self._reads_pool, self.effective_options["model"]
@@ -706,8 +711,11 @@ class TextClassifier(AnyClassifier):
         memory, found, left_out = self._memory, None, None
         with memory.lock.read():
             if self._reads_pool and len(memory.pool) and memory.counts.n_docs:
+                from bunrui.models.pool import labelled_in
+
                 options, drawn = self.effective_options, memory.draw(len(memory.counts.live.labels))
-                found, left_out = weigh(memory.counts, self._analyzer, drawn, memory.pool.texts(), options)
+                pool, labelled = memory.pool.texts(), labelled_in(memory)
+                found, left_out = weigh(memory.counts, self._analyzer, drawn, pool, labelled, options)
         fitted = calibration_by(self.choice, left_out, self.settings, pool_weight=found)
         self.take_on(self.choice, fitted or self.calibration, found)
 

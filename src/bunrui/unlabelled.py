@@ -15,7 +15,7 @@ version.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -204,7 +204,12 @@ def is_due(last: PoolWeight | None, model: str, n_docs: int, n_labels: int, n_po
 
 
 def weigh(
-    counts: Counts, analyzer: Analyzer, drawn: Drawn, pool: PoolTexts, options: Mapping[str, Any]
+    counts: Counts,
+    analyzer: Analyzer,
+    drawn: Drawn,
+    pool: PoolTexts,
+    labelled: Container[bytes],
+    options: Mapping[str, Any],
 ) -> tuple[PoolWeight, LeftOut | None]:
     """Choose the weight of a pool.
 
@@ -215,6 +220,8 @@ def weigh(
     drawn : Drawn
         The sample of it.
     pool : mapping from digest to text
+    labelled : container of digests
+        Of the texts of the pool that have a label by now, and do not count as texts without one.
     options : mapping
         Those of the classifier, with the model that `auto` stands for.
     """
@@ -229,7 +236,7 @@ def weigh(
         return PoolWeight(reason=reason, **size), None
     from bunrui.models.pool import unlabelled_among
 
-    folds = _Folds(counts, analyzer, drawn, unlabelled_among(pool, drawn.texts), options)
+    folds = _Folds(counts, analyzer, drawn, unlabelled_among(pool, labelled), options)
     if folds.n_docs < _FEWEST:
         reason = f"{folds.n_docs:,} documents that others can predict are too few to tell"
         return PoolWeight(reason=reason, **size), None

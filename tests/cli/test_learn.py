@@ -552,6 +552,9 @@ def test_texts_without_a_label(run) -> None:
     # labels in a pool are not read, and a text with a label is none of the pool's
     assert "24 texts without a label came" in run("learn", "a.bunrui", "--unlabelled", "few.csv").err
     assert run("predict", "a.bunrui", "pool.txt", "--json").out == with_pool
+    assert "measured without the texts that have no label" in run("evaluate", "a.bunrui", "--loo").err
+    refused = run("calibrate", "a.bunrui")
+    assert refused.code and "bunrui forget FILE --unlabelled" in refused.err
     gone = run("unlearn", "a.bunrui", "--unlabelled", "few.csv")
     assert (gone.code, gone.err) == (0, "24 texts without a label went; a.bunrui has 160\n")
     assert run("forget", "a.bunrui", "--unlabelled").err == "forgot 160 texts without a label\n"

@@ -13,6 +13,7 @@ import pytest
 
 import bunrui
 from tests.cli.conftest import Result, Run
+from tests.support.pools import two_topics
 
 INBOX = """text
 cheap pills
@@ -119,6 +120,13 @@ def test_a_wish_and_an_accuracy(teach: Teach) -> None:
 def run_trained(teach: Teach) -> Result:
     os.remove("a.bunrui")
     return teach("12q", "--labels", "spam,ham", "--model", "arow")
+
+
+def test_the_accuracy_is_without_texts_that_have_no_label(teach: Teach, tmp_path: Path) -> None:
+    texts, labels, pool = two_topics()
+    with bunrui.create(tmp_path / "a.bunrui", "binary", analyzer="words") as clf:
+        clf.learn(texts, labels).learn_unlabelled(pool)
+    assert "at random), without the texts that have no label" in teach("111111").err
 
 
 @pytest.mark.parametrize(

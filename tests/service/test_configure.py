@@ -14,6 +14,7 @@ from bunrui.data import read
 from bunrui.evaluation import measure_labels
 from bunrui.evaluation.loo import best_thresholds, loo_log_odds
 from tests.service.conftest import Server, finished, problem, running
+from tests.support.pools import two_topics
 
 ROWS = [row for row in read("demo") if row["lang"] == "en"]
 TEXTS = [row["text"] for row in ROWS]
@@ -103,6 +104,16 @@ def test_a_calibration_needs_documents(tmp_path: Path, serve: Any) -> None:
         clf.learn(["a", "b"], ["x", "y"])
     server = serve(path=tmp_path / "slim.bunrui")
     assert "keeps texts" in problem(server.client.post("/v1/calibrate"), 409, "conflict")["detail"]
+
+
+def test_no_calibration_where_texts_without_a_label_count(tmp_path: Path, serve: Any) -> None:
+    texts, labels, pool = two_topics()
+    with bunrui.create(tmp_path / "pool.bunrui", "binary", analyzer="words") as clf:
+        clf.learn(texts, labels).learn_unlabelled(pool)
+    server = serve(path=tmp_path / "pool.bunrui")
+    job = finished(server, server.client.post("/v1/calibrate"))
+    assert job["state"] == "failed" and "take all texts without a label back" in str(job["problem"])
+    assert info(server)["calibration"] is None and info(server)["transactions"] == 2
 
 
 # --- label sets

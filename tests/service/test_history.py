@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import httpx
 
 import bunrui
-from tests.service.conftest import LABELS, TEXTS, Serve, Server, problem
+from bunrui.service.service import Served
+from tests.service.conftest import LABELS, TEXTS, Serve, Server, make_classifier, problem
 
 
 def test_pages_of_the_log(serve: Serve) -> None:
@@ -41,6 +43,20 @@ def test_who_made_a_change(serve: Serve) -> None:
     server.client.post("/v1/undo", headers=ann).raise_for_status()
     notes = [change["note"] for change in _log(server)[:2]]
     assert [(note.get("by"), note.get("undone_by")) for note in notes] == [(None, "猫 Ann"), ("猫 Ann", None)]
+    public = httpx.get(f"{server.url}/v1/log").json()["changes"][:2]
+    assert [change["n_docs"] for change in public] == [1, 1]
+    assert not any({"by", "undone_by"} & set(change["note"]) for change in public)
+
+
+def test_a_service_has_an_author_of_its_own(tmp_path: Path) -> None:
+    with bunrui.open(make_classifier(tmp_path / "mail.bunrui")) as clf:
+        clf.author = "the service"
+        served = Served(clf)
+        for author in ("Ann", None):
+            with served.signed(author):
+                clf.learn(["a text"], ["ham"])
+        assert [entry.note.get("by") for entry in clf.history()[-2:]] == ["Ann", "the service"]
+        assert clf.author == "the service"
 
 
 def test_take_back_up_to_here(serve: Serve) -> None:

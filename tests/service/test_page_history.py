@@ -260,3 +260,12 @@ def test_problems_are_said_in_the_language_of_the_page(browser: Browser, past: S
     said = tab.page.locator("#alert div").inner_text()
     assert not re.search("[A-Za-z]", said), said
     tab.close()
+
+
+def test_texts_without_a_label_come_and_go(tab: Tab) -> None:
+    tab.server.client.post("/v1/unlabelled/learn", json={"texts": ["a", "b"]}).raise_for_status()
+    tab.server.client.post("/v1/unlabelled/unlearn", json={"texts": ["a"]}).raise_for_status()
+    tab.page.reload()
+    newest = last_change(tab.server)["number"]
+    EXPECTED(change(tab, newest).locator(".what")).to_have_text("Took back 1 text without a label")
+    EXPECTED(change(tab, newest - 1).locator(".what")).to_have_text("Took in 2 texts without a label")

@@ -45,6 +45,19 @@ def test_a_file_answers_as_the_memory(clf: bunrui.StoredClassifier) -> None:
     assert report.is_right and f"texts without a label: {len(POOL)}" in report.right
 
 
+def test_a_text_with_a_label_counts_by_its_label_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bunrui.sample.MOST_DOCS", 24)  # of 40 documents
+    texts, labels, pool = two_topics(n_labelled=40, n_pool=200, seed=5)
+    one, other, third = (bunrui.create(tmp_path / name, "binary", analyzer="words") for name in "abc")
+    one.learn(texts, labels).learn_unlabelled(pool)
+    other.learn(texts, labels).learn_unlabelled([*pool, *texts])
+    assert one.unlabelled_ is not None and other.unlabelled_ is not None and one.unlabelled_.weight
+    assert other.unlabelled_.evidence == one.unlabelled_.evidence
+    assert np.array_equal(other.scores(QUERIES), one.scores(QUERIES))
+    third.learn(texts, labels).learn_unlabelled(texts)
+    assert third.unlabelled_ is not None and third.unlabelled_.reason == "all its texts have a label"
+
+
 def test_undo_and_unlearn(clf: bunrui.StoredClassifier) -> None:
     before, plain = clf.scores(QUERIES), TextClassifier("binary", analyzer="words").learn(TEXTS, LABELS)
     for gone in (POOL[:50], None):

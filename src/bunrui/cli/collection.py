@@ -88,6 +88,8 @@ def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None
         if check is not None:
             check(classifier)
         classifier.set_calibration(opened.calibration)
+        if opened.pool_weight is not None and opened.pool_weight.weight:
+            say(f"measured without the texts that have no label; 'bunrui info {path}' tells how much they help")
         rows = kept_documents(opened)
     if not rows:
         raise _nothing()

@@ -119,6 +119,8 @@ def _describe(asked: Queue, wish: float | None) -> str:
     _, estimate = curve.points[-1]
     low, high = estimate.interval
     line = f"accuracy {estimate.accuracy:.2f} ({low:.2f}–{high:.2f}, by {estimate.n} at random)"
+    if asked.classifier.pool_weight is not None and asked.classifier.pool_weight.weight:
+        line += ", without the texts that have no label"
     if asked.n_guessed:
         line += f"; agreed {asked.n_agreed} of {asked.n_guessed} times"
     if wish is None:

@@ -21,7 +21,7 @@ and 5.2.  Golden values: tests/golden/test_nigam.py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from bunrui.models.loo import CountedCorpus
     from bunrui.views.explanation import Explanation
 
-__all__ = ["Ground", "PooledModel", "unlabelled_among"]
+__all__ = ["Ground", "PooledModel", "labelled_in", "unlabelled_among"]
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -275,9 +275,22 @@ def _transposed(X: Sparse) -> Sparse:
     return Sparse(starts, X.row_of_cells()[order].astype(np.int32), X.data[order], (X.shape[1], X.shape[0]))
 
 
-def unlabelled_among(pool: PoolTexts, labelled: list[Any]) -> list[Any]:
-    """The texts of a pool that have no label, the lowest digests first, as many as are read."""
-    known = {digest.tobytes() for text in labelled for digest in document_digests([text])}
+def labelled_in(memory: Memory) -> set[bytes]:
+    """The digests of the labelled documents that a memory knows one by one: of those that it keeps, and of its sample.
+
+    Of a file, none: its pool leaves the texts out that its log has with a label.
+    """
+    if memory.is_of_file:
+        return set()
+    texts = memory.draw(len(memory.counts.live.labels)).texts
+    known = {digest.tobytes() for text in texts for digest in document_digests([text])}
+    if memory.kept is not None:
+        known.update(digest.tobytes() for batch in memory.kept.batches(None)[1] for digest in batch.digests)
+    return known
+
+
+def unlabelled_among(pool: PoolTexts, known: Container[bytes]) -> list[Any]:
+    """The texts of a pool without those whose digests are known, the lowest digests first, as many as are read."""
     found: list[Any] = []
     n_bytes = 0
     for digest in sorted(pool):
@@ -345,8 +358,7 @@ class PooledModel:
                 self._fitted = self._key, self._train(memory.readable_counts())
 
     def _train(self, counts: Counts) -> Fitted:
-        pool = self._memory.pool
-        texts = unlabelled_among(pool.texts(), self._memory.draw(len(counts.live.labels)).texts)
+        texts = unlabelled_among(self._memory.pool.texts(), labelled_in(self._memory))
         ground = Ground(self._plain, counts, self._analyzer, texts)
         form = _ExpectedForm(ground.expect(self._weight), presence=self._plain.reads_presence)
         return Fitted(ground.both, self._analyzer, form, ground.classes, ground.ids, None, in_order_of_text=True)
@@ -386,7 +398,7 @@ class PooledModel:
         return self._plain.one_pass
 
     def leave_one_out(self, corpus: CountedCorpus, *, odds: bool = False) -> Floats:
-        """Score every document by the others, without the pool."""
+        """Score every document by the others, without the pool: so estimates are those of the model without it."""
         return self._plain.leave_one_out(corpus, odds=odds)
 
     def export(self, make: Callable[[Any], T]) -> T:

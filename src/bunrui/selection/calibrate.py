@@ -6,11 +6,12 @@ import dataclasses
 from typing import Any
 
 from bunrui.calibration import Calibration, digest_of, fit_calibration, lengths_of
+from bunrui.choice import FEWEST
 from bunrui.classifier import AnyClassifier
-from bunrui.errors import DataError
+from bunrui.errors import DataError, OptionError
 from bunrui.evaluation.crossvalidation import score_left_out
 
-__all__ = ["calibrate", "calibration_for"]
+__all__ = ["calibrate", "calibration_for", "check_reads_no_pool"]
 
 
 def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
@@ -22,6 +23,11 @@ def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Cali
         A classifier file keeps the calibration; `undo` takes it back.
     texts, labels
         The learned documents; by default those in the classifier file.
+
+    Raises
+    ------
+    OptionError
+        If texts without a label count: leaving a document out does not say what the model with them would answer.
 
     Examples
     --------
@@ -40,6 +46,7 @@ def calibrate(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Cali
 
 def calibration_for(clf: AnyClassifier, texts: Any = None, labels: Any = None) -> Calibration:
     """The calibration of a classifier, which does not change; see `calibrate`."""
+    check_reads_no_pool(clf)
     tx = getattr(clf, "last_change", 0)
     found = score_left_out(clf, texts, labels)
     if len(found.classes) < 2:
@@ -47,4 +54,18 @@ def calibration_for(clf: AnyClassifier, texts: Any = None, labels: Any = None) -
     fitted = fit_calibration(found.scores, lengths_of(found.texts), found.own)
     return dataclasses.replace(
         fitted, model=clf.effective_options["model"], options=digest_of(clf.effective_settings), tx=tx
+    )
+
+
+def check_reads_no_pool(clf: AnyClassifier) -> None:
+    """Refuse to calibrate a classifier that answers with the help of texts without a label."""
+    if clf.pool_weight is None or not clf.pool_weight.weight:
+        return
+    stands = "it is calibrated with them already" if clf.is_calibrated else "with the model auto, it calibrates itself"
+    raise OptionError(
+        "texts without a label help this classifier, and calibrating would measure it without them",
+        hint=(
+            f"leave it as it is: {stands}, by the folds that chose their weight, from {FEWEST} documents on; or take "
+            "all texts without a label back first ('bunrui forget FILE --unlabelled', or unlearn_unlabelled())"
+        ),
     )

@@ -18,6 +18,12 @@ from bunrui.store.transaction import Entry
 _MOST_CHARACTERS = 4_000_000
 """Of the texts in one answer."""
 
+_NOT_TOLD = frozenset({"settings_before"})
+"""All settings before a change, which only undo reads: they are long."""
+
+_PEOPLE = frozenset({"by", "undone_by"})
+"""Names of people: for those who have the token."""
+
 
 def add_history(app: FastAPI, service: Service) -> None:
     """Add the routes."""
@@ -36,7 +42,8 @@ def add_history(app: FastAPI, service: Service) -> None:
 
         found, joined = await call_of(request).room.lookups.run(work)
         page = found[-limit:]
-        changes: list[schemas.Change] = [_as_change(entry) for entry in reversed(page)]
+        hidden = _NOT_TOLD if call_of(request).is_owner else _NOT_TOLD | _PEOPLE
+        changes: list[schemas.Change] = [_as_change(entry, hidden) for entry in reversed(page)]
         more = page[0].number if len(found) > limit else None
         return answer(schemas.Log(changes=changes, next=more, joined=joined))
 
@@ -88,9 +95,9 @@ def add_history(app: FastAPI, service: Service) -> None:
         return await service.change(schemas.Undo, request, served.undo)
 
 
-def _as_change(entry: Entry) -> Any:
-    """The change without all settings before it, which only undo reads: they are long."""
-    note = {name: value for name, value in entry.note.items() if name != "settings_before"}
+def _as_change(entry: Entry, hidden: frozenset[str]) -> Any:
+    """The change without some parts of its note."""
+    note = {name: value for name, value in entry.note.items() if name not in hidden}
     return entry._replace(note=note)._asdict()
 
 

@@ -19,6 +19,7 @@ from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.stream import texts_of
 from bunrui.errors import BunruiError
 from bunrui.models import AUTO, MODELS, TRAINED
+from bunrui.selection.calibrate import check_reads_no_pool
 from bunrui.service import Settings, requests, schemas
 from bunrui.service.admission import Call, Lane, Room, Security, author_of
 from bunrui.service.errors import Problem, problem_of
@@ -150,12 +151,13 @@ class Served:
 
     @contextmanager
     def signed(self, author: str | None) -> Iterator[None]:
-        """A block whose changes are made by somebody."""
-        self.classifier.author = author
+        """A block whose changes are made by somebody, or by the author of the service."""
+        own = self.classifier.author
+        self.classifier.author = author or own
         try:
             yield
         finally:
-            self.classifier.author = None
+            self.classifier.author = own  # it may be another file by now
 
     def learn(self, body: schemas.Learn) -> schemas.Changed:
         """Learn documents; they are in the file when this returns."""
@@ -238,6 +240,7 @@ class Served:
     def calibrate(self, calibration: Calibration) -> schemas.Changed:
         """Take on a calibration."""
         self._follow()
+        check_reads_no_pool(self.classifier)
         before = self.classifier.last_change
         self.classifier.set_calibration(calibration)
         return self._reread(before)

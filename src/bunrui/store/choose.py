@@ -14,7 +14,7 @@ from bunrui.memory import key_words
 from bunrui.models import AUTO
 from bunrui.sample import Drawn, find_lowest
 from bunrui.store.options import calibration_of, choice_of, classifier_of, options_of, pool_weight_of
-from bunrui.store.pool import read_digests, read_texts
+from bunrui.store.pool import labelled_among, read_digests, read_texts
 from bunrui.store.store import Store, apply
 from bunrui.store.transaction import Transaction
 from bunrui.unlabelled import PoolWeight, weigh
@@ -103,7 +103,7 @@ def _weigh(
     if not pool or not counts.n_docs:
         return Chosen(choice, calibration, None)
     options, drawn = resolve(classifier.get_params(), choice), draw(store, len(counts.live.labels))
-    weight, left_out = weigh(counts, classifier.text_analyzer, drawn, pool, options)
+    weight, left_out = weigh(counts, classifier.text_analyzer, drawn, pool, labelled_among(store, pool), options)
     fitted = calibration_by(choice, left_out, classifier.settings, transaction.number, weight)
     return Chosen(choice, fitted or calibration, weight)
 

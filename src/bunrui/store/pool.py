@@ -7,14 +7,14 @@ pool is the sum of all rows, each text once.  So to undo a change is to delete i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import proxy
 
 import numpy as np
 
-from bunrui.memory import by_digest, document_digests
+from bunrui.memory import DIGEST, by_digest, document_digests, key_words
 from bunrui.store.blocks import Batch, Block, Row
 from bunrui.store.trouble import explain_errors
 
@@ -41,8 +41,12 @@ class FilePool:
         return self._n_texts
 
     def texts(self) -> Mapping[bytes, Any]:
-        """All of them; call `at_rest`."""
-        return read_texts(self._file.store)
+        """Those that no document of the log is; call `at_rest`."""
+        store = self._file.store
+        found = read_texts(store)
+        for digest in labelled_among(store, found):
+            del found[digest]
+        return found
 
     def catch_up(self) -> None:
         """Look what the file has now; call while it does not change."""
@@ -85,6 +89,18 @@ def read_digests(store: Store) -> set[bytes]:
         else:
             _take(store, found, digests)
     return set(found)
+
+
+def labelled_among(store: Store, digests: Collection[bytes]) -> set[bytes]:
+    """Those digests that a document of the log has, too."""
+    if not digests:
+        return set()
+    keys = key_words(np.frombuffer(b"".join(digests), DIGEST))
+    found: set[bytes] = set()
+    for _, block, alive in store.log.headings():
+        rows = alive[np.isin(key_words(block.digests)[alive], keys)]
+        found.update(digest.tobytes() for digest in block.digests[rows])
+    return found.intersection(digests)
 
 
 def _take(store: Store, found: dict[bytes, Any], digests: Iterable[bytes]) -> None:

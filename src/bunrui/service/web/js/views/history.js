@@ -95,7 +95,7 @@ export function create() {
     return h(
       "li",
       { class: change.undone && "undone", "data-number": change.number },
-      h("p", { class: "what" }, told(change), chosenModel(change)),
+      h("p", { class: "what" }, told(change), poolChange(change), chosenModel(change)),
       h(
         "p",
         { class: "facts muted" },
@@ -124,6 +124,7 @@ export function create() {
 
   /** What a change was; compacting has taken the names of labels out of older ones. */
   function told({ kind, n_docs: n, note }) {
+    if (!n && note.unlabelled) return null; // texts without a label alone: `poolChange` tells them
     const label = visible(String(note.label ?? ""));
     const to = visible(String(note.to ?? ""));
     if (kind === "relabel" && Array.isArray(note.labels))
@@ -134,6 +135,13 @@ export function create() {
     if (NAMED.includes(kind)) return h("span", { t: [`history.kind.${kind}`, { n }] });
     return h("span", { t: ["history.kind.unknown", { n, kind: visible(kind) }] });
   }
+
+  /** Texts without a label that came or went; they are not among the documents. */
+  const poolChange = ({ kind, n_docs: n, note }) => {
+    const way = ["unlearn", "forget"].includes(kind) ? "went" : "came";
+    const words = { class: n > 0 && "muted", t: [`history.kind.${way}`, { n: Number(note.unlabelled) }] };
+    return note.unlabelled && h("span", words);
+  };
 
   const chosenModel = ({ note }) => {
     const model = note.choice?.candidate?.model;
