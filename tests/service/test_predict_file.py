@@ -16,6 +16,9 @@ import pytest
 
 import bunrui
 from bunrui.documents import read
+from bunrui.service.files import Files
+from bunrui.service.jobs import Job
+from bunrui.service.predictions import Answers
 from tests.service.conftest import Serve, Server, finished, problem, running, shared_server
 from tests.support.waiting import PATIENCE
 
@@ -209,6 +212,44 @@ def test_a_row_gets_another_label(own: Server) -> None:
     own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4}).raise_for_status()
     assert page(own, job) == before
     problem(own.client.post(f"/v1/predictions/{job['id']}", json={"row": 5, "labels": ["x"]}), 404, "not-found")
+    for labels in ([], ["a", "b"]):
+        problem(own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4, "labels": labels}), 422, "invalid")
+
+
+def test_rows_with_keys_of_their_own_share_a_column(own: Server) -> None:
+    """Else a download has as many cells as the square of the rows."""
+    rows = [{"text": "lunch", f"k{k}": k} for k in range(1200)]
+    job = predict(own, "a.jsonl", as_jsonl(rows))
+    table = pq.read_table(io.BytesIO(download(own, job, "parquet")))
+    assert table.num_columns <= 110
+    found = [
+        {name: value for name, value in row.items() if value is not None and name[0] == "k"}
+        | {name: str(value) for name, value in json.loads(row["other columns"] or "{}").items()}
+        for row in table.to_pylist()
+    ]
+    assert found == [{f"k{k}": str(k)} for k in range(1200)]
+
+
+def test_no_cell_of_a_csv_is_a_formula(own: Server) -> None:
+    rows = [{"text": "lunch", "=1+1": "\n=2", "'=1+1": "-3"}]
+    head, row = csv.reader(io.StringIO(download(own, predict(own, "a.csv", as_csv(rows)), "csv").decode("utf-8-sig")))
+    assert (head[:3], row[1:3]) == (["text", "'=1+1", "'=1+1 (2)"], ["'\n=2", "-3"])
+
+
+def test_a_download_stays_as_it_began(own: Server, tmp_path: Path) -> None:
+    with bunrui.open(own.path, read_only=True) as clf:
+        files = Files(1 << 20)
+        answers = Answers(files.create(True), "x", several=False)
+        batches = (
+            pa.record_batch({"text": [text], "line": [1], "id": pa.array([None], pa.string())}) for text in TEXTS[:2]
+        )
+        answers.predict(clf, batches, Job("predict", None), files)
+        tables = answers.tables()
+        first = next(tables)
+        answers.correct(1, ["new"])
+        assert next(tables).schema == first.schema
+        assert "corrected" in next(answers.tables()).column_names
+        files.close()
 
 
 def test_several_labels(several: Server) -> None:
