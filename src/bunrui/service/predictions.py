@@ -15,7 +15,7 @@ import os
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from itertools import islice, repeat
 from typing import Annotated, Any, Literal
@@ -79,8 +79,8 @@ class Answers:
         How sure that is.
     """
 
-    def __init__(self, folder: Folder, id: str, several: bool) -> None:
-        self.folder, self.is_several = folder, several
+    def __init__(self, folder: Folder, id: str, several: bool, options: Sequence[Any] = ()) -> None:
+        self.folder, self.is_several, self._options = folder, several, options
         self._place = os.path.join(folder.path, id)
         self._lock = threading.RLock()  # pages are read, and rows corrected, in several threads
         self._n_bytes = 0
@@ -99,10 +99,14 @@ class Answers:
         return os.path.join(self._place, name)
 
     def remove(self) -> None:
-        """Delete their files."""
-        shutil.rmtree(self._place, ignore_errors=True)
-        self.folder.n_bytes -= self._n_bytes
-        self._n_bytes = 0
+        """Delete their files, as soon as nobody reads them."""
+
+        def delete() -> None:
+            shutil.rmtree(self._place, ignore_errors=True)
+            self.folder.grow(-self._n_bytes)
+            self._n_bytes = 0
+
+        self.folder.when_free(delete)
 
     # Making them
 
@@ -136,7 +140,7 @@ class Answers:
                 documents.write(_kept(message))
                 ends.append(job.done)
                 self._n_bytes += message.nbytes
-                self.folder.n_bytes += message.nbytes
+                self.folder.grow(message.nbytes)
                 files.make_room(self.folder)
         if not job.done:
             raise Problem("invalid", "there are no documents in the file: give one with rows")
@@ -208,7 +212,7 @@ class Answers:
 
     def page(self, order: Order, label: str | None, find: str, offset: int, limit: int) -> schemas.PredictedRows:
         """Some rows of those that have a label, and a text with some words."""
-        with self._lock:
+        with self.folder.in_use(), self._lock:
             rows = self._select(order, label, find)
             return {"rows": self._rows(rows[offset : offset + limit].tolist()), "total": len(rows)}
 
@@ -216,7 +220,7 @@ class Answers:
         """One row, with all of its text."""
         if row >= len(self.best):
             raise Problem("not-found", f"there is no row {row}: the file has {len(self.best):,}")
-        with self._lock:
+        with self.folder.in_use(), self._lock:
             return self._rows([row], longest=None)[0]
 
     def correct(self, row: int, labels: list[str] | None) -> schemas.PredictedRow:
@@ -228,6 +232,14 @@ class Answers:
             self._give(row, labels)
             self._found = None
             return self.row(row)
+
+    def take_over(self, older: Answers) -> None:
+        """Correct the rows that were corrected before, if they are the same rows."""
+        if (older._options, older.is_several, len(older.best)) == (self._options, self.is_several, len(self.best)):
+            with older._lock:
+                given = dict(older._given)
+            for row, labels in given.items():
+                self.correct(row, labels)
 
     def _give(self, row: int, labels: list[str] | None) -> None:
         if labels is None:
@@ -501,16 +513,21 @@ def _tame(column: Any) -> Any:
 # --- routes
 
 
+def _no_answers() -> Problem:
+    return Problem("not-found", "there are no such predictions, or newer ones: predict the file again")
+
+
 def add_predictions(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     files, served = service.files, service.served
     known: dict[str, Answers] = {}
 
     def known_answers(id: str) -> Answers:
-        if id not in known:
-            raise Problem("not-found", "there are no such predictions, or newer ones: predict the file again")
-        files.find(known[id].folder.id)
-        return known[id]
+        found = known.get(id)
+        if found is None:
+            raise _no_answers()
+        files.find(found.folder.id)
+        return found
 
     @app.post(FILES, **describe("Send a file", schemas.File, 507, is_file=True, status=201))
     async def send(request: Request, name: Name) -> Response:
@@ -566,15 +583,18 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         def work(job: Job) -> dict[str, Any]:
             totals = classifier.counts.class_totals().values()
             with folder.in_use():
-                answers = Answers(folder, job.id, sum(n_docs for n_docs, _, _ in totals) > classifier.counts.n_docs)
+                is_several = sum(n_docs for n_docs, _, _ in totals) > classifier.counts.n_docs
+                answers = Answers(folder, job.id, is_several, (text, encoding, header, skip_bad))
                 try:
                     messages = all_apart(job, rows_apart, upload, text, skip_bad)
                     found = answers.predict(classifier, messages, job, files)
+                    for other in [other for other in list(known.values()) if other.folder is folder]:
+                        answers.take_over(other)
                 except BaseException:
                     answers.remove()
                     raise
             for id, other in list(known.items()):
-                if other.folder is folder or not os.path.exists(other.folder.path):
+                if other.folder is folder or other.folder.is_removed:
                     known.pop(id).remove()  # these are newer
             known[job.id] = answers
             return found
@@ -582,7 +602,10 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         return service.start_job(Job("predict", None, is_owners=call_of(request).is_owner), work)
 
     async def run(request: Request, work: Callable[..., Any], *args: Any) -> Response:
-        return answer(await call_of(request).room.readers.run(work, *args))
+        try:
+            return answer(await call_of(request).room.readers.run(work, *args))
+        except FileNotFoundError:  # newer ones were made in this moment
+            raise _no_answers() from None
 
     @app.get(
         "/v1/predictions/{id}",
