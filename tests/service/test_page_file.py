@@ -108,6 +108,28 @@ def test_a_row_says_why_and_is_corrected(file: Tab) -> None:
     assert "entirely new" not in file.server.client.get("/v1/info").json()["labels"]
 
 
+def test_corrections_are_taken_back_one_by_one_even_when_predicted_again(file: Tab) -> None:
+    before = n_documents(file.server)
+    row = file.view.locator(".answers tbody tr").first
+    row.get_by_role("button").click()
+    field = file.view.locator(".answers .detail").get_by_role("combobox")
+    for label in ("first", "second", "third"):
+        field.fill(f"entirely {label}")
+        field.press("ArrowDown")
+        field.press("Enter")
+        EXPECTED(row.locator(".tag")).to_have_text(f"entirely {label}")
+    file.view.get_by_role("button", name="Predict all again").click()
+    EXPECTED(file.view.locator(".answers .detail")).to_have_count(0)
+    EXPECTED(row.locator(".tag")).to_have_text("entirely third")
+    row.get_by_role("button").click()
+    for label in ("entirely second", "entirely first"):
+        file.view.get_by_role("button", name="Undo").click()
+        EXPECTED(row.locator(".tag")).to_have_text(label)
+    file.view.get_by_role("button", name="Undo").click()
+    EXPECTED(row).not_to_contain_text("corrected")
+    assert n_documents(file.server) == before
+
+
 def test_how_a_file_is_read_can_be_changed(browser: Browser, news: Server) -> None:
     tab = Tab(browser, news)
     tab.open("file")

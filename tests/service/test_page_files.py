@@ -66,7 +66,7 @@ def test_every_cause_has_phrases() -> None:
     kinds = [getattr(errors, name) for name in errors.__all__ if name not in ("BunruiError", "MissingExtraError")]
     raised = [*(kind("x") for kind in kinds), errors.MissingExtraError("ja", "fugashi")]
     causes = {problem_of(error, "").fields["cause"] for error in raised}
-    limits = {"bytes", "unpacked", "documents", "characters"}
+    limits = {"bytes", "unpacked", "memory", "documents", "characters"}
     said = {key.partition(".")[2] for key in ENGLISH if key.startswith("cause.")}
     assert said == (causes - IN_ENGLISH - NAMED) | limits | {"choices"}
     assert causes >= IN_ENGLISH | NAMED

@@ -154,6 +154,19 @@ def test_search_choose_relabel_unlearn_undo(tab: Tab) -> None:
     assert n_documents(tab.server) == 31
 
 
+def test_copies_of_a_text_are_chosen_together(tab: Tab) -> None:
+    for _ in range(2):
+        learn(tab.server, "twice the same")
+    found = find(tab, "twice the same")
+    EXPECTED(found).to_have_count(2)
+    found.first.get_by_role("checkbox").check()
+    EXPECTED(found.last.get_by_role("checkbox")).to_be_checked()
+    EXPECTED(tab.view.locator(".acting legend")).to_have_text("Documents chosen: 2")
+    EXPECTED(tab.view.locator(".acting")).to_contain_text("all its copies")
+    found.last.get_by_role("checkbox").uncheck()
+    EXPECTED(found.first.get_by_role("checkbox")).not_to_be_checked()
+
+
 def test_several_labels_are_given_as_a_list(tab: Tab) -> None:
     tab.server.client.post("/v1/learn", json={"texts": ["zebra"], "labels": [["ham", "urgent"]]}).raise_for_status()
     tab.page.reload()

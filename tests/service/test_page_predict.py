@@ -121,6 +121,23 @@ def test_examples_are_documents_of_the_file(browser: Browser, news: Server) -> N
     tab.close()
 
 
+def test_nobody_corrects_a_text_before_its_answer_is_shown(browser: Browser, news: Server) -> None:
+    tab = Tab(browser, news)
+    page = tab.open()
+    page.locator(".examples .chip").first.click()
+    fixing = page.locator("fieldset.fixing")
+    EXPECTED(fixing.locator(".chip").first).to_be_enabled()
+    held: list[Any] = []
+    page.route("**/v1/explain", lambda route: held.append(route))
+    page.locator(".examples .chip").nth(1).click()
+    EXPECTED(fixing).to_be_disabled()
+    page.unroute("**/v1/explain")
+    for route in held:
+        route.continue_()
+    EXPECTED(fixing).to_be_enabled()
+    tab.close()
+
+
 def test_label_sets(browser: Browser, dishes: Server) -> None:
     tab = Tab(browser, dishes)
     page = tab.open()

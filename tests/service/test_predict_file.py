@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ import pytest
 
 import bunrui
 from bunrui.documents import read
+from bunrui.service.errors import Problem
+from bunrui.service.files import Files
+from bunrui.service.jobs import Job
+from bunrui.service.predictions import Answers
 from tests.service.conftest import Serve, Server, finished, problem, running, shared_server
 from tests.support.waiting import PATIENCE
 
@@ -209,6 +214,57 @@ def test_a_row_gets_another_label(own: Server) -> None:
     own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4}).raise_for_status()
     assert page(own, job) == before
     problem(own.client.post(f"/v1/predictions/{job['id']}", json={"row": 5, "labels": ["x"]}), 404, "not-found")
+    for labels in ([], ["a", "b"]):
+        problem(own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4, "labels": labels}), 422, "invalid")
+
+
+def test_rows_stay_corrected_when_they_are_predicted_again(own: Server) -> None:
+    id = send(own, "a.csv", as_csv(ROWS))
+    asked = {"file": id, "text": "said"}
+    job = finished(own, own.client.post("/v1/predictions", params=asked))
+    own.client.post(f"/v1/predictions/{job['id']}", json={"row": 4, "labels": ["news"]}).raise_for_status()
+    again = finished(own, own.client.post("/v1/predictions", params=asked))
+    assert [row["row"] for row in page(own, again)["rows"] if row["corrected"]] == [4]
+    assert page(own, again, row=4)["rows"][0]["labels"] == ["news"]
+    problem(own.client.get(f"/v1/predictions/{job['id']}"), 404, "not-found")
+    other = finished(own, own.client.post("/v1/predictions", params={**asked, "text": "n"}))
+    assert not any(row["corrected"] for row in page(own, other)["rows"])
+
+
+def test_rows_with_keys_of_their_own_share_a_column(own: Server) -> None:
+    """Else a download has as many cells as the square of the rows."""
+    rows = [{"text": "lunch", f"k{k}": k} for k in range(1200)]
+    job = predict(own, "a.jsonl", as_jsonl(rows))
+    table = pq.read_table(io.BytesIO(download(own, job, "parquet")))
+    assert table.num_columns <= 110
+    found = [
+        {name: value for name, value in row.items() if value is not None and name[0] == "k"}
+        | {name: str(value) for name, value in json.loads(row["other columns"] or "{}").items()}
+        for row in table.to_pylist()
+    ]
+    assert found == [{f"k{k}": str(k)} for k in range(1200)]
+
+
+def test_no_cell_of_a_csv_is_a_formula(own: Server) -> None:
+    rows = [{"text": "lunch", "=1+1": "\n=2", "'=1+1": "-3"}]
+    head, row = csv.reader(io.StringIO(download(own, predict(own, "a.csv", as_csv(rows)), "csv").decode("utf-8-sig")))
+    assert (head[:3], row[1:3]) == (["text", "'=1+1", "'=1+1 (2)"], ["'\n=2", "-3"])
+
+
+def test_a_download_stays_as_it_began(own: Server, tmp_path: Path) -> None:
+    with bunrui.open(own.path, read_only=True) as clf:
+        files = Files(1 << 20)
+        answers = Answers(files.create(True), "x", several=False)
+        batches = (
+            pa.record_batch({"text": [text], "line": [1], "id": pa.array([None], pa.string())}) for text in TEXTS[:2]
+        )
+        answers.predict(clf, batches, Job("predict", None), files)
+        tables = answers.tables()
+        first = next(tables)
+        answers.correct(1, ["new"])
+        assert next(tables).schema == first.schema
+        assert "corrected" in next(answers.tables()).column_names
+        files.close()
 
 
 def test_several_labels(several: Server) -> None:
@@ -293,6 +349,54 @@ def test_files_go_with_the_service_and_make_room(serve: Serve, tmp_path: Path, m
     assert server.client.get(f"/v1/files/{ids[-1]}").json()["documents"] == 1
     server.stop()
     assert list(tmp_path.glob("bunrui-*")) == []
+
+
+def test_files_in_use_go_when_they_are_free(own: Server) -> None:
+    files = Files(1 << 20)
+    folder = files.put("a.csv", b"text")
+    with folder.in_use():
+        files.remove(folder)
+        assert Path(folder.file).read_bytes() == b"text"
+        with pytest.raises(Problem, match="send it again"):
+            files.find(folder.id)
+    assert not Path(folder.path).exists()
+    files.close()
+
+
+def test_files_are_few_and_go_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bunrui.service.files._MOST_FOLDERS", 2)
+    files = Files(1 << 20)
+    first, second, third = (files.create(False) for _ in range(3))
+    assert [Path(folder.path).exists() for folder in (first, second, third)] == [False, True, True]
+    with second.in_use(), third.in_use(), pytest.raises(Problem, match="in use already"):
+        files.create(False)
+    third.asked -= 4000
+    files.sweep()
+    assert [Path(folder.path).exists() for folder in (second, third)] == [True, False]
+    files.close()
+
+
+def test_what_a_killed_service_left_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    living = Files(1 << 20)
+    living.create(True)
+    dead = tmp_path / "bunrui-files-dead"
+    dead.mkdir()
+    for root in tmp_path.iterdir():
+        os.utime(root, (1, 1))
+    other = Files(1 << 20)
+    other.create(True)
+    assert not dead.exists() and len(list(tmp_path.iterdir())) == 2
+    living.close()
+    other.close()
+
+
+def test_a_refused_file_leaves_nothing(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    server = serve()
+    problem(server.client.post("/v1/files", content=b"x", headers=BYTES), 422, "invalid")
+    problem(server.client.post("/v1/train", params={"name": "a.xls"}, content=b"x", headers=BYTES), 422, "invalid")
+    assert list(tmp_path.glob("bunrui-*/*")) == []
 
 
 def test_strangers_predict_files_and_do_not_learn_them(own: Server) -> None:

@@ -19,6 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import bunrui
+from bunrui.service.errors import Problem
+from bunrui.service.uploads import Upload
 from tests.service.conftest import TOKEN, Serve, Server, finished, problem, shared_server
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -191,6 +193,23 @@ def test_a_file_that_grows_too_much(serve: Serve) -> None:
     server = serve("--max-body", "1")
     problem(inspect(server, "bomb.csv.gz", bomb), 413, "too-large")
     assert inspect(server, "bomb.csv.gz", gzip.compress(b"text,label\n" + b"word,x\n" * 9000)).status_code == 200
+
+
+def test_a_large_file_gets_no_more_memory(tmp_path: Path) -> None:
+    with open(tmp_path / "a.csv", "wb") as file:
+        file.truncate(1 << 30)
+    upload = Upload([("a.csv", str(tmp_path / "a.csv"))] * 9, "utf-8", 1000)
+    assert upload.memory == 2 << 30
+    with pytest.raises(Problem, match=r"a\.csv needs more than 2,147,483,648 bytes of memory"), upload.within_memory():
+        raise MemoryError
+    with pytest.raises(Problem, match=r"a\.csv has more than 4,294,967,296 bytes"):
+        list(upload.batches("text", None, skip_bad=True))
+
+
+@pytest.mark.parametrize("name", ["ラベル", "标签", "类别", "레이블", "라벨"])
+def test_labels_are_found_by_their_names(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.csv").write_text(f"text,{name}\ngood tea,one\nbad tea,two\n", encoding="utf-8")
+    assert Upload([("a.csv", str(tmp_path / "a.csv"))], "utf-8", 1000).inspect(None, None)["label"] == name
 
 
 def test_one_long_cell_that_grows_too_much(serve: Serve) -> None:

@@ -201,6 +201,8 @@ class Gate:
                 room.admission.leave()
         finally:
             room.bodies.release(len(body))
+            if folder is not None and not folder.name:  # nobody took it: the request was refused
+                service.files.remove(folder)
 
     async def _body(self, room: Room, path: str, head: Head, receive: Receive) -> Body:
         if head.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in head:

@@ -145,7 +145,9 @@ def _predict_all(classifier: AnyClassifier, body: schemas.Evaluate, job: Job) ->
     return tally.metrics().to_dict()
 
 
-def test_batches(classifier: StoredClassifier, batches: list[pa.RecordBatch], report: bool, job: Job) -> dict[str, Any]:
+def measure_batches(
+    classifier: StoredClassifier, batches: list[pa.RecordBatch], report: bool, job: Job
+) -> dict[str, Any]:
     """How well the documents of a file are predicted, as `find_mistakes` tells it of those that are learned."""
     known: list[str] = classifier.classes_.tolist()
     job.total = sum(batch.num_rows for batch in batches)

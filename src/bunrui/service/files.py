@@ -1,6 +1,7 @@
 """Files that clients have sent, each in a folder on disk, with what was made of it.
 
-A folder goes when nobody has asked for it for an hour, when another one needs its room, and when the service ends.
+A folder goes when nobody has asked for it for an hour, when another one needs its room, and when the service ends;
+one that is in use goes when it is free.  What a service left behind that was killed goes when another one starts.
 Who knows the id of a folder may use it.
 """
 
@@ -10,14 +11,19 @@ import os
 import secrets
 import shutil
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from glob import escape, glob
 from typing import BinaryIO
 
 from bunrui.service.errors import Problem
 
 _PATIENCE = 3600.0
+_MOST_FOLDERS = 1000
+_PREFIX = "bunrui-files-"
+_YOUNG = 60.0  # seconds in which a service locks what it made
 _LARGEST = 4  # files of the largest size that all of them together may fill, with what is made of them
 
 
@@ -38,6 +44,8 @@ class Folder:
         When somebody last asked for it, by `time.monotonic`.
     n_users : int
         Work that reads it now.
+    is_removed : bool
+        Whether it is gone, or goes when it is free.
     """
 
     def __init__(self, path: str, is_owners: bool) -> None:
@@ -48,6 +56,9 @@ class Folder:
         self.is_owners = is_owners
         self.asked = time.monotonic()
         self.n_users = 0
+        self.is_removed = False
+        self._lock = threading.RLock()
+        self._waiting: list[Callable[[], object]] = []
         os.mkdir(self.path, 0o700)
 
     @property
@@ -58,12 +69,31 @@ class Folder:
     @contextmanager
     def in_use(self) -> Iterator[None]:
         """A block during which it stays."""
-        self.n_users += 1
+        with self._lock:
+            if self.is_removed:
+                raise _gone()
+            self.n_users += 1
         try:
             yield
         finally:
-            self.n_users -= 1
-            self.asked = time.monotonic()
+            with self._lock:
+                self.n_users -= 1
+                self.asked = time.monotonic()
+                while self._waiting and not self.n_users:
+                    self._waiting.pop(0)()
+
+    def when_free(self, work: Callable[[], object]) -> None:
+        """Do something as soon as nobody uses it."""
+        with self._lock:
+            if self.n_users:
+                self._waiting.append(work)
+            else:
+                work()
+
+    def grow(self, n_bytes: int) -> None:
+        """Count more bytes in it, or fewer."""
+        with self._lock:
+            self.n_bytes += n_bytes
 
 
 class Files:
@@ -72,31 +102,48 @@ class Files:
     def __init__(self, most: int) -> None:
         self.most = most
         self._root: str | None = None
+        self._held = -1  # the root, locked: another service sees that it is ours
         self._folders: dict[str, Folder] = {}
 
     def create(self, is_owners: bool) -> Folder:
         """An empty folder."""
+        self.sweep()
+        if self._root is None:
+            _remove_stale()
+            self._root = tempfile.mkdtemp(prefix=_PREFIX)
+            self._held = _lock(self._root)
+        n_alike = sum(other.is_owners == is_owners for other in list(self._folders.values()))
+        if n_alike >= _MOST_FOLDERS:
+            idle = [other for other in self._idle() if other.is_owners == is_owners]
+            if not idle:
+                raise Problem("no-room", f"there are {n_alike:,} files in use already: try again later")
+            self.remove(min(idle, key=lambda other: other.asked))
+        folder = Folder(self._root, is_owners)
+        self._folders[folder.id] = folder
+        return folder
+
+    def sweep(self) -> None:
+        """Remove what nobody has asked for."""
         now = time.monotonic()
         for folder in self._idle():
             if folder.asked + _PATIENCE < now:
                 self.remove(folder)
-        if self._root is None:
-            self._root = tempfile.mkdtemp(prefix="bunrui-")
-        folder = Folder(self._root, is_owners)
-        self._folders[folder.id] = folder
-        return folder
 
     def put(self, name: str, data: bytes | bytearray) -> Folder:
         """The folder of a file that has come as a whole."""
         folder = self.create(True)
         folder.name = name
-        with open(folder.file, "wb") as file:
-            self.write(folder, file, data)
+        try:
+            with open(folder.file, "wb") as file:
+                self.write(folder, file, data)
+        except BaseException:
+            self.remove(folder)
+            raise
         return folder
 
     def write(self, folder: Folder, file: BinaryIO, data: bytes | bytearray) -> None:
         """Write on, if there is room."""
-        folder.n_bytes += len(data)
+        folder.grow(len(data))
         self.make_room(folder)
         file.write(data)
 
@@ -115,10 +162,11 @@ class Files:
 
     def find(self, id: str) -> Folder:
         """The folder with an id."""
-        if id not in self._folders:
-            raise Problem("not-found", "there is no such file, or nobody asked for it for long: send it again")
-        self._folders[id].asked = time.monotonic()
-        return self._folders[id]
+        folder = self._folders.get(id)
+        if folder is None or folder.is_removed:
+            raise _gone()
+        folder.asked = time.monotonic()
+        return folder
 
     @contextmanager
     def in_use(self, folders: Sequence[Folder], *, remove: bool = False) -> Iterator[None]:
@@ -133,15 +181,53 @@ class Files:
                 self.remove(folder)
 
     def remove(self, folder: Folder) -> None:
-        """Delete it, with all that is in it."""
-        self._folders.pop(folder.id, None)
-        shutil.rmtree(folder.path, ignore_errors=True)
+        """Delete it, with all that is in it, as soon as nobody uses it."""
+        folder.is_removed = True
+
+        def delete() -> None:
+            self._folders.pop(folder.id, None)
+            shutil.rmtree(folder.path, ignore_errors=True)
+
+        folder.when_free(delete)
 
     def close(self) -> None:
         """Delete all."""
         self._folders = {}
         if self._root is not None:
             shutil.rmtree(self._root, ignore_errors=True)
+            self._root = None
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
 
     def _idle(self) -> list[Folder]:
         return [folder for folder in list(self._folders.values()) if not folder.n_users]
+
+
+def _gone() -> Problem:
+    return Problem("not-found", "there is no such file, or nobody asked for it for long: send it again")
+
+
+def _lock(root: str) -> int:
+    """A descriptor that locks a folder until it is closed, or its process ends; -1 if another one does."""
+    try:
+        import fcntl
+
+        held = os.open(root, os.O_RDONLY | os.O_NOFOLLOW)
+    except (ImportError, OSError):
+        return -1
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        return -1
+    return held
+
+
+def _remove_stale() -> None:
+    """Remove the roots of services that did not end well; by locks, as other containers have other process ids."""
+    for root in glob(os.path.join(escape(tempfile.gettempdir()), f"{_PREFIX}*")):
+        with suppress(OSError):
+            if os.lstat(root).st_mtime < time.time() - _YOUNG and (held := _lock(root)) >= 0:
+                shutil.rmtree(root, ignore_errors=True)
+                os.close(held)

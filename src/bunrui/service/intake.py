@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -63,16 +64,15 @@ class Intake:
         if bool(name) == bool(ids):
             raise Problem("invalid", "name: give the name of the file that is the body, or the ids of files")
         self._files, self._is_body = service.files, not ids
-        self._folders = (
-            [service.files.find(id) for id in ids] if ids else [service.files.put(name, call_of(request).body)]
-        )
+        if ids:
+            self._folders = [service.files.find(id) for id in ids]
+        else:
+            self._folders = [service.files.put(name, call_of(request).body)]
+            # Where the job is refused, or is cancelled before it begins, nobody else would delete the body.
+            weakref.finalize(self, service.files.remove, self._folders[0])
         self.name = self._folders[0].name
         self._upload = upload_of(service, self._folders, encoding, header, given)
-        try:
-            self._upload.check_options()
-        except Exception:
-            self.remove()
-            raise
+        self._upload.check_options()
 
     def batches(self, job: Job, *args: Any) -> list[Any]:
         """All of their documents, by `uploads.batches_apart`."""
@@ -90,8 +90,3 @@ class Intake:
 
         found = await service.while_there(request, work)
         return Response(status_code=GONE) if found is None else answer(found[0])
-
-    def remove(self) -> None:
-        """Delete the body."""
-        for folder in self._folders if self._is_body else ():
-            self._files.remove(folder)

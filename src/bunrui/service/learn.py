@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request, Response
 
 from bunrui.service import schemas
-from bunrui.service.evaluate import test_batches
+from bunrui.service.evaluate import measure_batches
 from bunrui.service.intake import (
     BodyName,
     Column,
@@ -135,6 +135,6 @@ def add_learn(app: FastAPI, service: Service) -> None:
         intake = Intake(service, request, name, file, encoding, header, given)
 
         def work(job: Job) -> dict[str, Any]:
-            return test_batches(served.classifier, intake.batches(job, text, label, skip_bad), report, job)
+            return measure_batches(served.classifier, intake.batches(job, text, label, skip_bad), report, job)
 
         return service.start_job(Job("test", None, is_private=True, is_owners=True), work)

@@ -13,10 +13,11 @@ import io
 import json
 import os
 import shutil
+import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -51,6 +52,11 @@ Order = Literal["file", "unsure", "sure", "label"]
 
 _LONGEST_SHOWN = 300
 _MOST_LABELS = 1000
+_FEW_KEYS = 100
+_MOST_KEYS = 1000
+_LONGEST_KEY = 1000  # characters
+_MOST_CELLS = 1 << 22  # of JSON lines, in memory at a time
+_OTHERS = "other columns"
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -73,10 +79,13 @@ class Answers:
         How sure that is.
     """
 
-    def __init__(self, folder: Folder, id: str, several: bool) -> None:
-        self.folder, self.is_several = folder, several
+    def __init__(self, folder: Folder, id: str, several: bool, options: Sequence[Any] = ()) -> None:
+        self.folder, self.is_several, self._options = folder, several, options
         self._place = os.path.join(folder.path, id)
+        self._lock = threading.RLock()  # pages are read, and rows corrected, in several threads
         self._n_bytes = 0
+        self._keys: dict[str, None] = {}
+        self._has_others = False
         os.mkdir(self._place)
         self.labels: list[str] = []
         self.best: Integers = np.empty(0, np.int32)
@@ -90,10 +99,14 @@ class Answers:
         return os.path.join(self._place, name)
 
     def remove(self) -> None:
-        """Delete their files."""
-        shutil.rmtree(self._place, ignore_errors=True)
-        self.folder.n_bytes -= self._n_bytes
-        self._n_bytes = 0
+        """Delete their files, as soon as nobody reads them."""
+
+        def delete() -> None:
+            shutil.rmtree(self._place, ignore_errors=True)
+            self.folder.grow(-self._n_bytes)
+            self._n_bytes = 0
+
+        self.folder.when_free(delete)
 
     # Making them
 
@@ -123,15 +136,17 @@ class Answers:
                     job.add(len(part))
                 if chosen:
                     sets.write(pa.Table.from_batches(chosen).combine_chunks().to_batches()[0])
+                self._collect_keys(message)
                 documents.write(_kept(message))
                 ends.append(job.done)
                 self._n_bytes += message.nbytes
-                self.folder.n_bytes += message.nbytes
+                self.folder.grow(message.nbytes)
                 files.make_room(self.folder)
         if not job.done:
             raise Problem("invalid", "there are no documents in the file: give one with rows")
         self.labels = list(numbers)
         self.best, self.shares, self._ends = np.concatenate(best), np.concatenate(shares), np.array(ends)
+        self._limit_keys()
         job.total = job.done
         counts = Counter(self.labels[k] for k in self.best) if not self.is_several else self._count_sets()
         return {
@@ -142,6 +157,25 @@ class Answers:
             "skipped": told.get("skipped", 0),
             "problems": told.get("problems", []),
         }
+
+    def _collect_keys(self, batch: pa.RecordBatch) -> None:
+        """Note the columns of JSON lines: each row has its own."""
+        if not _is_json(batch):
+            return
+        for line in batch["row"].to_pylist():
+            for key in json.loads(line):
+                if key in self._keys:
+                    continue
+                if len(self._keys) < _MOST_KEYS and len(key) <= _LONGEST_KEY:
+                    self._keys[key] = None
+                else:
+                    self._has_others = True
+
+    def _limit_keys(self) -> None:
+        """Keep as many columns as a row has bytes: where each row has keys of its own, cells outnumber the file."""
+        most = max(_FEW_KEYS, self._n_bytes // len(self.best))
+        self._has_others = self._has_others or len(self._keys) > most
+        self._keys = dict.fromkeys(islice(self._keys, most))
 
     def _answer(self, classifier: AnyClassifier, texts: Any, numbers: dict[str, int]) -> tuple[Integers, Floats, Any]:
         """The labels of some texts, the shares, and the sets of labels where there may be several."""
@@ -178,19 +212,36 @@ class Answers:
 
     def page(self, order: Order, label: str | None, find: str, offset: int, limit: int) -> schemas.PredictedRows:
         """Some rows of those that have a label, and a text with some words."""
-        rows = self._select(order, label, find)
-        return {"rows": self._rows(rows[offset : offset + limit].tolist()), "total": len(rows)}
+        with self.folder.in_use(), self._lock:
+            rows = self._select(order, label, find)
+            return {"rows": self._rows(rows[offset : offset + limit].tolist()), "total": len(rows)}
 
     def row(self, row: int) -> schemas.PredictedRow:
         """One row, with all of its text."""
         if row >= len(self.best):
             raise Problem("not-found", f"there is no row {row}: the file has {len(self.best):,}")
-        return self._rows([row], longest=None)[0]
+        with self.folder.in_use(), self._lock:
+            return self._rows([row], longest=None)[0]
 
-    def correct(self, row: int, labels: list[str] | None) -> None:
+    def correct(self, row: int, labels: list[str] | None) -> schemas.PredictedRow:
         """Give a row other labels; None for those that were predicted."""
-        self.row(row)
-        self._found = None
+        if labels is not None and len(labels) != 1 and not self.is_several:
+            raise Problem("invalid", f"labels: a document of this classifier has one label, and not {len(labels)}")
+        with self._lock:
+            self.row(row)
+            self._give(row, labels)
+            self._found = None
+            return self.row(row)
+
+    def take_over(self, older: Answers) -> None:
+        """Correct the rows that were corrected before, if they are the same rows."""
+        if (older._options, older.is_several, len(older.best)) == (self._options, self.is_several, len(self.best)):
+            with older._lock:
+                given = dict(older._given)
+            for row, labels in given.items():
+                self.correct(row, labels)
+
+    def _give(self, row: int, labels: list[str] | None) -> None:
         if labels is None:
             self._given.pop(row, None)
             if row in self._before:
@@ -279,43 +330,29 @@ class Answers:
 
     def tables(self) -> Iterator[pa.Table]:
         """All columns of the file, and those of the answers."""
-        keys = self._keys()
+        with self._lock:  # a row that is corrected from now on stays as it is in these
+            labels, best, shares, given = list(self.labels), self.best.copy(), self.shares.copy(), dict(self._given)
         sets = _batches(self._path("sets.arrow")) if self.is_several else repeat(None)
         start = 0
-        for batch, chosen in zip(_batches(self._path("documents.arrow")), sets, strict=False):
-            end = start + batch.num_rows
-            columns = _columns(batch, keys)
-            names, values = [*columns], [*columns.values()]
-            if chosen is None:
-                names += ["label", "probability"]
-                values.append(pa.array(self.labels, STRING).take(pa.array(self.best[start:end])))
-                values.append(pa.array(self.shares[start:end]))
-            else:
-                names += ["labels", "probabilities"]
-                values += self._set_columns(chosen, start)
-            if self._given:
-                names.append("corrected")
-                values.append(pa.array([row in self._given for row in range(start, end)]))
-            yield pa.table(values, names=each_once(names))
-            start = end
-
-    def _set_columns(self, sets: pa.RecordBatch, start: int) -> list[Any]:
-        labels = [[self.labels[number] for number in row] for row in sets["labels"].to_pylist()]
-        shares = sets["shares"].to_pylist()
-        for row, given in self._given.items():
-            if start <= row < start + len(labels):
-                labels[row - start], shares[row - start] = given, [1.0] * len(given)
-        return [pa.array(labels, pa.list_(STRING)), pa.array(shares, pa.list_(pa.float64()))]
-
-    def _keys(self) -> list[str]:
-        """The columns of JSON lines: each row has its own."""
-        keys: dict[str, None] = {}
-        for batch in _batches(self._path("documents.arrow")):
-            if "row" not in batch.schema.names or not pa.types.is_string(batch["row"].type):
-                break
-            for line in batch["row"].to_pylist():
-                keys.update(dict.fromkeys(json.loads(line)))
-        return list(keys)
+        for whole, whole_sets in zip(_batches(self._path("documents.arrow")), sets, strict=False):
+            step = max(1, _MOST_CELLS // len(self._keys)) if self._keys else max(1, whole.num_rows)
+            for place in range(0, whole.num_rows, step):
+                batch = whole.slice(place, step)
+                end = start + batch.num_rows
+                columns = _columns(batch, self._keys, self._has_others)
+                names, values = [name for name, _ in columns], [column for _, column in columns]
+                if whole_sets is None:
+                    names += ["label", "probability"]
+                    values.append(pa.array(labels, STRING).take(pa.array(best[start:end])))
+                    values.append(pa.array(shares[start:end]))
+                else:
+                    names += ["labels", "probabilities"]
+                    values += _set_columns(whole_sets.slice(place, step), start, labels, given)
+                if given:
+                    names.append("corrected")
+                    values.append(pa.array([row in given for row in range(start, end)]))
+                yield pa.table(values, names=each_once(names))
+                start = end
 
 
 class _Growing:
@@ -366,16 +403,36 @@ def _undo_dictionary(column: pa.Array) -> pa.Array:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def _columns(batch: pa.RecordBatch, keys: list[str]) -> dict[str, pa.Array]:
-    """The columns of a file: those of its rows; of mails and lines the text, and the id if there is one."""
+def _is_json(batch: pa.RecordBatch) -> bool:
+    return "row" in batch.schema.names and pa.types.is_string(batch["row"].type)
+
+
+def _set_columns(sets: pa.RecordBatch, start: int, names: list[str], given: dict[int, list[str]]) -> list[Any]:
+    labels = [[names[number] for number in row] for row in sets["labels"].to_pylist()]
+    shares = sets["shares"].to_pylist()
+    for row, own in given.items():
+        if start <= row < start + len(labels):
+            labels[row - start], shares[row - start] = own, [1.0] * len(own)
+    return [pa.array(labels, pa.list_(STRING)), pa.array(shares, pa.list_(pa.float64()))]
+
+
+def _columns(batch: pa.RecordBatch, keys: dict[str, None], has_others: bool) -> list[tuple[str, pa.Array]]:
+    """The columns of a file: those of its rows; of mails and lines the text, and the id if there is one.
+
+    Of JSON lines, keys that got no column stand together in the last one, as JSON.
+    """
     if "row" not in batch.schema.names:
         has_ids = batch["id"].null_count < batch.num_rows
-        return {"text": batch["text"]} | ({"id": batch["id"]} if has_ids else {})
+        return [("text", batch["text"]), *([("id", batch["id"])] if has_ids else [])]
     row = batch["row"]
     if pa.types.is_struct(row.type):
-        return dict(zip([field.name for field in row.type], row.flatten(), strict=True))
+        return list(zip([field.name for field in row.type], row.flatten(), strict=True))
     rows = [json.loads(line) for line in row.to_pylist()]
-    return {key: pa.array([_json_cell(found.get(key)) for found in rows], STRING) for key in keys}
+    columns = [(key, pa.array([_json_cell(found.get(key)) for found in rows], STRING)) for key in keys]
+    if has_others:
+        others = [{key: value for key, value in found.items() if key not in keys} for found in rows]
+        columns.append((_OTHERS, pa.array([to_json(found) if found else None for found in others], STRING)))
+    return columns
 
 
 def _json_cell(value: Any) -> str | None:
@@ -412,7 +469,8 @@ def download(answers: Answers, format: str) -> Iterator[bytes]:
             if format != "parquet":
                 table = pa.table([_flat(column) for column in table.columns], names=table.column_names)
             if format == "csv":
-                table = pa.table([_tame(column) for column in table.columns], names=table.column_names)
+                names = each_once(_tame(pa.array(table.column_names, STRING)).to_pylist())
+                table = pa.table([_tame(column) for column in table.columns], names=names)
             if writer is None:
                 writer = _open(format, sink, table.schema)
             writer.write_table(table)
@@ -446,7 +504,7 @@ def _tame(column: Any) -> Any:
     """Texts that no spreadsheet takes for formulas: an apostrophe stands before = + - and @, but not before numbers."""
     if not pa.types.is_string(column.type):
         return column
-    is_formula = pc.match_substring_regex(column, r"^[=+\-@\t\r]")
+    is_formula = pc.match_substring_regex(column, r"^[=+\-@\t\r\n]")
     is_number = pc.match_substring_regex(column, r"^[+-]?[0-9][0-9.,]*$")
     marked = pc.binary_join_element_wise("'", column, "")
     return pc.if_else(pc.and_not(is_formula, is_number), marked, column)
@@ -455,16 +513,21 @@ def _tame(column: Any) -> Any:
 # --- routes
 
 
+def _no_answers() -> Problem:
+    return Problem("not-found", "there are no such predictions, or newer ones: predict the file again")
+
+
 def add_predictions(app: FastAPI, service: Service) -> None:
     """Add the routes."""
     files, served = service.files, service.served
     known: dict[str, Answers] = {}
 
     def known_answers(id: str) -> Answers:
-        if id not in known:
-            raise Problem("not-found", "there are no such predictions, or newer ones: predict the file again")
-        files.find(known[id].folder.id)
-        return known[id]
+        found = known.get(id)
+        if found is None:
+            raise _no_answers()
+        files.find(found.folder.id)
+        return found
 
     @app.post(FILES, **describe("Send a file", schemas.File, 507, is_file=True, status=201))
     async def send(request: Request, name: Name) -> Response:
@@ -520,15 +583,18 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         def work(job: Job) -> dict[str, Any]:
             totals = classifier.counts.class_totals().values()
             with folder.in_use():
-                answers = Answers(folder, job.id, sum(n_docs for n_docs, _, _ in totals) > classifier.counts.n_docs)
+                is_several = sum(n_docs for n_docs, _, _ in totals) > classifier.counts.n_docs
+                answers = Answers(folder, job.id, is_several, (text, encoding, header, skip_bad))
                 try:
                     messages = all_apart(job, rows_apart, upload, text, skip_bad)
                     found = answers.predict(classifier, messages, job, files)
+                    for other in [other for other in list(known.values()) if other.folder is folder]:
+                        answers.take_over(other)
                 except BaseException:
                     answers.remove()
                     raise
             for id, other in list(known.items()):
-                if other.folder is folder or not os.path.exists(other.folder.path):
+                if other.folder is folder or other.folder.is_removed:
                     known.pop(id).remove()  # these are newer
             known[job.id] = answers
             return found
@@ -536,7 +602,10 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         return service.start_job(Job("predict", None, is_owners=call_of(request).is_owner), work)
 
     async def run(request: Request, work: Callable[..., Any], *args: Any) -> Response:
-        return answer(await call_of(request).room.readers.run(work, *args))
+        try:
+            return answer(await call_of(request).room.readers.run(work, *args))
+        except FileNotFoundError:  # newer ones were made in this moment
+            raise _no_answers() from None
 
     @app.get(
         "/v1/predictions/{id}",
@@ -565,11 +634,7 @@ def add_predictions(app: FastAPI, service: Service) -> None:
         answers = known_answers(id)
         body = await service.body(schemas.Correct, request)
 
-        def work() -> schemas.PredictedRow:
-            answers.correct(body.row, body.labels)
-            return answers.row(body.row)
-
-        return await run(request, work)
+        return await run(request, answers.correct, body.row, body.labels)
 
     @app.get("/v1/downloads/{id}", **describe("The predicted file, with all of its columns", _MEDIA.values(), 404, 422))
     async def fetch(id: str, format: Literal["csv", "xlsx", "parquet"] = "csv") -> Response:

@@ -320,6 +320,7 @@ class Service:
             return
         while True:
             await asyncio.sleep(_REFRESH_SECONDS)
+            self.files.sweep()
             await self._refresh()
 
     async def _refresh(self) -> None:

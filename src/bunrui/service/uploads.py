@@ -27,7 +27,9 @@ _BATCH = 1 << 20
 _LARGE_BATCH = 4 << 20
 _HEAD = 1 << 16
 _GROWTH = 8
+_MOST_UNPACKED = 4 << 30
 _MEMORY = 512 << 20
+_MOST_MEMORY = 2 << 30
 _COPIES = 4
 _GUESSED_FROM = 100
 _SHOWN = 5
@@ -42,7 +44,8 @@ _FEW = 10  # whole numbers that may be labels, however few rows there are
 
 _NO_COLUMN = "\0"
 _TEXTS = ("text", "texts", "body", "message", "content", "document", "sentence", "review", "本文", "文本", "본문")
-_LABELS = ("label", "labels", "class", "category", "categories", "topic", "topics", "tag", "tags", "target", "ラベル")
+_LABELS = ("label", "labels", "class", "category", "categories", "topic", "topics", "tag", "tags", "target",
+           "ラベル", "标签", "类别", "레이블", "라벨")  # fmt: skip
 
 Row = dict[str, Any]
 
@@ -51,7 +54,8 @@ Row = dict[str, Any]
 class Upload:
     """Files by their names, whose suffixes tell the formats, and their paths.
 
-    Unpacked, they have at most `most_bytes`, or eight times as many as they came with.  `header` says whether the first
+    Unpacked, they have at most `most_bytes`, or eight times as many as they came with, but not more than 4 GiB unless
+    one of them came with more.  `header` says whether the first
     line of CSV, TSV and spreadsheets has the names of the columns; None, to find out.  `given` is the label of all
     documents, where the client gives one.
 
@@ -210,7 +214,8 @@ class Upload:
 
     @cached_property
     def _most(self) -> int:
-        return max(_GROWTH * self.n_bytes, self.most_bytes)
+        largest = max(os.path.getsize(path) for _, path in self.files)
+        return max(min(_GROWTH * self.n_bytes, _MOST_UNPACKED), largest, self.most_bytes)
 
     def _too_large(self) -> Problem:
         name = self.files[0][0]
@@ -221,7 +226,7 @@ class Upload:
     @property
     def memory(self) -> int:
         """Bytes that a process may need to read it: one long cell is copied a few times."""
-        return _MEMORY + _COPIES * self._most
+        return min(_MEMORY + _COPIES * self._most, _MOST_MEMORY)
 
     @contextmanager
     def within_memory(self) -> Iterator[None]:
@@ -230,8 +235,14 @@ class Upload:
             yield
         except (MemoryError, DataError) as error:
             if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
-                raise self._too_large() from error
+                raise (self._too_large() if self.memory < _MOST_MEMORY else self._too_large_at_once()) from error
             raise
+
+    def _too_large_at_once(self) -> Problem:
+        name = self.files[0][0]
+        fields = {"cause": "memory", "file": name, "most": _MOST_MEMORY}
+        said = f"{name} needs more than {_MOST_MEMORY:,} bytes of memory to be read: cut its longest rows"
+        return Problem("too-large", said, fields=fields)
 
     def _table(self, label: str | None) -> tuple[list[str], list[Row]]:
         """The columns and the first rows; nothing of a format that has no columns."""

@@ -12,7 +12,7 @@ export async function correct(text, label) {
     if (!(error instanceof Problem) || error.kind !== "conflict") throw error;
     return noted("learn", await post("/v1/learn", { texts: [text], labels: [label] }), text, label);
   }
-  return noted("relabel", done);
+  return noted("relabel", done, text, label);
 }
 
 /** Give documents that the file keeps another label, by one digest or several. */

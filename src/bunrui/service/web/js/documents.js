@@ -129,6 +129,7 @@ export function browser() {
       next = page.next;
       looked += page.looked;
     } while (found.length === before && next !== null && !isStopped);
+    if (found.slice(before).some((one) => chosen.has(one.digest))) drawActing(); // copies of a text that is chosen
     show(looking, false);
     show(more, next !== null);
     if (!found.length) replace(list, h("li", { class: "muted", t: "history.none" }));
@@ -136,11 +137,12 @@ export function browser() {
   });
 
   function box(one) {
-    const input = h("input", { type: "checkbox", label: "history.choose" });
+    const input = h("input", { type: "checkbox", label: "history.choose", "data-digest": one.digest });
     input.checked = chosen.has(one.digest);
     input.addEventListener("change", () => {
       if (input.checked) chosen.add(one.digest);
       else chosen.delete(one.digest);
+      for (const other of list.querySelectorAll("input")) other.checked = chosen.has(other.dataset.digest);
       drawActing();
     });
     return input;
@@ -149,8 +151,8 @@ export function browser() {
   /** What can be done with the documents that are chosen. */
   function drawActing() {
     const isSeveral = hasSets();
-    const first = found.find((one) => chosen.has(one.digest));
-    let to = isSeveral ? (first?.labels ?? []) : null;
+    const all = found.filter((one) => chosen.has(one.digest));
+    let to = isSeveral ? (all[0]?.labels ?? []) : null;
     const pick = picker({
       labels: countedLabels(),
       chosen: to ?? [],
@@ -160,7 +162,8 @@ export function browser() {
     });
     replace(
       acting,
-      h("legend", { t: ["history.chosen", { n: chosen.size }] }),
+      h("legend", { t: ["history.chosen", { n: all.length }] }),
+      all.length > chosen.size && h("p", { class: "muted", t: "history.copies" }),
       pick,
       isSeveral && h("button", { type: "button", t: "history.give", on: { click: () => to.length && give(to) } }),
       h("button", { type: "button", t: "history.unlearn", on: { click: () => forget() } }),

@@ -106,8 +106,8 @@ export function create() {
     const result = await withProgress(running, follow).catch((error) => {
       throw files.offer(error, () => predict(true));
     });
-    job = { id, result, skip_bad };
-    changes.clear();
+    if (path !== job?.path) changes.clear(); // else the service keeps what was corrected
+    job = { id, result, skip_bad, path };
     asked = { order: "file", label: null, find: "", offset: 0 };
     order.value = "file";
     search.value = "";

@@ -26,7 +26,7 @@ const DEMO = ["politics", "science", "society", "sports", "world"]; // the label
 export function create() {
   let turns = 0;
   let timer = 0;
-  let found = null; // what is shown: { text, label, chosen, probabilities, explanation, set, second }
+  let found = null; // what is shown: { text, digest, label, chosen, probabilities, explanation, set, second }
   let before = null; // the probabilities before a correction
   let opened = { shown: "", text: "", digest: null }; // what was put into the area, and how the area has it
   let isChanging = false;
@@ -87,10 +87,11 @@ export function create() {
   /** The text; an area has other line breaks than a document that was put into it. */
   const written = () => (isOpened() ? opened.text : area.value);
   const isOpened = () => area.value === opened.shown;
+  const writtenDigest = () => (isOpened() ? opened.digest : null);
 
   /** Nobody can correct what is shown while it is that of another text, or while a correction is under way. */
   function settle() {
-    const isOld = found?.text !== written();
+    const isOld = found?.text !== written() || found.digest !== writtenDigest();
     fixing.disabled = isChanging || isOld;
     for (const button of change.querySelectorAll("button")) button.disabled = isChanging;
     if (isOld) result.setAttribute("aria-busy", "true");
@@ -101,11 +102,11 @@ export function create() {
     clearTimeout(timer);
     turn();
     const mine = ++turns;
-    const text = written();
+    const [text, digest] = [written(), writtenDigest()];
     if (!text.trim()) return clear();
     const answer = await ask(text, label);
     if (mine !== turns) return; // another question was asked meanwhile
-    found = answer;
+    found = { ...answer, digest };
     draw();
     if (label !== null) shares.querySelector("[aria-pressed=true]")?.focus(); // the one that was pressed is gone
   });
@@ -280,8 +281,7 @@ export function create() {
     const was = found;
     const names = [given].flat();
     const isNew = names.some((name) => !labels().includes(name));
-    const { digest } = isOpened() ? opened : { digest: null };
-    const done = await (digest ? relabel(digest, given) : correct(was.text, given));
+    const done = await (was.digest ? relabel(was.digest, given) : correct(was.text, given));
     const changed = done.kind === "learn" ? "predict.learned" : "predict.relabelled";
     await tellChange(done.transaction === null ? "predict.known" : changed, names.join(", "), was, done, isNew);
   });
@@ -385,6 +385,7 @@ export function create() {
     area.value = text;
     opened = { shown: area.value, text, digest };
     forget();
+    settle();
     return run();
   }
 
