@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ from bunrui.errors import OptionError, StoreError
 from bunrui.evaluation.loo import predict_without
 from bunrui.selection import Estimate, Queue, queue
 from bunrui.selection.queue import CANDIDATES, SHARE, Curve
+
+
+@pytest.fixture(autouse=True)
+def _same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each process draws other documents; these tests count some of them."""
+    monkeypatch.setattr(sys.modules[Queue.__module__], "_SEED", 0)
+
 
 SPAM = ("pills", "money", "cheap", "win", "free", "offer")
 HAM = ("noon", "lunch", "meeting", "late", "team", "report")
@@ -255,16 +263,45 @@ def test_two_teach_one_file(tmp_path: Path) -> None:
         a, b = next(first), next(second)
         assert a.digest == b.digest, "neither knows of the other yet"
         assert first.answer(a, labels[a.row])
-        two.refresh()
         assert not second.answer(b, "wrong"), "somebody was faster"
         assert two.labels_of(np.frombuffer(bytes.fromhex(a.digest), "V16")) == {
             bytes.fromhex(a.digest): [labels[a.row]]
         }
         assert second.answers == {a.row: labels[a.row]} and len(second) == 39
         one.undo()
-        two.refresh()
         second.catch_up()
         assert second.answers == {} and len(second) == 40
+
+
+def test_two_who_take_turns_learn_every_document_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.bunrui"
+    texts, labels = pool_of(60)
+    with bunrui.create(path) as one, bunrui.open(path) as two:
+        queues = queue(one, texts), queue(two, texts)
+        n_learned = 0
+        while questions := [(asked, found) for asked in queues if (found := next(asked, None))]:
+            n_learned += sum(asked.answer(question, labels[question.row]) for asked, question in questions)
+        assert n_learned == 60 and all(len(asked) == 0 for asked in queues)
+        one.refresh()
+        assert one.counts.n_docs == 60
+
+
+def test_an_answer_that_comes_between_is_not_learned_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process learns the document after the queue has looked."""
+    path = tmp_path / "a.bunrui"
+    texts, labels = pool_of(10)
+    with bunrui.create(path) as one, bunrui.open(path) as two:
+        asked = queue(one, texts)
+        question = next(asked)
+        learn = one.learn
+
+        def learn_late(*args: Any, **options: Any) -> Any:
+            two.learn([question.text], [labels[question.row]])
+            return learn(*args, **options)
+
+        monkeypatch.setattr(one, "learn", learn_late)
+        assert not asked.answer(question, "wrong")
+        assert asked.answers == {question.row: labels[question.row]} and one.counts.n_docs == 1
 
 
 def test_what_was_learned_elsewhere_is_no_question(tmp_path: Path) -> None:

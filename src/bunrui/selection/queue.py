@@ -10,7 +10,7 @@
                 with a hundred
 
 An answer is learned at once.  The classifier keeps everything: a queue over the same documents goes on where the last
-one stopped, and takes in what others have learned meanwhile.  docs/decisions/035 has the orders that were tried.
+one stopped.  Before each question and each answer, it takes in what others have learned meanwhile.  docs/decisions/035 has the orders that were tried.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import NormalDist
 from threading import RLock
@@ -31,7 +32,7 @@ from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.engines.stream import rank
-from bunrui.errors import OptionError, StoreError
+from bunrui.errors import DuplicateError, OptionError, StoreError
 from bunrui.evaluation.loo import predict_without
 from bunrui.memory import Memory, document_digests
 
@@ -45,6 +46,9 @@ SHARE = 5
 
 CANDIDATES = 5
 """Documents that are drawn for each of the other questions."""
+
+# Each process draws other documents: two people who teach one file seldom get the same.
+_SEED = random.SystemRandom().getrandbits(64)
 
 # A score grows with the length of its text, and so does the distance of two scores.
 _SLOPE = 0.5
@@ -209,10 +213,10 @@ class Queue:
         is_new = np.ones(len(order), bool)
         is_new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
         self._order: list[int] = order[is_new].tolist()  # copies are asked once
-        self._row_of = {self._digests[row].tobytes(): row for row in self._order}
+        self._row_of: dict[bytes, int] = {self._digests[row].tobytes(): row for row in self._order}
         self._lock = RLock()
         self._left = self._order.copy()  # to draw from; some may have got an answer
-        self._draw = random.Random(0)
+        self._draw = random.Random(_SEED)
         self._place = self._reach = 0  # in the order of digests: where to ask at random, and how far that ever came
         self._n_asked = 0
         self._at_random: set[int] = set()  # rows that were asked so
@@ -220,6 +224,7 @@ class Queue:
         self._given: set[int] = set()
         self._skipped: set[int] = set()
         self._seen: tuple[int, int] | None = None  # the state of the file
+        self._is_changing = False
         self.answers: dict[int, Any] = {}
         self.n_guessed = self.n_agreed = 0
         for digest, label in answers.items():
@@ -251,6 +256,14 @@ class Queue:
 
     def __next__(self) -> Question:
         """The next question: no document comes twice, unless its answer was undone."""
+        self.catch_up()
+        question = self.ask()
+        if question is None:
+            raise StopIteration
+        return question
+
+    def ask(self) -> Question | None:
+        """The next question, by what is in memory: it does not wait for the file.  None where nothing is left."""
         with self._lock:
             asker = self._find_asker()
             is_random = self._n_asked % SHARE == 0
@@ -260,7 +273,7 @@ class Queue:
             if is_random:
                 rows = self._next_random()
             if not rows:
-                raise StopIteration
+                return None
             self._n_asked += 1
             # Others may ask while this one predicts: the candidates are theirs again when one of them is chosen.
             self._given.update(rows)
@@ -284,11 +297,18 @@ class Queue:
 
     def question(self, digest: str, *, is_random: bool = False) -> Question:
         """The document of the pool with a digest, as a question."""
+        return self._question(self._row(digest), is_random=is_random)
+
+    def is_open(self, question: Question) -> bool:
+        """Whether a question is one of this pool, and was neither answered nor skipped."""
+        row = self._row_of.get(bytes.fromhex(question.digest))
+        return row is not None and row not in self.answers and row not in self._skipped
+
+    def _row(self, digest: str) -> int:
         try:
-            row = self._row_of[bytes.fromhex(digest)]
+            return self._row_of[bytes.fromhex(digest)]
         except (ValueError, KeyError):
             raise OptionError(f"no document of the pool has the digest {digest!r}") from None
-        return self._question(row, is_random=is_random)
 
     def _is_free(self, row: int) -> bool:
         return row not in self.answers and row not in self._given and row not in self._skipped
@@ -302,7 +322,7 @@ class Queue:
             # Those that are drawn stand at the end, those with an answer are let go.
             last = len(self._left) - len(rows) - 1
             self._left[place] = self._left[last]
-            if self._is_free(row):
+            if self._is_free(row) and row not in rows:
                 self._left[last] = row
                 rows.append(row)
             else:
@@ -331,6 +351,8 @@ class Queue:
         asker = self._asker
         if asker is None or asker.choice is not classifier.choice:
             with classifier.memory.lock.read():
+                if not self.is_current:  # some of the answers are not in the counts, or the other way round
+                    return asker or classifier
                 counts = classifier.counts.copy()
             asker = TextClassifier(**classifier.get_params())
             asker.attach(Memory(counts), classifier.calibration, classifier.choice)
@@ -365,18 +387,26 @@ class Queue:
 
     def answer(self, question: Question, label: Any) -> bool:
         """Learn the label of a document, a list where it has several; whether nobody else was faster."""
-        self.catch_up()
-        if question.row in self.answers:
-            return False
         label = list(label) if isinstance(label, (list, tuple, set, frozenset)) else label
         labels = label if isinstance(label, list) else [label]
         if not labels:
             raise OptionError("an answer has at least one label: skip the document")
-        self.classifier.learn([question.text], [label])
-        self._follow()
-        with self._lock:
-            self._put(question.row, label)
-            if question.row not in self._at_random and self._asker is not None:
+        row = self._row(question.digest)
+        with self._changing():
+            if row in self.answers:
+                return False
+            try:
+                stored = _stored(self.classifier)
+                if stored is None:
+                    self.classifier.learn([question.text], [label])
+                else:  # another process may learn it at this moment
+                    stored.learn([question.text], [label], unique=True)
+            except DuplicateError:
+                self.catch_up()
+                return False
+            self._follow()
+            self._put(row, label)
+            if row not in self._at_random and self._asker is not None:
                 self._asker.learn([question.text], [label])
             if question.guess is not None:
                 self.n_guessed += 1
@@ -385,27 +415,40 @@ class Queue:
 
     def skip(self, question: Question) -> None:
         """Leave a document out."""
+        row = self._row(question.digest)
         with self._lock:
-            self._skipped.add(question.row)
-            self._given.discard(question.row)
+            if row not in self.answers:
+                self._skipped.add(row)
+            self._given.discard(row)
 
     def undo(self, question: Question) -> bool:
         """Take the answer to a question back; whether there was one."""
-        self.catch_up()
-        if question.row not in self.answers:
-            return False
-        self.classifier.unlearn([question.text], [self.answers[question.row]])
-        self._follow()
-        with self._lock:
-            label = self.answers.pop(question.row)
-            if question.row not in self._at_random and self._asker is not None:
+        row = self._row(question.digest)
+        with self._changing():
+            if row not in self.answers:
+                return False
+            self.classifier.unlearn([question.text], [self.answers[row]])
+            self._follow()
+            label = self.answers.pop(row)
+            if row not in self._at_random and self._asker is not None:
                 self._asker.unlearn([question.text], [label])
-            self._left.append(question.row)
-            self._given.add(question.row)
+            self._left.append(row)
+            self._given.add(row)
             if question.guess is not None and self.n_guessed:
                 self.n_guessed -= 1
                 self.n_agreed -= question.guess in (label if isinstance(label, list) else [label])
         return True
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """A block in which the classifier and the answers change together, after those of others."""
+        with self._lock:
+            self._is_changing = True
+            try:
+                self.catch_up()
+                yield
+            finally:
+                self._is_changing = False
 
     def _put(self, row: int, label: Any) -> None:
         self.answers[row] = label
@@ -417,20 +460,31 @@ class Queue:
         if row is not None:
             self._put(row, label)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the answers are those that the classifier in memory has learned, or just learns."""
+        stored = _stored(self.classifier)
+        return stored is None or self._is_changing or stored.state == self._seen
+
     def catch_up(self) -> None:
         """Take in what was learned and unlearned elsewhere; nothing to do for a classifier in memory."""
         stored = _stored(self.classifier)
-        if stored is None or stored.state == self._seen:
+        if stored is None:
             return
-        self._seen, self._asker = stored.state, None
-        known = stored.labels_of(self._digests[self._order])
         with self._lock:
-            for digest, row in self._row_of.items():
-                if row in self.answers and digest not in known:
-                    del self.answers[row]
-                    self._left.append(row)
-            for digest, labels in known.items():
-                self._take_in(digest, labels[0] if len(labels) == 1 else labels)
+            stored.refresh()
+            while (state := stored.state) is None or state != self._seen:
+                known = stored.labels_of(self._digests[self._order])
+                stored.refresh()
+                if stored.state != state:
+                    continue  # the file may have been ahead of the memory
+                self._seen, self._asker = state, None
+                for digest, row in self._row_of.items():
+                    if row in self.answers and digest not in known:
+                        del self.answers[row]
+                        self._left.append(row)
+                for digest, labels in known.items():
+                    self._take_in(digest, labels[0] if len(labels) == 1 else labels)
 
     def _follow(self) -> None:
         """There is nothing to take in after a change of one's own, unless others came before it."""
