@@ -255,6 +255,42 @@ def test_a_file_goes_on_where_it_stopped(tmp_path: Path) -> None:
         assert len(queue(clf, pool_of(200)[0]).answers) == 41
 
 
+def test_a_skipped_document_does_not_shrink_the_estimate(tmp_path: Path) -> None:
+    texts, labels = pool_of(200)
+    with bunrui.create(tmp_path / "a.bunrui") as clf:
+        asked = queue(clf, texts)
+        skipped = next(asked)
+        asked.skip(skipped)
+        for question in asked:
+            asked.answer(question, labels[question.row])
+            if len(asked.answers) == 60:
+                break
+        again = queue(clf, texts)
+        assert again.estimate().n >= asked.estimate().n >= 12
+        assert next(again).digest == skipped.digest, "it is asked again first"
+        # Those behind, which were chosen because they are hard, are no sample.
+        assert again.estimate().n < 30
+
+
+def test_the_estimate_follows_what_others_take_back(tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "a.bunrui") as clf, bunrui.open(tmp_path / "a.bunrui") as other:
+        asked, _ = taught(clf, 40)
+        other.refresh()
+        other.undo_to(20)
+        clf.refresh()
+        assert not asked.is_current
+        assert asked.curve().answers[-1] == 20 and asked.is_current
+
+
+def test_a_question_of_another_pool_is_refused() -> None:
+    question = next(queue(TextClassifier(), ["a", "b"]))
+    other = queue(TextClassifier(), ["c", "d"])
+    assert not other.is_open(question)
+    for act in (other.skip, other.undo, lambda one: other.answer(one, "x")):
+        with pytest.raises(OptionError, match="no document of the pool"):
+            act(question)
+
+
 def test_two_teach_one_file(tmp_path: Path) -> None:
     path = tmp_path / "a.bunrui"
     texts, labels = pool_of(40)

@@ -10,7 +10,8 @@
                 with a hundred
 
 An answer is learned at once.  The classifier keeps everything: a queue over the same documents goes on where the last
-one stopped.  Before each question and each answer, it takes in what others have learned meanwhile.  docs/decisions/035 has the orders that were tried.
+one stopped.  Before each question and each answer, it takes in what others have learned meanwhile.
+docs/decisions/035 has the orders that were tried.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ _SEED = random.SystemRandom().getrandbits(64)
 
 # A score grows with the length of its text, and so does the distance of two scores.
 _SLOPE = 0.5
+
+# A document without an answer among those at random outweighs so many that have one: one of five may be skipped.
+_GAP = 4
 
 _Z = NormalDist().inv_cdf(0.975)
 
@@ -230,10 +234,8 @@ class Queue:
         for digest, label in answers.items():
             self._take_in(bytes.fromhex(digest), label)
         self.catch_up()
-        while self._place < len(self._order) and self._order[self._place] in self.answers:
-            self._place += 1
-        self._reach = self._place
-        self._at_random.update(self._order[: self._place])
+        self._reach = _dense_prefix([row in self.answers for row in self._order])
+        self._at_random.update(self._order[: self._reach])
 
     def __len__(self) -> int:
         """Documents that have no answer and were not skipped."""
@@ -303,6 +305,10 @@ class Queue:
         """Whether a question is one of this pool, and was neither answered nor skipped."""
         row = self._row_of.get(bytes.fromhex(question.digest))
         return row is not None and row not in self.answers and row not in self._skipped
+
+    def answer_to(self, question: Question) -> Any:
+        """The label of a document, a list where it has several; None where it has none."""
+        return self.answers.get(self._row(question.digest))
 
     def _row(self, digest: str) -> int:
         try:
@@ -501,50 +507,61 @@ class Queue:
 
     def estimate(self) -> Estimate:
         """The accuracy of the present classifier on the pool, by the documents that were asked at random."""
-        rows = self._sample()
-        if not rows or not self.can_estimate:
+        twin, sample, answers = self._copy()
+        if twin is None:
             return Estimate(0, 0)
-        is_right = self._is_right(self.classifier, rows, rows)
-        return Estimate(int(is_right.sum()), len(rows))
+        return Estimate(int(self._is_right(twin, sample, answers).sum()), len(sample))
 
     def curve(self) -> Curve:
         """How the accuracy grew with the answers, all points by the documents that were asked at random until now.
 
         The answers are taken back from a copy, the last one first: so a queue that goes on has the whole curve.
         """
-        with self._lock:
-            rows, learned = self._sample(), list(self.answers)
-        if not rows or not self.can_estimate:
+        twin, sample, learned = self._copy()
+        if twin is None:
             return Curve([], np.zeros((0, 0), bool))
-        memory = self.classifier.memory
-        with memory.lock.read():
-            counts = memory.counts.copy()
-        twin = TextClassifier(**self.classifier.effective_options).attach(Memory(counts))
-        answers, found = [], []
-        for n in _sizes(len(learned)):
-            if n < len(learned):
-                gone, learned = learned[n:], learned[:n]
-                twin.unlearn([self._text(row) for row in gone], [self.answers[row] for row in gone])
+        rows, answers, found = list(learned), [], []
+        for n in _sizes(len(rows)):
+            gone, rows = rows[n:], rows[:n]
+            if gone:
+                twin.unlearn([self._text(row) for row in gone], [learned.pop(row) for row in gone])
             if len(twin.counts.live_labels) < 2:
                 break
             answers.append(n)
-            found.append(self._is_right(twin, rows, learned))
-        return Curve(answers[::-1], np.array(found[::-1], bool).reshape(len(found), len(rows)))
+            found.append(self._is_right(twin, sample, learned))
+        return Curve(answers[::-1], np.array(found[::-1], bool).reshape(len(found), len(sample)))
 
-    def _sample(self) -> list[int]:
-        """The documents that were asked at random, and have an answer."""
+    def _copy(self) -> tuple[TextClassifier | None, dict[int, Any], dict[int, Any]]:
+        """A copy of the classifier, the answers at random and all answers of one moment; None where they tell nothing.
+
+        Others may learn while the copy is measured.
+        """
+        memory = self.classifier.memory
         with self._lock:
-            return [row for row in self._order[: self._reach] if row in self.answers]
+            sample = self._sample()
+            while sample and self.can_estimate:
+                with memory.lock.read():
+                    counts = memory.counts.copy() if self.is_current else None
+                if counts is not None:
+                    twin = TextClassifier(**self.classifier.effective_options).attach(Memory(counts))
+                    return twin, sample, dict(self.answers)
+                self.catch_up()
+                sample = self._sample()
+        return None, {}, {}
 
-    def _is_right(self, classifier: AnyClassifier, rows: list[int], learned: Sequence[int]) -> Booleans:
+    def _sample(self) -> dict[int, Any]:
+        """The answers to documents that were asked at random."""
+        return {row: self.answers[row] for row in self._order[: self._reach] if row in self.answers}
+
+    def _is_right(self, classifier: AnyClassifier, sample: dict[int, Any], learned: Mapping[int, Any]) -> Booleans:
         """Which documents a classifier predicts, those that it has learned each by all the others."""
-        known = set(learned)
-        labels, texts = [self.answers[row] for row in rows], [self._text(row) for row in rows]
+        rows, labels = list(sample), list(sample.values())
+        texts = [self._text(row) for row in rows]
         found = np.empty(len(rows), object)
-        inside = [k for k, row in enumerate(rows) if row in known]
+        inside = [k for k, row in enumerate(rows) if row in learned]
         if inside:
             found[inside] = predict_without(classifier, [texts[k] for k in inside], [labels[k] for k in inside])
-        outside = [k for k, row in enumerate(rows) if row not in known]
+        outside = [k for k, row in enumerate(rows) if row not in learned]
         if outside:
             found[outside] = classifier.predict([texts[k] for k in outside])
         pairs = zip(found.tolist(), labels, strict=True)
@@ -558,6 +575,26 @@ def _ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     [1, 0, 1]
     """
     return np.searchsorted(np.sort(values), values)
+
+
+def _dense_prefix(is_answered: Sequence[bool]) -> int:
+    """How far documents were asked at random before, by those that have an answer, in the order of digests.
+
+    Nothing says which documents were asked at random, or skipped.  Up to the end of those at random nearly all have an
+    answer, behind it only some: so this is where the answers less `_GAP` times the gaps are most.  It assumes that
+    fewer than one of five was skipped, and that an answer does not depend on whether it was; the documents that were
+    skipped are asked again first.
+
+    >>> _dense_prefix([True, True, False]), _dense_prefix([False, True, True, False])
+    (2, 0)
+    >>> _dense_prefix([True, False, *[True] * 8, False, False, True, False])
+    10
+    """
+    if not len(is_answered):
+        return 0
+    worth = np.cumsum(np.where(is_answered, 1, -_GAP))
+    best = int(worth.argmax())
+    return best + 1 if worth[best] > 0 else 0
 
 
 def _sizes(n: int) -> Iterator[int]:
