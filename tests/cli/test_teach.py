@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import Popen
+from subprocess import PIPE, Popen
 
 import pytest
 
@@ -76,6 +76,25 @@ def test_skip_undo_and_stop(teach: Teach, tmp_path: Path) -> None:
     assert taught == again != after
     assert learned(tmp_path) == {taught: ["ham"]} and skipped != taught
     assert "there is nothing to undo in this session" in teach("uq").err
+
+
+def test_labels_may_have_the_names_of_keys(teach: Teach, tmp_path: Path) -> None:
+    teach("123,12\nsq", "--labels", "s,u,q")
+    assert list(learned(tmp_path).values()) == [["s"], ["u"], ["q"], ["s", "u"]]
+
+
+def test_two_terminals_teach_one_file(teach: Teach, start: Callable[..., Popen[bytes]], tmp_path: Path) -> None:
+    """The second learns all documents while the first has a question."""
+    teach("q", "--labels", "spam,ham")
+    first = start("teach", "a.bunrui", "inbox.csv", "--labels", "spam,ham", stdin=PIPE)
+    assert first.stdin is not None and first.stderr is not None
+    while b"q stop" not in (line := first.stderr.readline()):
+        assert line, "it ended before it was told to"
+    assert teach("111111", "--labels", "spam,ham").code == 0
+    _, said = first.communicate(b"2222")
+    assert first.returncode == 0 and "somebody else has answered this meanwhile" in said.decode()
+    assert "learned 0 answers into a.bunrui; 0 documents left" in said.decode()
+    assert list(learned(tmp_path).values()) == [["spam"]] * 6
 
 
 def test_labels_found_on_the_way(teach: Teach, tmp_path: Path) -> None:

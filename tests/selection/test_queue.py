@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ from bunrui.errors import OptionError, StoreError
 from bunrui.evaluation.loo import predict_without
 from bunrui.selection import Estimate, Queue, queue
 from bunrui.selection.queue import CANDIDATES, SHARE, Curve
+
+
+@pytest.fixture(autouse=True)
+def _same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each process draws other documents; these tests count some of them."""
+    monkeypatch.setattr(sys.modules[Queue.__module__], "_SEED", 0)
+
 
 SPAM = ("pills", "money", "cheap", "win", "free", "offer")
 HAM = ("noon", "lunch", "meeting", "late", "team", "report")
@@ -247,6 +255,42 @@ def test_a_file_goes_on_where_it_stopped(tmp_path: Path) -> None:
         assert len(queue(clf, pool_of(200)[0]).answers) == 41
 
 
+def test_a_skipped_document_does_not_shrink_the_estimate(tmp_path: Path) -> None:
+    texts, labels = pool_of(200)
+    with bunrui.create(tmp_path / "a.bunrui") as clf:
+        asked = queue(clf, texts)
+        skipped = next(asked)
+        asked.skip(skipped)
+        for question in asked:
+            asked.answer(question, labels[question.row])
+            if len(asked.answers) == 60:
+                break
+        again = queue(clf, texts)
+        assert again.estimate().n >= asked.estimate().n >= 12
+        assert next(again).digest == skipped.digest, "it is asked again first"
+        # Those behind, which were chosen because they are hard, are no sample.
+        assert again.estimate().n < 30
+
+
+def test_the_estimate_follows_what_others_take_back(tmp_path: Path) -> None:
+    with bunrui.create(tmp_path / "a.bunrui") as clf, bunrui.open(tmp_path / "a.bunrui") as other:
+        asked, _ = taught(clf, 40)
+        other.refresh()
+        other.undo_to(20)
+        clf.refresh()
+        assert not asked.is_current
+        assert asked.curve().answers[-1] == 20 and asked.is_current
+
+
+def test_a_question_of_another_pool_is_refused() -> None:
+    question = next(queue(TextClassifier(), ["a", "b"]))
+    other = queue(TextClassifier(), ["c", "d"])
+    assert not other.is_open(question)
+    for act in (other.skip, other.undo, lambda one: other.answer(one, "x")):
+        with pytest.raises(OptionError, match="no document of the pool"):
+            act(question)
+
+
 def test_two_teach_one_file(tmp_path: Path) -> None:
     path = tmp_path / "a.bunrui"
     texts, labels = pool_of(40)
@@ -255,16 +299,45 @@ def test_two_teach_one_file(tmp_path: Path) -> None:
         a, b = next(first), next(second)
         assert a.digest == b.digest, "neither knows of the other yet"
         assert first.answer(a, labels[a.row])
-        two.refresh()
         assert not second.answer(b, "wrong"), "somebody was faster"
         assert two.labels_of(np.frombuffer(bytes.fromhex(a.digest), "V16")) == {
             bytes.fromhex(a.digest): [labels[a.row]]
         }
         assert second.answers == {a.row: labels[a.row]} and len(second) == 39
         one.undo()
-        two.refresh()
         second.catch_up()
         assert second.answers == {} and len(second) == 40
+
+
+def test_two_who_take_turns_learn_every_document_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.bunrui"
+    texts, labels = pool_of(60)
+    with bunrui.create(path) as one, bunrui.open(path) as two:
+        queues = queue(one, texts), queue(two, texts)
+        n_learned = 0
+        while questions := [(asked, found) for asked in queues if (found := next(asked, None))]:
+            n_learned += sum(asked.answer(question, labels[question.row]) for asked, question in questions)
+        assert n_learned == 60 and all(len(asked) == 0 for asked in queues)
+        one.refresh()
+        assert one.counts.n_docs == 60
+
+
+def test_an_answer_that_comes_between_is_not_learned_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process learns the document after the queue has looked."""
+    path = tmp_path / "a.bunrui"
+    texts, labels = pool_of(10)
+    with bunrui.create(path) as one, bunrui.open(path) as two:
+        asked = queue(one, texts)
+        question = next(asked)
+        learn = one.learn
+
+        def learn_late(*args: Any, **options: Any) -> Any:
+            two.learn([question.text], [labels[question.row]])
+            return learn(*args, **options)
+
+        monkeypatch.setattr(one, "learn", learn_late)
+        assert not asked.answer(question, "wrong")
+        assert asked.answers == {question.row: labels[question.row]} and one.counts.n_docs == 1
 
 
 def test_what_was_learned_elsewhere_is_no_question(tmp_path: Path) -> None:

@@ -103,6 +103,20 @@ def test_undo_and_skip_by_key(teaching: Tab, own: Server) -> None:
     assert learned(own) == {first: ["ham"]} and skipped != first
 
 
+def test_undo_leaves_the_answers_of_others(teaching: Tab, own: Server) -> None:
+    """Somebody was quicker with the second document: one's last answer is the first."""
+    begin(teaching, "spam, ham")
+    first = press(teaching, "1")
+    wait_for(own, 1)
+    second = str(text_of(teaching).text_content())
+    own.client.post("/v1/learn", json={"texts": [second], "labels": ["ham"]})
+    press(teaching, "1")
+    teaching.page.keyboard.press("u")
+    EXPECTED(text_of(teaching)).to_have_text(first)
+    wait_for(own, 1)
+    assert learned(own) == {second: ["ham"]}
+
+
 def test_labels_are_found_as_one_goes(teaching: Tab, own: Server) -> None:
     """Without names: a new label is asked for in so many words, and has a key from then on."""
     begin(teaching, "")

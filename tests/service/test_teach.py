@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,38 @@ def test_undo_takes_an_answer_back_and_asks_again(empty: Server) -> None:
     assert empty.client.get("/v1/info").json()["documents"] == 1
 
 
+def test_only_who_has_answered_takes_it_back(empty: Server) -> None:
+    begin(empty, mails(20))
+    (question,) = ask(empty, "a")
+    reply(empty, question, ["spam"])
+    take_back = partial(empty.client.post, "/v1/teach/undo")
+    found = take_back(json={"digest": question["digest"], "client": "b"})
+    assert "somebody else's" in problem(found, 409, "conflict")["detail"]
+    relabelled = empty.client.post("/v1/relabel", json={"texts": [question["text"]], "to": "ham"})
+    assert relabelled.status_code == 200, relabelled.text
+    problem(take_back(json={"digest": question["digest"], "client": "a"}), 409, "conflict")
+    assert empty.client.get("/v1/info").json()["documents"] == 1
+
+
+def test_questions_of_clients_that_left_go_to_others(empty: Server) -> None:
+    begin(empty, mails(105))
+    for k in range(105):
+        assert ask(empty, f"client {k}")
+    while questions := ask(empty, "the last", 10):
+        for question in questions:
+            reply(empty, question, None)
+    assert empty.client.get("/v1/teach").json()["skipped"] == 105, "the service forgets clients, and no document"
+
+
+def test_other_documents_take_the_place_of_questions(empty: Server) -> None:
+    begin(empty, mails(20))
+    old = ask(empty, n=5)
+    begin(empty, ["another text", "one more"])
+    assert {question["text"] for question in ask(empty, n=5)} == {"another text", "one more"}
+    found = empty.client.post("/v1/teach/answer", json={"digest": old[0]["digest"], "labels": ["spam"]})
+    assert "no document of the pool" in problem(found, 422, "invalid")["detail"]
+
+
 def test_several_and_new_labels(empty: Server) -> None:
     begin(empty, mails(20))
     (question,) = ask(empty)
@@ -166,6 +199,16 @@ def test_progress(empty: Server) -> None:
     assert 0 <= found["low"] < found["accuracy"] <= found["high"] <= 1
     assert found["html"].startswith("<svg") and "<polygon" in found["html"]
     problem(empty.client.get("/v1/teach/progress", params={"wish": 2}), 422, "invalid")
+    # What was taken back elsewhere is not measured.
+    last = empty.client.get("/v1/log", params={"limit": 1}).json()["changes"][0]["number"]
+    assert empty.client.post("/v1/undo", json={"to": last - 20}).status_code == 200
+    for wish in (0.5, 0.6):
+        assert empty.client.get("/v1/teach/progress", params={"wish": wish}).json()["answers"] == 40
+    documents = empty.client.get("/v1/documents", params={"limit": 50}).json()["documents"]
+    texts = [document["text"] for document in documents if document["labels"] == ["spam"]]
+    before = empty.client.get("/v1/teach/progress", params={"wish": 0.6}).json()["accuracy"]
+    assert empty.client.post("/v1/relabel", json={"texts": texts[::2], "to": "ham"}).status_code == 200
+    assert empty.client.get("/v1/teach/progress", params={"wish": 0.6}).json()["accuracy"] < before
 
 
 def test_a_service_that_starts_again_goes_on(serve: Serve, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from bunrui.cli.console import Bar, interrupts, say, say_reading
@@ -20,8 +21,19 @@ if TYPE_CHECKING:
 
 # A label keeps its key for the session.  The letters that are left out do something else.
 _KEYS = "123456789abcdefghijklmoprtvwxyz"
-_SKIP, _UNDO, _NEW, _QUIT, _SEARCH, _SEVERAL = "s", "u", "n", "q", "/", ","
+_NEW, _SEARCH, _SEVERAL = "n", "/", ","
 _MOST_LINES = 30
+
+
+class _Action(Enum):
+    """A key that answers with no label; no string, because a label may have the name of a key."""
+
+    SKIP = "s"
+    UNDO = "u"
+    QUIT = "q"
+
+
+_ACTIONS = {action.value: action for action in _Action}
 
 
 def teach(
@@ -39,9 +51,9 @@ def teach(
     """Label documents with one key each, and teach a classifier with them.
 
     The next document is one whose answer helps most. Every fifth comes at
-    random: by those the accuracy on DATA is estimated, each predicted before
-    it was learned. An answer is learned at once, and is in FILE even if the
-    terminal closes. To go on later, start the command again: it does not ask
+    random: those tell the accuracy on DATA, each predicted by the classifier
+    of all other answers. An answer is learned at once, and is in FILE even if
+    the terminal closes. To go on later, start the command again: it does not ask
     twice. Several people can teach one FILE; the log says who has answered if
     the environment variable BUNRUI_AUTHOR has the name.
 
@@ -72,10 +84,9 @@ def teach(
             classifier = stack.enter_context(open_classifier(file, model, {}, None))
         asked = queue(classifier, texts)
         names += [name for name in classifier.counts.live_labels if name not in names]
-        n_before = len(asked.answers)
         with _keyboard() as keys:
-            _Session(asked, names, keys, wish).run()
-        say(f"learned {counted(len(asked.answers) - n_before, 'answer')} into {file}; {_left(asked)}")
+            n_learned = _Session(asked, names, keys, wish).run()
+        say(f"learned {counted(n_learned, 'answer')} into {file}; {_left(asked)}")
         say(_describe(asked, wish))
 
 
@@ -145,22 +156,23 @@ class _Session:
         self._described, self._n_described = "", 0
         self._console = Console(stderr=True, highlight=False)
 
-    def run(self) -> None:
-        """Ask until nothing is left, or the user has enough."""
+    def run(self) -> int:
+        """Ask until nothing is left, or the user has enough; how many answers were learned here."""
         while question := self._waiting.pop() if self._waiting else next(self._asked, None):
             self._show(question)
             answer = self._answer()
-            if answer == _QUIT:
-                return
-            if answer == _UNDO:
+            if answer is _Action.QUIT:
+                break
+            if answer is _Action.UNDO:
                 self._waiting.append(question)
                 self._undo()
-            elif answer == _SKIP:
+            elif answer is _Action.SKIP:
                 self._asked.skip(question)
             elif self._asked.answer(question, answer):
                 self._done.append(question)
             else:
                 say("somebody else has answered this meanwhile")
+        return len(self._done)
 
     def _undo(self) -> None:
         """Take the last answer back, and ask for it again, before the present question."""
@@ -171,13 +183,15 @@ class _Session:
                 return
         say("there is nothing to undo in this session: 'bunrui undo' takes back what was done before")
 
-    def _answer(self) -> Any:
-        """A label, or several in a list, or the key of an action."""
+    def _answer(self) -> str | list[str] | _Action:
+        """A label, or several in a list, or an action."""
         chosen: list[str] | None = None
         while True:
-            key = next(self._keys, _QUIT)
-            if chosen is None and key in (_QUIT, _UNDO, _SKIP):
-                return key
+            key = next(self._keys, None)
+            if key is None:
+                return _Action.QUIT
+            if chosen is None and key in _ACTIONS:
+                return _ACTIONS[key]
             if key in "\r\n":
                 if chosen:
                     return chosen if len(chosen) > 1 else chosen[0]

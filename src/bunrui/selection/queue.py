@@ -10,7 +10,8 @@
                 with a hundred
 
 An answer is learned at once.  The classifier keeps everything: a queue over the same documents goes on where the last
-one stopped, and takes in what others have learned meanwhile.  docs/decisions/035 has the orders that were tried.
+one stopped.  Before each question and each answer, it takes in what others have learned meanwhile.
+docs/decisions/035 has the orders that were tried.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import NormalDist
 from threading import RLock
@@ -31,7 +33,7 @@ from bunrui.calibration import lengths_of
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.counts import Label
 from bunrui.engines.stream import rank
-from bunrui.errors import OptionError, StoreError
+from bunrui.errors import DuplicateError, OptionError, StoreError
 from bunrui.evaluation.loo import predict_without
 from bunrui.memory import Memory, document_digests
 
@@ -46,8 +48,14 @@ SHARE = 5
 CANDIDATES = 5
 """Documents that are drawn for each of the other questions."""
 
+# Each process draws other documents: two people who teach one file seldom get the same.
+_SEED = random.SystemRandom().getrandbits(64)
+
 # A score grows with the length of its text, and so does the distance of two scores.
 _SLOPE = 0.5
+
+# A document without an answer among those at random outweighs so many that have one: one of five may be skipped.
+_GAP = 4
 
 _Z = NormalDist().inv_cdf(0.975)
 
@@ -209,10 +217,10 @@ class Queue:
         is_new = np.ones(len(order), bool)
         is_new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
         self._order: list[int] = order[is_new].tolist()  # copies are asked once
-        self._row_of = {self._digests[row].tobytes(): row for row in self._order}
+        self._row_of: dict[bytes, int] = {self._digests[row].tobytes(): row for row in self._order}
         self._lock = RLock()
         self._left = self._order.copy()  # to draw from; some may have got an answer
-        self._draw = random.Random(0)
+        self._draw = random.Random(_SEED)
         self._place = self._reach = 0  # in the order of digests: where to ask at random, and how far that ever came
         self._n_asked = 0
         self._at_random: set[int] = set()  # rows that were asked so
@@ -220,15 +228,14 @@ class Queue:
         self._given: set[int] = set()
         self._skipped: set[int] = set()
         self._seen: tuple[int, int] | None = None  # the state of the file
+        self._is_changing = False
         self.answers: dict[int, Any] = {}
         self.n_guessed = self.n_agreed = 0
         for digest, label in answers.items():
             self._take_in(bytes.fromhex(digest), label)
         self.catch_up()
-        while self._place < len(self._order) and self._order[self._place] in self.answers:
-            self._place += 1
-        self._reach = self._place
-        self._at_random.update(self._order[: self._place])
+        self._reach = _dense_prefix([row in self.answers for row in self._order])
+        self._at_random.update(self._order[: self._reach])
 
     def __len__(self) -> int:
         """Documents that have no answer and were not skipped."""
@@ -251,6 +258,14 @@ class Queue:
 
     def __next__(self) -> Question:
         """The next question: no document comes twice, unless its answer was undone."""
+        self.catch_up()
+        question = self.ask()
+        if question is None:
+            raise StopIteration
+        return question
+
+    def ask(self) -> Question | None:
+        """The next question, by what is in memory: it does not wait for the file.  None where nothing is left."""
         with self._lock:
             asker = self._find_asker()
             is_random = self._n_asked % SHARE == 0
@@ -260,7 +275,7 @@ class Queue:
             if is_random:
                 rows = self._next_random()
             if not rows:
-                raise StopIteration
+                return None
             self._n_asked += 1
             # Others may ask while this one predicts: the candidates are theirs again when one of them is chosen.
             self._given.update(rows)
@@ -284,11 +299,22 @@ class Queue:
 
     def question(self, digest: str, *, is_random: bool = False) -> Question:
         """The document of the pool with a digest, as a question."""
+        return self._question(self._row(digest), is_random=is_random)
+
+    def is_open(self, question: Question) -> bool:
+        """Whether a question is one of this pool, and was neither answered nor skipped."""
+        row = self._row_of.get(bytes.fromhex(question.digest))
+        return row is not None and row not in self.answers and row not in self._skipped
+
+    def answer_to(self, question: Question) -> Any:
+        """The label of a document, a list where it has several; None where it has none."""
+        return self.answers.get(self._row(question.digest))
+
+    def _row(self, digest: str) -> int:
         try:
-            row = self._row_of[bytes.fromhex(digest)]
+            return self._row_of[bytes.fromhex(digest)]
         except (ValueError, KeyError):
             raise OptionError(f"no document of the pool has the digest {digest!r}") from None
-        return self._question(row, is_random=is_random)
 
     def _is_free(self, row: int) -> bool:
         return row not in self.answers and row not in self._given and row not in self._skipped
@@ -302,7 +328,7 @@ class Queue:
             # Those that are drawn stand at the end, those with an answer are let go.
             last = len(self._left) - len(rows) - 1
             self._left[place] = self._left[last]
-            if self._is_free(row):
+            if self._is_free(row) and row not in rows:
                 self._left[last] = row
                 rows.append(row)
             else:
@@ -331,6 +357,8 @@ class Queue:
         asker = self._asker
         if asker is None or asker.choice is not classifier.choice:
             with classifier.memory.lock.read():
+                if not self.is_current:  # some of the answers are not in the counts, or the other way round
+                    return asker or classifier
                 counts = classifier.counts.copy()
             asker = TextClassifier(**classifier.get_params())
             asker.attach(Memory(counts), classifier.calibration, classifier.choice)
@@ -365,18 +393,26 @@ class Queue:
 
     def answer(self, question: Question, label: Any) -> bool:
         """Learn the label of a document, a list where it has several; whether nobody else was faster."""
-        self.catch_up()
-        if question.row in self.answers:
-            return False
         label = list(label) if isinstance(label, (list, tuple, set, frozenset)) else label
         labels = label if isinstance(label, list) else [label]
         if not labels:
             raise OptionError("an answer has at least one label: skip the document")
-        self.classifier.learn([question.text], [label])
-        self._follow()
-        with self._lock:
-            self._put(question.row, label)
-            if question.row not in self._at_random and self._asker is not None:
+        row = self._row(question.digest)
+        with self._changing():
+            if row in self.answers:
+                return False
+            try:
+                stored = _stored(self.classifier)
+                if stored is None:
+                    self.classifier.learn([question.text], [label])
+                else:  # another process may learn it at this moment
+                    stored.learn([question.text], [label], unique=True)
+            except DuplicateError:
+                self.catch_up()
+                return False
+            self._follow()
+            self._put(row, label)
+            if row not in self._at_random and self._asker is not None:
                 self._asker.learn([question.text], [label])
             if question.guess is not None:
                 self.n_guessed += 1
@@ -385,27 +421,40 @@ class Queue:
 
     def skip(self, question: Question) -> None:
         """Leave a document out."""
+        row = self._row(question.digest)
         with self._lock:
-            self._skipped.add(question.row)
-            self._given.discard(question.row)
+            if row not in self.answers:
+                self._skipped.add(row)
+            self._given.discard(row)
 
     def undo(self, question: Question) -> bool:
         """Take the answer to a question back; whether there was one."""
-        self.catch_up()
-        if question.row not in self.answers:
-            return False
-        self.classifier.unlearn([question.text], [self.answers[question.row]])
-        self._follow()
-        with self._lock:
-            label = self.answers.pop(question.row)
-            if question.row not in self._at_random and self._asker is not None:
+        row = self._row(question.digest)
+        with self._changing():
+            if row not in self.answers:
+                return False
+            self.classifier.unlearn([question.text], [self.answers[row]])
+            self._follow()
+            label = self.answers.pop(row)
+            if row not in self._at_random and self._asker is not None:
                 self._asker.unlearn([question.text], [label])
-            self._left.append(question.row)
-            self._given.add(question.row)
+            self._left.append(row)
+            self._given.add(row)
             if question.guess is not None and self.n_guessed:
                 self.n_guessed -= 1
                 self.n_agreed -= question.guess in (label if isinstance(label, list) else [label])
         return True
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """A block in which the classifier and the answers change together, after those of others."""
+        with self._lock:
+            self._is_changing = True
+            try:
+                self.catch_up()
+                yield
+            finally:
+                self._is_changing = False
 
     def _put(self, row: int, label: Any) -> None:
         self.answers[row] = label
@@ -417,20 +466,31 @@ class Queue:
         if row is not None:
             self._put(row, label)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the answers are those that the classifier in memory has learned, or just learns."""
+        stored = _stored(self.classifier)
+        return stored is None or self._is_changing or stored.state == self._seen
+
     def catch_up(self) -> None:
         """Take in what was learned and unlearned elsewhere; nothing to do for a classifier in memory."""
         stored = _stored(self.classifier)
-        if stored is None or stored.state == self._seen:
+        if stored is None:
             return
-        self._seen, self._asker = stored.state, None
-        known = stored.labels_of(self._digests[self._order])
         with self._lock:
-            for digest, row in self._row_of.items():
-                if row in self.answers and digest not in known:
-                    del self.answers[row]
-                    self._left.append(row)
-            for digest, labels in known.items():
-                self._take_in(digest, labels[0] if len(labels) == 1 else labels)
+            stored.refresh()
+            while (state := stored.state) is None or state != self._seen:
+                known = stored.labels_of(self._digests[self._order])
+                stored.refresh()
+                if stored.state != state:
+                    continue  # the file may have been ahead of the memory
+                self._seen, self._asker = state, None
+                for digest, row in self._row_of.items():
+                    if row in self.answers and digest not in known:
+                        del self.answers[row]
+                        self._left.append(row)
+                for digest, labels in known.items():
+                    self._take_in(digest, labels[0] if len(labels) == 1 else labels)
 
     def _follow(self) -> None:
         """There is nothing to take in after a change of one's own, unless others came before it."""
@@ -447,50 +507,61 @@ class Queue:
 
     def estimate(self) -> Estimate:
         """The accuracy of the present classifier on the pool, by the documents that were asked at random."""
-        rows = self._sample()
-        if not rows or not self.can_estimate:
+        twin, sample, answers = self._copy()
+        if twin is None:
             return Estimate(0, 0)
-        is_right = self._is_right(self.classifier, rows, rows)
-        return Estimate(int(is_right.sum()), len(rows))
+        return Estimate(int(self._is_right(twin, sample, answers).sum()), len(sample))
 
     def curve(self) -> Curve:
         """How the accuracy grew with the answers, all points by the documents that were asked at random until now.
 
         The answers are taken back from a copy, the last one first: so a queue that goes on has the whole curve.
         """
-        with self._lock:
-            rows, learned = self._sample(), list(self.answers)
-        if not rows or not self.can_estimate:
+        twin, sample, learned = self._copy()
+        if twin is None:
             return Curve([], np.zeros((0, 0), bool))
-        memory = self.classifier.memory
-        with memory.lock.read():
-            counts = memory.counts.copy()
-        twin = TextClassifier(**self.classifier.effective_options).attach(Memory(counts))
-        answers, found = [], []
-        for n in _sizes(len(learned)):
-            if n < len(learned):
-                gone, learned = learned[n:], learned[:n]
-                twin.unlearn([self._text(row) for row in gone], [self.answers[row] for row in gone])
+        rows, answers, found = list(learned), [], []
+        for n in _sizes(len(rows)):
+            gone, rows = rows[n:], rows[:n]
+            if gone:
+                twin.unlearn([self._text(row) for row in gone], [learned.pop(row) for row in gone])
             if len(twin.counts.live_labels) < 2:
                 break
             answers.append(n)
-            found.append(self._is_right(twin, rows, learned))
-        return Curve(answers[::-1], np.array(found[::-1], bool).reshape(len(found), len(rows)))
+            found.append(self._is_right(twin, sample, learned))
+        return Curve(answers[::-1], np.array(found[::-1], bool).reshape(len(found), len(sample)))
 
-    def _sample(self) -> list[int]:
-        """The documents that were asked at random, and have an answer."""
+    def _copy(self) -> tuple[TextClassifier | None, dict[int, Any], dict[int, Any]]:
+        """A copy of the classifier, the answers at random and all answers of one moment; None where they tell nothing.
+
+        Others may learn while the copy is measured.
+        """
+        memory = self.classifier.memory
         with self._lock:
-            return [row for row in self._order[: self._reach] if row in self.answers]
+            sample = self._sample()
+            while sample and self.can_estimate:
+                with memory.lock.read():
+                    counts = memory.counts.copy() if self.is_current else None
+                if counts is not None:
+                    twin = TextClassifier(**self.classifier.effective_options).attach(Memory(counts))
+                    return twin, sample, dict(self.answers)
+                self.catch_up()
+                sample = self._sample()
+        return None, {}, {}
 
-    def _is_right(self, classifier: AnyClassifier, rows: list[int], learned: Sequence[int]) -> Booleans:
+    def _sample(self) -> dict[int, Any]:
+        """The answers to documents that were asked at random."""
+        return {row: self.answers[row] for row in self._order[: self._reach] if row in self.answers}
+
+    def _is_right(self, classifier: AnyClassifier, sample: dict[int, Any], learned: Mapping[int, Any]) -> Booleans:
         """Which documents a classifier predicts, those that it has learned each by all the others."""
-        known = set(learned)
-        labels, texts = [self.answers[row] for row in rows], [self._text(row) for row in rows]
+        rows, labels = list(sample), list(sample.values())
+        texts = [self._text(row) for row in rows]
         found = np.empty(len(rows), object)
-        inside = [k for k, row in enumerate(rows) if row in known]
+        inside = [k for k, row in enumerate(rows) if row in learned]
         if inside:
             found[inside] = predict_without(classifier, [texts[k] for k in inside], [labels[k] for k in inside])
-        outside = [k for k, row in enumerate(rows) if row not in known]
+        outside = [k for k, row in enumerate(rows) if row not in learned]
         if outside:
             found[outside] = classifier.predict([texts[k] for k in outside])
         pairs = zip(found.tolist(), labels, strict=True)
@@ -504,6 +575,26 @@ def _ranks(values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     [1, 0, 1]
     """
     return np.searchsorted(np.sort(values), values)
+
+
+def _dense_prefix(is_answered: Sequence[bool]) -> int:
+    """How far documents were asked at random before, by those that have an answer, in the order of digests.
+
+    Nothing says which documents were asked at random, or skipped.  Up to the end of those at random nearly all have an
+    answer, behind it only some: so this is where the answers less `_GAP` times the gaps are most.  It assumes that
+    fewer than one of five was skipped, and that an answer does not depend on whether it was; the documents that were
+    skipped are asked again first.
+
+    >>> _dense_prefix([True, True, False]), _dense_prefix([False, True, True, False])
+    (2, 0)
+    >>> _dense_prefix([True, False, *[True] * 8, False, False, True, False])
+    10
+    """
+    if not len(is_answered):
+        return 0
+    worth = np.cumsum(np.where(is_answered, 1, -_GAP))
+    best = int(worth.argmax())
+    return best + 1 if worth[best] > 0 else 0
 
 
 def _sizes(n: int) -> Iterator[int]:

@@ -4,7 +4,7 @@ POST /v1/teach            a file of documents ──► the pool, which is kept 
 GET  /v1/teach            how far it is
 POST /v1/teach/next       the next questions; what one client was given, no other gets
 POST /v1/teach/answer     the labels of a document, or that it is skipped
-POST /v1/teach/undo       take an answer back
+POST /v1/teach/undo       take an answer back; only the client that gave it may
 GET  /v1/teach/progress   the accuracy, its curve, and how many answers a wish takes
 
 An answer is in the classifier's file before it is confirmed, which waits for the disk.  So a client asks for its next
@@ -56,6 +56,7 @@ class Teaching:
         self._name, self._labels = "", list[str]()
         self._ready: deque[Question] = deque()
         self._out: dict[str, dict[str, Question]] = {}
+        self._learned: dict[str, tuple[str | None, Question, Any]] = {}  # who has given which answer, by digest
         self._measured: tuple[Any, schemas.TaughtProgress] | None = None
 
     @property
@@ -63,9 +64,15 @@ class Teaching:
         return self._served.classifier.path + _SUFFIX
 
     def at_hand(self) -> Queue | None:
-        """The queue, if it is in memory, and its classifier is that of the service."""
+        """The queue, if it is in memory, and knows what the classifier of the service has learned."""
         known = self._queue
-        return known if known is not None and known.classifier is self._served.classifier else None
+        is_ours = known is not None and known.classifier is self._served.classifier
+        return known if is_ours and known is not None and known.is_current else None
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether there are documents to teach with, in memory or not."""
+        return os.path.exists(self._path)
 
     # On the one thread that writes
 
@@ -76,26 +83,25 @@ class Teaching:
             _write(table, self._path)
         except OSError as error:
             raise Problem("no-room", f"the documents cannot be kept beside the classifier: {error.strerror}") from error
-        self._queue = None
+        self._replace(None, "", [])
         return self.state()
 
     def end(self) -> schemas.Taught:
         """Let go of the documents; what was learned stays."""
         with suppress(FileNotFoundError):
             os.remove(self._path)
-        with self._lock:
-            self._queue, self._name, self._labels = None, "", []
-            self._ready.clear()
-            self._out.clear()
+        self._replace(None, "", [])
         return self.state()
 
     def open(self) -> Queue | None:
         """The queue, up to date; None where there are no documents."""
-        known = self.at_hand()
-        if known is not None:
-            known.catch_up()
+        self._served.refresh()
+        known = self._queue
+        if known is not None and known.classifier is self._served.classifier:
+            if not known.is_current:
+                known.catch_up()
             return known
-        if not os.path.exists(self._path):
+        if not self.has_documents:
             return None
         try:
             with pa.OSFile(self._path) as file, pa.ipc.open_file(file) as reader:
@@ -106,11 +112,14 @@ class Teaching:
         except (pa.ArrowException, OSError, ValueError, KeyError, BunruiError) as error:
             raise Problem("conflict", f"{os.path.basename(self._path)} is damaged: send the documents again") from error
         opened = queue(self._served.classifier, texts)
-        with self._lock:
-            self._queue, self._name, self._labels = opened, name, labels
-            self._ready.clear()
-            self._out.clear()
+        self._replace(opened, name, labels)
         return opened
+
+    def _replace(self, asked: Queue | None, name: str, labels: list[str]) -> None:
+        with self._lock:
+            self._queue, self._name, self._labels = asked, name, labels
+            for questions in (self._ready, self._out, self._learned):
+                questions.clear()
 
     def needed(self) -> Queue:
         """The queue, or a problem where there is none."""
@@ -120,8 +129,11 @@ class Teaching:
         return found
 
     def state(self) -> schemas.Taught:
-        """How far it is."""
-        asked = self.open()
+        """How far it is, after a look at the file."""
+        return self.describe(self.open())
+
+    def describe(self, asked: Queue | None) -> schemas.Taught:
+        """How far a queue is; on any thread."""
         if asked is None:
             return {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "labels": []}
         known = self._served.labels()
@@ -137,7 +149,7 @@ class Teaching:
     def answer(self, body: schemas.Answer) -> schemas.Answered:
         """Learn the labels of a document, or skip it."""
         asked = self.needed()
-        question = self._question(asked, body.digest)
+        client, question = self._find(asked, body.digest)
         is_learned = False
         if body.labels is None:
             asked.skip(question)
@@ -146,11 +158,15 @@ class Teaching:
             check_new(labels)
             is_learned = asked.answer(question, labels if len(labels) > 1 else labels[0])
             self._labels += [label for label in labels if is_learned and label not in self._labels]
-        self._take_back(body.digest)
-        has = asked.answers.get(question.row, [])
+        has = asked.answer_to(question)
+        with self._lock:
+            for known in self._out.values():
+                known.pop(body.digest, None)
+            if is_learned:
+                self._learned[body.digest] = client, question, has
         return {
             "learned": is_learned,
-            "labels": has if isinstance(has, list) else [has],
+            "labels": has if isinstance(has, list) else [] if has is None else [has],
             "transaction": self._served.classifier.last_seen if is_learned else None,
             "changed": int(is_learned),
             "answers": len(asked.answers),
@@ -158,12 +174,17 @@ class Teaching:
         }
 
     def undo(self, body: schemas.TakeBack) -> schemas.TakenBack:
-        """Take an answer back; the question is given to who has answered it."""
+        """Take an answer back; the question is given to who has answered it, and nobody else may undo it."""
         asked = self.needed()
-        question = self._question(asked, body.digest)
+        known = self._learned.get(body.digest)
+        client, question, given = known or ("", asked.question(body.digest), None)
+        has = asked.answer_to(question)
+        if has is not None and (client not in (None, body.client) or has != given):
+            raise Problem("conflict", "this answer is somebody else's: look it up in the history, and undo it there")
         is_undone = asked.undo(question)
         if is_undone:
             with self._lock:
+                del self._learned[body.digest]
                 self._given(body.client)[question.digest] = question
         return {"changed": int(is_undone), "question": _as_dict(question), "answers": len(asked.answers)}
 
@@ -171,21 +192,24 @@ class Teaching:
 
     def fill(self) -> None:
         """Make the next questions ready."""
-        asked = self.at_hand()
-        while asked is not None and len(self._ready) < _READY:
-            question = next(asked, None)
-            if question is None:
-                return
-            self._ready.append(question)
+        while (asked := self.at_hand()) is not None and len(self._ready) < _READY:
+            question = asked.ask()
+            with self._lock:
+                if question is None or self._queue is not asked:
+                    return
+                self._ready.append(question)
 
-    def hand_out(self, asked: Queue, client: str, n: int, *, again: bool = False) -> list[schemas.Question]:
-        """The questions of a client: those that it was given before, and new ones."""
+    def hand_out(self, client: str, n: int, *, again: bool = False) -> list[schemas.Question] | None:
+        """The questions of a client: those that it was given before, and new ones; None where no queue is at hand."""
         with self._lock:
+            asked = self.at_hand()
+            if asked is None:
+                return None
             if again:
                 asked.ask_again(skipped=True)
-            return self._hand_out(asked, client, n)
+            return self._hand_out(asked, client, n, predicts=True)
 
-    def hand_out_ready(self, asked: Queue, client: str, n: int) -> list[schemas.Question] | None:
+    def hand_out_ready(self, client: str, n: int) -> list[schemas.Question] | None:
         """The same at once; None where questions have to be made first: that takes a thread.
 
         While an answer is learned, the way to a thread and back took twice as long as all the rest.
@@ -193,28 +217,31 @@ class Teaching:
         if not self._lock.acquire(blocking=False):
             return None
         try:
-            n_mine = sum(known.row not in asked.answers for known in self._out.get(client, {}).values())
-            return self._hand_out(asked, client, n) if n_mine + len(self._ready) >= n else None
+            asked = self.at_hand()
+            found = [] if asked is None else self._hand_out(asked, client, n, predicts=False)
+            return found if len(found) == n else None
         finally:
             self._lock.release()
 
-    def _hand_out(self, asked: Queue, client: str, n: int) -> list[schemas.Question]:
+    def _hand_out(self, asked: Queue, client: str, n: int, *, predicts: bool) -> list[schemas.Question]:
         mine = self._given(client)
-        for digest in [digest for digest, known in mine.items() if known.row in asked.answers]:
+        for digest in [digest for digest, known in mine.items() if not asked.is_open(known)]:
             del mine[digest]
         while len(mine) < n:
-            question = self._next(asked) or self._of_others(asked, client)
+            question = self._next_ready(asked)
+            if question is None and predicts:
+                question = asked.ask() or self._of_others(asked, client)
             if question is None:
                 break
             mine[question.digest] = question
         return [_as_dict(question) for question in list(mine.values())[:n]]
 
-    def _next(self, asked: Queue) -> Question | None:
+    def _next_ready(self, asked: Queue) -> Question | None:
         while self._ready:
             question = self._ready.popleft()
-            if question.row not in asked.answers:
+            if asked.is_open(question):
                 return question
-        return next(asked, None)
+        return None
 
     def _of_others(self, asked: Queue, client: str) -> Question | None:
         """A question that another client has had longest: when there are no others, it may have left."""
@@ -222,31 +249,28 @@ class Teaching:
             for digest, question in list(given.items()):
                 if other != client:
                     del given[digest]
-                    if question.row not in asked.answers:
+                    if asked.is_open(question):
                         return question
         return None
 
     def _given(self, client: str) -> dict[str, Question]:
         mine = self._out.pop(client, {})
         while len(self._out) >= _MOST_CLIENTS:
-            del self._out[next(iter(self._out))]
+            self._ready.extend(self._out.pop(next(iter(self._out))).values())  # it has left: others answer these
         self._out[client] = mine  # those who asked last stand last
         return mine
 
-    def _question(self, asked: Queue, digest: str) -> Question:
-        """A question as it was given, with its guess; or made anew, after a restart."""
+    def _find(self, asked: Queue, digest: str) -> tuple[str | None, Question]:
+        """Who was given a question, and the question with its guess; or made anew, after a restart."""
         with self._lock:
-            given = (known[digest] for known in self._out.values() if digest in known)
-            return next(given, None) or asked.question(digest)
-
-    def _take_back(self, digest: str) -> None:
-        with self._lock:
-            for known in self._out.values():
-                known.pop(digest, None)
+            for client, known in self._out.items():
+                if digest in known:
+                    return client, known[digest]
+        return None, asked.question(digest)
 
     def progress(self, asked: Queue, wish: float) -> schemas.TaughtProgress:
-        """How good the classifier is; measured again when there are other answers."""
-        version = id(asked), len(asked.answers), asked.n_agreed, wish
+        """How good the classifier is; measured again when the classifier or an answer has changed."""
+        version = asked, self._served.classifier.state, len(asked.answers), len(asked), asked.n_agreed, wish
         known = self._measured
         if known is not None and known[0] == version:
             return known[1]
@@ -318,7 +342,10 @@ def add_teach(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/teach", **describe_teaching("How far teaching is", schemas.Taught))
     async def state(request: Request) -> Response:
-        return answer(await call_of(request).room.lookups.run(teaching.state))
+        known = teaching.at_hand()
+        if known is None and teaching.has_documents:
+            return answer(await writer.run(teaching.state))
+        return answer(await call_of(request).room.lookups.run(teaching.describe, known))
 
     @app.post(
         "/v1/teach",
@@ -355,11 +382,12 @@ def add_teach(app: FastAPI, service: Service) -> None:
 
     @app.post("/v1/teach/next", **describe_teaching("The next questions", schemas.Questions, 404, body=schemas.Ask))
     async def ask(request: Request) -> Response:
-        body, asked = await service.body(schemas.Ask, request), await opened()
+        body = await service.body(schemas.Ask, request)
         readers = call_of(request).room.readers
-        found = None if body.skipped else teaching.hand_out_ready(asked, body.client, body.n)
-        if found is None:
-            found = await readers.run(teaching.hand_out, asked, body.client, body.n, again=body.skipped)
+        found = None if body.skipped else teaching.hand_out_ready(body.client, body.n)
+        while found is None:  # again if somebody sends other documents at this moment
+            await opened()
+            found = await readers.run(teaching.hand_out, body.client, body.n, again=body.skipped)
         response = answer(schemas.Questions(questions=found))
         response.background = BackgroundTask(readers.run, teaching.fill)
         return response

@@ -258,16 +258,23 @@ export function create() {
     measureSoon();
   }
 
+  function forget(question) {
+    const at = done.findIndex((one) => one.question === question);
+    if (at >= 0) done.splice(at, 1);
+  }
+
   const send = async (question, labels) => {
     try {
       const found = await post("/v1/teach/answer", { digest: question.digest, labels });
       known.answers = found.answers + waiting - 1;
-      if (labels && !found.learned) announce(t("teach.quicker", { label: found.labels.map(visible).join(", ") }));
+      if (labels && !found.learned) {
+        forget(question); // the answer of somebody else is not taken back here
+        announce(t("teach.quicker", { label: found.labels.map(visible).join(", ") }));
+      }
     } catch (error) {
       // It is asked again, and nothing is lost.
       sent.delete(question.digest);
-      const at = done.findIndex((one) => one.question === question);
-      if (at >= 0) done.splice(at, 1);
+      forget(question);
       if (labels) known.answers--;
       else known.skipped--;
       ready.unshift(question);
