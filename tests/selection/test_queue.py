@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,8 @@ def test_agreement_is_counted_and_undone() -> None:
     assert (asked.n_guessed, asked.n_agreed) == (before[0] + 2, before[1] + 1)
     assert asked.undo(first)
     assert (asked.n_guessed, asked.n_agreed) == (before[0] + 1, before[1])
+    assert asked.undo(replace(second, guess="something else"))  # the guess of today
+    assert (asked.n_guessed, asked.n_agreed) == before
 
 
 def test_undo_takes_the_counts_back() -> None:

@@ -230,7 +230,7 @@ class Queue:
         self._seen: tuple[int, int] | None = None  # the state of the file
         self._is_changing = False
         self.answers: dict[int, Any] = {}
-        self.n_guessed = self.n_agreed = 0
+        self._agreed: dict[int, bool] = {}  # by row: whether the guess was among the labels
         for digest, label in answers.items():
             self._take_in(bytes.fromhex(digest), label)
         self.catch_up()
@@ -415,9 +415,18 @@ class Queue:
             if row not in self._at_random and self._asker is not None:
                 self._asker.learn([question.text], [label])
             if question.guess is not None:
-                self.n_guessed += 1
-                self.n_agreed += question.guess in labels
+                self._agreed[row] = question.guess in labels
         return True
+
+    @property
+    def n_guessed(self) -> int:
+        """Answers to questions that came with a guess."""
+        return len(self._agreed)
+
+    @property
+    def n_agreed(self) -> int:
+        """Those whose guess was right."""
+        return sum(list(self._agreed.values()))
 
     def skip(self, question: Question) -> None:
         """Leave a document out."""
@@ -440,9 +449,7 @@ class Queue:
                 self._asker.unlearn([question.text], [label])
             self._left.append(row)
             self._given.add(row)
-            if question.guess is not None and self.n_guessed:
-                self.n_guessed -= 1
-                self.n_agreed -= question.guess in (label if isinstance(label, list) else [label])
+            self._agreed.pop(row, None)
         return True
 
     @contextmanager

@@ -182,7 +182,7 @@ function listKeys() {
 
 function onKey(event) {
   const { target, key } = event;
-  const isTyping = target.closest("input, textarea, select, dialog") !== null;
+  const isTyping = target.closest("input:not([type=checkbox]), textarea, select, dialog") !== null;
   if (isTyping || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (key === "?") return listKeys();
   if (localStorage.getItem(KEYS_OFF)) return;
