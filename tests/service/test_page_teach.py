@@ -182,6 +182,7 @@ def test_the_end_and_other_documents(teaching: Tab, own: Server) -> None:
     teaching.page.keyboard.press("2")
     EXPECTED(teaching.view.get_by_text("All documents have an answer.")).to_be_visible()
     teaching.view.get_by_role("button", name="Ask again for those that were skipped (1)").click()
+    EXPECTED(text_of(teaching)).to_be_visible()
     teaching.page.keyboard.press("2")
     EXPECTED(teaching.view.get_by_text("All documents have an answer.")).to_be_visible()
     wait_for(own, 60)
