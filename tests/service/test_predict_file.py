@@ -22,7 +22,7 @@ from bunrui.service.files import Files
 from bunrui.service.jobs import Job
 from bunrui.service.predictions import Answers
 from tests.service.conftest import Serve, Server, finished, problem, running, shared_server
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, wait_until
 
 BYTES = {"Content-Type": "application/octet-stream"}
 TEXTS = ["cheap pills now", "lunch at noon", "=money+fast", 'meeting, "noon"', "zzz"]
@@ -396,7 +396,7 @@ def test_a_refused_file_leaves_nothing(serve: Serve, tmp_path: Path, monkeypatch
     server = serve()
     problem(server.client.post("/v1/files", content=b"x", headers=BYTES), 422, "invalid")
     problem(server.client.post("/v1/train", params={"name": "a.xls"}, content=b"x", headers=BYTES), 422, "invalid")
-    assert list(tmp_path.glob("bunrui-*/*")) == []
+    wait_until(lambda: not list(tmp_path.glob("bunrui-*/*")))  # it goes when the answer is sent
 
 
 def test_strangers_predict_files_and_do_not_learn_them(own: Server) -> None:

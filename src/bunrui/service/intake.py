@@ -71,8 +71,13 @@ class Intake:
             # Where the job is refused, or is cancelled before it begins, nobody else would delete the body.
             weakref.finalize(self, service.files.remove, self._folders[0])
         self.name = self._folders[0].name
-        self._upload = upload_of(service, self._folders, encoding, header, given)
-        self._upload.check_options()
+        try:
+            self._upload = upload_of(service, self._folders, encoding, header, given)
+            self._upload.check_options()
+        except Exception:
+            if self._is_body:
+                service.files.remove(self._folders[0])
+            raise
 
     def batches(self, job: Job, *args: Any) -> list[Any]:
         """All of their documents, by `uploads.batches_apart`."""
