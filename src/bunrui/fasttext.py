@@ -19,6 +19,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from io import BytesIO
 from typing import Any
 
@@ -108,7 +109,7 @@ def train_supervised(*values: Any, **named: Any) -> FastText:
 
 
 def _arguments(values: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-    """What was given, by fastText's present names."""
+    """The given parameters; older names of fastText become the present ones."""
     if len(values) > len(_DEFAULTS):
         raise TypeError(f"train_supervised takes {len(_DEFAULTS)} arguments, not {len(values)}")
     given = dict(zip(_DEFAULTS, values, strict=False))
@@ -252,13 +253,13 @@ class FastText:
 
     # What it knows
 
-    @property
+    @cached_property
     def labels(self) -> list[str]:
         """All labels, those with most documents first."""
         found: list[str] = self.get_labels()
         return found
 
-    @property
+    @cached_property
     def words(self) -> list[str]:
         """All words, the frequent ones first."""
         found: list[str] = self.get_words()

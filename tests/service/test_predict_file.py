@@ -18,7 +18,7 @@ import pytest
 import bunrui
 from bunrui.documents import read
 from bunrui.service.errors import Problem
-from bunrui.service.files import Files
+from bunrui.service.spool import Files
 from bunrui.service.jobs import Job
 from bunrui.service.predictions import Answers
 from tests.service.conftest import Serve, Server, finished, problem, running, shared_server

@@ -61,7 +61,7 @@ Integers = npt.NDArray[np.int64]
 # most of them, .618, .605, .597 and .593 (docs/decisions/036).
 ROUNDS, _STILL = 5, 1e-3
 
-# Of a pool, the texts with the lowest digests: more help no more, and take longer.
+# At most so much of a pool is read, the texts with the lowest digests: EM reads all of it after each change.
 MOST_DOCS, MOST_BYTES = 20_000, 16 << 20
 
 # Words × classes: 128 MB, and some times that while it is computed.
@@ -112,11 +112,11 @@ class ExpectedCounts(NamedTuple):
         )
 
     def words_of(self, ids: npt.NDArray[np.uint32]) -> list[str]:
-        """No names: λ goes by column."""
+        """Never asked: a pool is refused where words have an alpha of their own."""
         raise NotImplementedError
 
     def has_words(self, words: list[str]) -> list[bool]:
-        """No names: λ goes by column."""
+        """Never asked: a pool is refused where words have an alpha of their own."""
         raise NotImplementedError
 
 
@@ -136,7 +136,7 @@ class Expectation(NamedTuple):
     expected: ExpectedCounts
 
     def scores(self, X: Sparse) -> Floats:
-        """Of rows, (n_rows, n_classes)."""
+        """The scores of rows, (n_rows, n_classes)."""
         return X @ self.weights + self.bias
 
 

@@ -495,6 +495,7 @@ class Queue:
                 for digest, row in self._row_of.items():
                     if row in self.answers and digest not in known:
                         del self.answers[row]
+                        self._agreed.pop(row, None)
                         self._left.append(row)
                 for digest, labels in known.items():
                     self._take_in(digest, labels[0] if len(labels) == 1 else labels)

@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 from bunrui.service import Limits, Settings
 from bunrui.service.errors import Problem
-from bunrui.service.files import Folder
+from bunrui.service.spool import Folder
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -16,6 +16,7 @@ from bunrui.engines.stream import slices, texts_of
 from bunrui.evaluation import Evaluation, Tally
 from bunrui.evaluation.loo import best_thresholds
 from bunrui.models import kind_of
+from bunrui.selection.calibrate import check_reads_no_pool
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job
@@ -123,6 +124,7 @@ def add_evaluate(app: FastAPI, service: Service) -> None:
     async def calibrate(request: Request) -> Response:
         """As `bunrui calibrate` does."""
         _check_keeps(served.classifier)
+        check_reads_no_pool(served.classifier)
         path, change = served.classifier.path, service.sign(request, served.calibrate)
 
         def work(job: Job) -> schemas.Changed:
@@ -175,7 +177,7 @@ def measure_batches(
     members = mistake_members(evaluation, documents)
     members["unknown"] = sorted({label for one in documents for label in one.labels} - set(known))
     if has_sets:
-        # Of the documents that were learned, so that the figures are honest.
+        # The thresholds are those of the learned documents: chosen on the tested ones, they would flatter the figures.
         thresholds = best_thresholds(classifier) if classifier.keep == "text" else {}
         members["sets"] = set_members(true, known, np.concatenate(odds), thresholds)
     if report:

@@ -16,7 +16,7 @@ from bunrui.store.browse import Hit
 from bunrui.store.transaction import Entry
 
 _MOST_CHARACTERS = 4_000_000
-"""Of the texts in one answer."""
+"""The most characters of texts that one answer has."""
 
 _NOT_TOLD = frozenset({"settings_before"})
 """All settings before a change, which only undo reads: they are long."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from fastapi import Query, Request, Response
 
 from bunrui.service.errors import Problem
-from bunrui.service.files import Folder
+from bunrui.service.spool import Folder
 from bunrui.service.jobs import Job
 from bunrui.service.schemas import answer
 from bunrui.service.service import GONE, Service, call_of

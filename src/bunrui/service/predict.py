@@ -97,7 +97,7 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
 
 
 def predict_body(classifier: AnyClassifier, body: schemas.Predict) -> schemas.Predicted:
-    """What is asked for: the best label of each text, and where several may fit, all that do."""
+    """The best label of each text; if `several` is asked for, also the set of labels that fit it."""
     if not body.several:
         return predict_all(classifier, body.texts, body.top)
     if body.top is not None:

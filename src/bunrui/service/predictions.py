@@ -35,7 +35,7 @@ from bunrui.engines.stream import rank, slices, texts_of
 from bunrui.phrases import excerpt
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
-from bunrui.service.files import Files, Folder
+from bunrui.service.spool import Files, Folder
 from bunrui.service.intake import Encoding, Given, Guessed, GuessedHeader, Intake, Name, SkipBad, upload_of
 from bunrui.service.jobs import Job
 from bunrui.service.predict import MOST_BYTES
@@ -388,7 +388,7 @@ def _batches(path: str, columns: list[str] | None = None) -> Iterator[pa.RecordB
 
 
 def _kept(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """What is kept of documents: texts as strings, and rows whose columns have no dictionaries."""
+    """A batch as it is kept: texts as strings, and the columns of rows without dictionaries."""
     columns = {"text": as_strings(batch["text"]), "line": batch["line"], "id": batch["id"]}
     if "row" in batch.schema.names:
         row = batch["row"]
@@ -456,7 +456,7 @@ class _Sink(io.RawIOBase):
         return len(data)
 
     def drain(self) -> bytes:
-        """What was written since the last call."""
+        """The bytes that were written since the last call."""
         parts, self._parts = self._parts, []
         return b"".join(parts)
 
