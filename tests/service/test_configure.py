@@ -111,8 +111,8 @@ def test_no_calibration_where_texts_without_a_label_count(tmp_path: Path, serve:
     with bunrui.create(tmp_path / "pool.bunrui", "binary", analyzer="words") as clf:
         clf.learn(texts, labels).learn_unlabelled(pool)
     server = serve(path=tmp_path / "pool.bunrui")
-    job = finished(server, server.client.post("/v1/calibrate"))
-    assert job["state"] == "failed" and "take all texts without a label back" in str(job["problem"])
+    refused = problem(server.client.post("/v1/calibrate"), 422, "invalid")
+    assert "take all texts without a label back" in refused["detail"]
     assert info(server)["calibration"] is None and info(server)["transactions"] == 2
 
 

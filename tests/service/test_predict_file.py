@@ -18,9 +18,9 @@ import pytest
 import bunrui
 from bunrui.documents import read
 from bunrui.service.errors import Problem
-from bunrui.service.spool import Files
 from bunrui.service.jobs import Job
 from bunrui.service.predictions import Answers
+from bunrui.service.spool import Files
 from tests.service.conftest import Serve, Server, finished, problem, running, shared_server
 from tests.support.waiting import PATIENCE, wait_until
 

@@ -30,7 +30,6 @@ from bunrui.service import Settings
 from bunrui.service.admission import ARROW, HEADERS, JSON, Body, Call, Gone, Head, Room, head_of
 from bunrui.service.errors import Problem, response_of
 from bunrui.service.evaluate import add_evaluate
-from bunrui.service.spool import Folder
 from bunrui.service.history import add_history
 from bunrui.service.jobs import add_jobs
 from bunrui.service.learn import add_learn
@@ -40,6 +39,7 @@ from bunrui.service.predictions import FILES, add_predictions
 from bunrui.service.requests import describe
 from bunrui.service.schemas import describe_all
 from bunrui.service.service import GONE, Service
+from bunrui.service.spool import Folder
 from bunrui.service.teach import add_teach
 from bunrui.store import StoredClassifier
 

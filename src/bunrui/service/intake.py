@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from fastapi import Query, Request, Response
 
 from bunrui.service.errors import Problem
-from bunrui.service.spool import Folder
 from bunrui.service.jobs import Job
 from bunrui.service.schemas import answer
 from bunrui.service.service import GONE, Service, call_of
+from bunrui.service.spool import Folder
 from bunrui.service.uploads import Upload, all_apart, batches_apart, inspect_apart
 
 _HEADER = "Whether the first line of CSV, TSV and spreadsheets has the names of the columns"

@@ -35,12 +35,12 @@ from bunrui.engines.stream import rank, slices, texts_of
 from bunrui.phrases import excerpt
 from bunrui.service import schemas
 from bunrui.service.errors import Problem
-from bunrui.service.spool import Files, Folder
 from bunrui.service.intake import Encoding, Given, Guessed, GuessedHeader, Intake, Name, SkipBad, upload_of
 from bunrui.service.jobs import Job
 from bunrui.service.predict import MOST_BYTES
 from bunrui.service.schemas import answer, describe
 from bunrui.service.service import Service, call_of
+from bunrui.service.spool import Files, Folder
 from bunrui.service.uploads import all_apart, rows_apart
 
 FILES = "/v1/files"

@@ -23,9 +23,9 @@ from bunrui.selection.calibrate import check_reads_no_pool
 from bunrui.service import Settings, requests, schemas
 from bunrui.service.admission import Call, Lane, Room, Security, author_of
 from bunrui.service.errors import Problem, problem_of
-from bunrui.service.spool import Files
 from bunrui.service.jobs import Cancelled, Job, Jobs
 from bunrui.service.monitor import Metrics, event
+from bunrui.service.spool import Files
 from bunrui.store import StoredClassifier
 
 P = ParamSpec("P")
