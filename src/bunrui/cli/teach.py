@@ -259,7 +259,7 @@ class _Session:
         self._console.print(self._choices(question))
 
     def _say_progress(self) -> None:
-        """How good it is, when there are a twentieth more answers, or fewer than before: a long curve takes a moment."""
+        """How good it is, when there are a twentieth more answers, or fewer: a long curve takes a moment."""
         n, last = len(self._asked.answers), self._n_described
         if not last <= n < last + max(1, last // 20) and self._asked.can_estimate:
             self._described, self._n_described = _describe(self._asked, self._wish), n
