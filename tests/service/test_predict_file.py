@@ -364,7 +364,7 @@ def test_files_in_use_go_when_they_are_free(own: Server) -> None:
 
 
 def test_files_are_few_and_go_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bunrui.service.files._MOST_FOLDERS", 2)
+    monkeypatch.setattr("bunrui.service.spool._MOST_FOLDERS", 2)
     files = Files(1 << 20)
     first, second, third = (files.create(False) for _ in range(3))
     assert [Path(folder.path).exists() for folder in (first, second, third)] == [False, True, True]
