@@ -73,7 +73,7 @@ def collect(
     classifier = bunrui.TextClassifier(analyzer=bunrui.AnalyzerSpec(**analysis.given()), **model.given())
     if check is not None:
         check(classifier)
-    return _read(data, documents, classifier)
+    return read_labelled(data, documents, classifier)
 
 
 def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None] | None) -> Collection:
@@ -98,7 +98,8 @@ def _kept(path: str, model: Model, check: Callable[[bunrui.TextClassifier], None
     return Collection(texts, labels, sources, ids, classifier, [None] * len(rows))
 
 
-def _read(data: list[str], documents: LabelledDocuments, classifier: AnyClassifier) -> Collection:
+def read_labelled(data: list[str], documents: LabelledDocuments, classifier: AnyClassifier) -> Collection:
+    """The documents of files."""
     reader = documents.read(data, labelled=True)
     texts: list[Any] = []
     labels: list[Any] = []

@@ -167,11 +167,12 @@ def _accuracies(
 ) -> tuple[float, float]:
     """The accuracy with all features, and with a share of them."""
     order = rank(source, classifier.counts)
-    right = [{label} if isinstance(label, (str, int)) else set(label) for label in labels]
+    names = np.array([str(label) for label in source.classes])
+    right = [{str(label)} if isinstance(label, (str, int)) else set(map(str, label)) for label in labels]
 
     def accuracy(places: Integers) -> float:
-        best = source.scores(texts, places).argmax(axis=1)
-        return float(np.mean([source.classes[k] in those for k, those in zip(best.tolist(), right, strict=True)]))
+        found = names[source.scores(texts, places).argmax(axis=1)].tolist()
+        return float(np.mean([name in those for name, those in zip(found, right, strict=True)]))
 
     return accuracy(order), accuracy(order[: max(round(share * len(order)), 1)])
 

@@ -4,6 +4,7 @@ import { folding, lookup, lowering } from "./fold.js";
 
 const [SPACE, WORD, MARK, KANA_HAN, HANGUL, UNSPACED, PUNCT, EMOJI, REGIONAL, MODIFIER, ZWJ, VS16, KEYCAP] =
   Array.from({ length: 13 }, (_, kind) => kind);
+const AT_ONCE = 4096; // arguments of a call
 const isDigit = (code) => code >= 48 && code <= 57;
 const isScript = (kind) => kind >= KANA_HAN && kind <= UNSPACED;
 
@@ -19,12 +20,9 @@ class Cuttable {
     Object.assign(this, folded);
     this.n = this.codes.length;
     this.places = new Int32Array(this.n + 1);
-    const pieces = [];
-    for (let i = 0; i < this.n; i++) {
-      this.places[i + 1] = this.places[i] + (this.codes[i] > 0xffff ? 2 : 1);
-      pieces.push(String.fromCodePoint(this.codes[i]));
-    }
-    this.text = pieces.join("");
+    for (let i = 0; i < this.n; i++) this.places[i + 1] = this.places[i] + (this.codes[i] > 0xffff ? 2 : 1);
+    this.text = "";
+    for (let i = 0; i < this.n; i += AT_ONCE) this.text += String.fromCodePoint(...this.codes.slice(i, i + AT_ONCE));
   }
 
   cut(start, end) {
@@ -72,8 +70,8 @@ function universal(spec, tables, stop) {
   const fold = folding(tables);
   const kindOf = lookup(tables, "class");
   const emoticons = new Set(spec.emoticons);
-  const emoticonStarts = new Set(spec.emoticons.map((emoticon) => emoticon.codePointAt(0)));
-  const longestEmoticon = Math.max(...spec.emoticons.map((emoticon) => emoticon.length));
+  const longestFirst = spec.emoticons.toSorted((a, b) => b.length - a.length);
+  const emoticonsFrom = Map.groupBy(longestFirst, (emoticon) => emoticon.codePointAt(0));
   const orders = { [KANA_HAN]: spec.kana_han, [HANGUL]: spec.hangul, [UNSPACED]: spec.unspaced };
 
   return (text) => {
@@ -170,9 +168,9 @@ function universal(spec, tables, stop) {
 
     /** The length of the longest emoticon at a place, or 0. */
     function emoticonSize(i) {
-      if (!emoticonStarts.has(codes[i])) return 0;
-      for (let size = Math.min(longestEmoticon, n - i); size > 0; size--) {
-        if (!emoticons.has(folded.cut(i, i + size))) continue;
+      for (const emoticon of emoticonsFrom.get(codes[i]) ?? []) {
+        if (!folded.text.startsWith(emoticon, folded.places[i])) continue;
+        const size = emoticon.length; // all of them are ASCII
         const after = kinds[i + size];
         if (kinds[i + size - 1] === WORD && (after === WORD || after === MARK)) continue;
         if (codes[i + size - 1] === 47 && codes[i + size] === 47) continue; // of http://

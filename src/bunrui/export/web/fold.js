@@ -73,7 +73,6 @@ export function folding(tables) {
 
   function joins(code) {
     if (code < 0x300) return false;
-    if (code >= 0x10000) return true;
     const kind = ((change(code) ^ code) >>> 0) >>> KIND_SHIFT;
     return kind >= TRAILING && kind <= SEQUENCE;
   }
