@@ -1,4 +1,4 @@
-"""`bunrui export --page`: how large a page is, how soon it answers, how many documents a second, and what pruning costs.
+"""`bunrui export --page`: how large a page is, how soon and how fast it answers, and what pruning costs.
 
     python benchmarks/page_export.py                      the demonstration and 20 Newsgroups, in chromium
     python benchmarks/page_export.py --corpora imdb --models auto nbsvm --megabytes 20 5

@@ -1,4 +1,4 @@
-"""A page answers as Python does: the same features at the same places, the same scores to 1e-9, the same explanation."""
+"""A page answers as Python does: the same features and places, the same scores to 1e-9, the same explanation."""
 
 from __future__ import annotations
 

@@ -30,13 +30,13 @@ def export(
 ) -> None:
     """Write a page that classifies in a browser, or the counts as a table.
 
-    The page of --page is one HTML file to hand on: it needs no network and
-    nothing to install, and its text goes nowhere. It gives the labels and
+    The page is one HTML file to hand on: it needs no network and nothing to
+    install, and sends no text to anybody. It gives the labels and the
     probabilities of 'bunrui predict'. It holds the words of the documents,
-    but no texts. It has at most 20 MB: where that is not enough, it lacks the
-    words that tell labels apart least, and says how many, and what accuracy
-    that costs. It reads texts by the analyzers universal and words, and
-    answers as any model but aode and columns.
+    but no texts. It has at most 20 MB: where that is not enough, it leaves
+    out the words that tell labels apart least, and says what accuracy that
+    costs. It reads texts by the analyzers universal and words, and answers
+    as any model but aode and columns.
 
     The table has a row for each word and label that occur together: feature,
     label, term_count (occurrences) and doc_freq (documents). 'bunrui info
@@ -64,9 +64,7 @@ def export(
             say(f"wrote {counted(classifier.counts.n_cells, 'row')} into {output}")
 
 
-def _write_page(
-    path: str, classifier: bunrui.StoredClassifier, test: str | None, documents: LabelledDocuments
-) -> None:
+def _write_page(path: str, classifier: bunrui.StoredClassifier, test: str | None, documents: LabelledDocuments) -> None:
     from bunrui.cli.collection import read_labelled
     from bunrui.export import make_page
 
@@ -78,13 +76,13 @@ def _write_page(
 
 def _say_size(path: str, made: Page, *, is_tested: bool) -> None:
     """Say what the page has, and what it lacks."""
-    cut = made.pruning
+    cut, has = made.pruning, f"it has {size(os.path.getsize(path))}"
     if cut is None:
-        say(f"it has {size(os.path.getsize(path))} and all {counted(made.n_features, 'word')}: it answers as FILE does")
+        say(f"{has} and all {counted(made.n_features, 'word')}: it answers as FILE does")
         return
-    say(f"it has {size(os.path.getsize(path))} and {cut.kept:,} of {counted(cut.all, 'word')}, which tell labels apart best")
+    say(f"{has} and {cut.kept:,} of {counted(cut.all, 'word')}, those that tell labels apart best")
     if cut.before is None or cut.after is None:
         say("what that costs was not measured, as FILE keeps no texts: give documents with --test")
         return
-    on = "" if is_tested else ", each predicted by what the other four fifths say"
-    say(f"accuracy {cut.before:.1%} with all words, {cut.after:.1%} with these: {counted(cut.documents, 'document')}{on}")
+    on = f"{counted(cut.documents, 'document')}{'' if is_tested else ', predicted by the other four fifths'}"
+    say(f"accuracy {cut.before:.1%} with all words, {cut.after:.1%} with these, on {on}")

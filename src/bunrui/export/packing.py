@@ -89,9 +89,9 @@ def _shared(text: Array, starts: Array, sizes: Array, rows: Array) -> Array:
     last = len(text) - 1
     mine, before = (text[np.minimum(starts[some][:, None] + steps, last)] for some in (rows, rows - 1))
     room = np.minimum(sizes[rows], sizes[rows - 1])[:, None] > steps
-    return np.logical_and.accumulate((mine == before) & room, axis=1).sum(axis=1)
+    return np.asarray(np.logical_and.accumulate((mine == before) & room, axis=1).sum(axis=1))
 
 
 def _counting(sizes: Array) -> Array:
     """0, 1, … for each of some sizes, one after the other."""
-    return np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.asarray(np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes))

@@ -67,9 +67,13 @@ class Weights(NamedTuple):
 class Source(Protocol):
     """A model whose weights can be written."""
 
-    classes: list[Label]
-    ids: Integers
-    """The features, as the counts number them."""
+    @property
+    def classes(self) -> list[Label]:
+        """The labels, sorted."""
+
+    @property
+    def ids(self) -> Integers:
+        """The features, as the counts number them."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -115,7 +119,7 @@ class CountingSource:
     @classmethod
     def of_steps(cls, fitted: Fitted, form: StepsForm) -> CountingSource:
         """`twcnb`: the same form, of counts that went through its steps."""
-        ids, columns = _ids_of(fitted), np.arange(len(fitted.classes))
+        ids, columns = fitted.feature_ids, np.arange(len(fitted.classes))
         table, keys = form.table, np.arange(len(ids))
         score = partial(_score_rows, fitted)
         return cls(fitted.classes, columns, ids, keys, table.view, table.scorer, False, score)
@@ -158,10 +162,8 @@ class HeadSource:
 
     def __init__(self, fitted: Fitted, form: HeadForm) -> None:
         self._fitted, self._head = fitted, form.head
-        self.classes = fitted.classes
-        known = np.flatnonzero(form.head.place_of >= 0)
-        self._columns = known
-        self.ids = _ids_of(fitted)[known]
+        self._columns = np.flatnonzero(form.head.place_of >= 0)
+        self.classes, self.ids = fitted.classes, fitted.feature_ids[self._columns]
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -183,11 +185,6 @@ class HeadSource:
 
     def scores(self, texts: Any, places: Integers) -> Floats:
         return _score_rows(self._fitted, texts, self._columns[places])
-
-
-def _ids_of(fitted: Fitted) -> Integers:
-    """The feature of every column."""
-    return np.array(fitted.counts.ids_of(fitted.vocabulary()), np.int64)
 
 
 def _score_rows(fitted: Fitted, texts: Any, columns: Integers) -> Floats:
