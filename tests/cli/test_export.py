@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from bunrui.data import read
 from bunrui.export import page
 
 
@@ -133,17 +135,16 @@ def test_a_page(run, mail: Path) -> None:
 
 def test_a_page_that_has_not_room_for_all_words(run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Says so, and what that costs."""
-    rows = "".join(f"word{k} tea{k % 7} number{k % 3},{'xy'[k % 2]}\n" for k in range(2000))
-    learn(run, rows, "--model", "multinomial")
-    Path("a.bunrui").rename("mail.bunrui")
-    monkeypatch.setattr(page, "MOST_BYTES", 146_000)
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, read("demo"))))
+    assert run("learn", "mail.bunrui", "rows.jsonl", "--model", "multinomial").code == 0
+    monkeypatch.setattr(page, "MOST_BYTES", 150_000)
     wrote, has, costs = said(run)
     assert wrote == "wrote o.html"
     assert re.fullmatch(r"it has … kB and [\d,]+ of [\d,]+ words, those that tell labels apart best", has)
     percent = r"[\d.]+%"
     measured = f"accuracy {percent} with all words, {percent} with these, on"
-    assert re.fullmatch(f"{measured} 400 documents, predicted by the other four fifths", costs)
-    Path("test.tsv").write_text("what\tof\nword3 tea3\ty\nword4\tx\n")
+    assert re.fullmatch(f"{measured} 80 documents, predicted by the other four fifths", costs)
+    Path("test.tsv").write_text("what\tof\nparliament\tpolitics\nthe final\tsports\n")
     costs = said(run, "--test", "test.tsv", "--text", "what", "--label", "of")[-1]
     assert re.fullmatch(f"{measured} 2 documents", costs)
     assert run("slim", "mail.bunrui", "slim.bunrui").code == 0
