@@ -61,6 +61,16 @@ def test_it_answers_while_somebody_types(opened: Opener, news: str) -> None:
     page.wait_for_selector(".result", state="hidden")
 
 
+def test_a_long_text_is_classified_but_not_explained(opened: Opener, news: str) -> None:
+    clf, text = learned(), f"{TEXT}\n" * 1200
+    page = opened(news).page
+    page.fill("#text", text)
+    page.wait_for_selector(".headline .label")
+    assert page.locator(".headline .label").inner_text() == clf.predict([text])[0]
+    assert page.locator(".why p").inner_text() == STRINGS["en"]["export.long"].format(n="100,000")
+    assert page.locator(".bars button, .text").count() == 0
+
+
 def rows_of(page: Any) -> list[list[str]]:
     return [row.locator("th, td").all_text_contents()[:3] for row in page.locator(".contributions tr").all()]
 

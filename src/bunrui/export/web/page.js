@@ -9,6 +9,8 @@ import { explanation } from "./explanation.js";
 
 const WAIT = 120; // milliseconds without a key
 const MOST_BARS = 10;
+const LONGEST_EXPLAINED = 100000; // characters, as in the service
+const LONG = ["export.long", { n: LONGEST_EXPLAINED }];
 const LONGEST_TURNED = 10000; // characters: to find out the direction of a megabyte takes seconds
 const DEMO = ["politics", "science", "society", "sports", "world"]; // the labels of `bunrui demo`
 const EXAMPLES = ["predict.example.first", "predict.example.second", "predict.example.third"];
@@ -31,11 +33,18 @@ function create(classifier, about, text) {
     clearTimeout(timer);
     area.dir = area.value.length > LONGEST_TURNED ? "ltr" : "auto";
     show(result, Boolean(area.value.trim()));
-    if (!result.hidden) draw(classifier.explain(wellFormed(area.value), chosen));
+    if (!result.hidden) draw(ask(wellFormed(area.value)));
+  }
+
+  /** A long text is not explained: that would take seconds for each key. */
+  function ask(given) {
+    if (given.length <= LONGEST_EXPLAINED) return classifier.explain(given, chosen);
+    const scores = classifier.scores(given);
+    return { scores, probabilities: classifier.probabilities(scores, given), label: ranked(scores)[0] };
   }
 
   function draw(found) {
-    const { probabilities } = found;
+    const { probabilities, contributions } = found;
     const order = ranked(found.scores);
     replace(
       headline,
@@ -43,7 +52,11 @@ function create(classifier, about, text) {
       " ",
       h("span", { class: "share" }, percent(probabilities[order[0]])),
     );
-    replace(why, h("h2", { t: "predict.why" }), explanation(found, labels));
+    replace(
+      why,
+      h("h2", { t: "predict.why" }),
+      contributions ? explanation(found, labels) : h("p", { class: "muted", t: LONG }),
+    );
     const best = order.filter((c, place) => place < MOST_BARS || c === found.label);
     const left = labels.length - best.length;
     replace(
@@ -51,7 +64,7 @@ function create(classifier, about, text) {
       h("h2", { t: "predict.shares" }),
       bars(
         best.map((c) => [labels[c], probabilities[c]]),
-        { choose, chosen: labels[found.label], label: "predict.shares" },
+        { choose: contributions && choose, chosen: labels[found.label], label: "predict.shares" },
       ),
       left > 0 && h("p", { class: "muted", t: ["predict.more", { n: left }] }),
     );
