@@ -15,7 +15,7 @@ from bunrui.data import read
 from bunrui.errors import OptionError
 from bunrui.export import make_page
 from bunrui.export.packing import list_words
-from bunrui.export.weights import Floats, rank, with_weights
+from bunrui.export.weights import Floats, Source, rank, with_weights
 from tests.export.conftest import Opener
 
 CORPUS = read("demo")
@@ -25,8 +25,13 @@ SMALL = 150_000
 
 
 def scores_of(classifier: AnyClassifier, n: int, texts: list[str]) -> Floats:
-    """The scores of the n most important features."""
-    return with_weights(classifier, lambda source: source.scores(texts, rank(source, classifier.counts)[:n]))
+    """The scores of the n most important features, as a page has them."""
+
+    def score(source: Source) -> Floats:
+        source = source.coarse() if n < len(source.ids) else source
+        return source.scores(texts, rank(source, classifier.counts)[:n])
+
+    return with_weights(classifier, score)
 
 
 @pytest.mark.parametrize("model", ["binary-complement", "nbsvm", "twcnb"])

@@ -103,7 +103,8 @@ def make_page(
     most_bytes = MOST_BYTES if most_bytes is None else most_bytes
     room = most_bytes - len(_document(name, about, "").encode()) - _SPARE
 
-    def make(source: Source) -> tuple[str, int, Pruning | None]:
+    def fill(source: Source) -> tuple[str, int]:
+        """As many features as there is room for, and their number."""
         order = rank(source, classifier.counts)
         n = len(order)
         if n > _FEW:
@@ -114,14 +115,19 @@ def make_page(
             n = min(int(n * _MARGIN * room / len(packed)), n - 1)
             if n < 1:
                 raise OptionError(f"a page of {most_bytes:,} bytes has no room for this classifier")
-        if n == len(order):
+        return packed, n
+
+    def make(source: Source) -> tuple[str, int, Pruning | None]:
+        packed, n = fill(source)
+        if n == len(source.ids):
             return packed, n, None
+        packed, n = fill(source.coarse())
+        pruning = Pruning(n, len(source.ids))
         texts, labels, model = _measurable(classifier, test)
-        pruning = Pruning(n, len(order))
         if texts is not None:
-            share = n / len(order)
+            share = n / len(source.ids)
             accuracies = with_weights(model, lambda whole: _accuracies(model, whole, share, texts, labels))
-            pruning = Pruning(n, len(order), *accuracies, len(texts))
+            pruning = Pruning(n, len(source.ids), *accuracies, len(texts))
         return packed, n, pruning
 
     packed, n, pruning = with_weights(classifier, make)
@@ -172,16 +178,17 @@ def _measurable(classifier: AnyClassifier, test: tuple[Any, Any] | None) -> tupl
 def _accuracies(
     classifier: AnyClassifier, source: Source, share: float, texts: Any, labels: Any
 ) -> tuple[float, float]:
-    """The accuracy with all features, and with a share of them."""
-    order = rank(source, classifier.counts)
+    """The accuracy with all features, and with a share of them, as a page has them."""
     names = np.array([str(label) for label in source.classes])
     right = [{str(label)} if isinstance(label, (str, int)) else set(map(str, label)) for label in labels]
 
-    def accuracy(places: Integers) -> float:
-        found = names[source.scores(texts, places).argmax(axis=1)].tolist()
+    def accuracy(source: Source, n: int) -> float:
+        scores = source.scores(texts, rank(source, classifier.counts)[:n])
+        found = names[scores.argmax(axis=1)].tolist()
         return float(np.mean([name in those for name, those in zip(found, right, strict=True)]))
 
-    return accuracy(order), accuracy(order[: max(round(share * len(order)), 1)])
+    n = len(source.ids)
+    return accuracy(source, n), accuracy(source.coarse(), max(round(share * n), 1))
 
 
 # --- its parts

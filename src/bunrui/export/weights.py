@@ -3,8 +3,8 @@
     counting models, twcnb   score[c] = bias[c] + scale[c] · (slope[c] · length + Σ_f shared[f] + weight[f, c])
     nbsvm, arow              score[c] = bias[c] + Σ_f x[f] · weight[f, c]      x[f] = log(1 + n[f]) · factor[f] / norm
 
-Pruning leaves features out and changes nothing else: no weight, no prior, no calibration.  Those stay that tell labels
-apart in many documents:
+Pruning leaves features out, and rounds the weights of heads; it changes no prior and no calibration.  Those stay that
+tell labels apart in many documents:
 
     importance[f] = documents of f · variance of its weights over the labels
 
@@ -15,6 +15,7 @@ IMDB; by mutual information 2.4, 1.3 and wins .3; by documents alone 3.1, 2.1 an
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -32,6 +33,7 @@ from bunrui.kernel import score as scoring
 from bunrui.kernel.slices import each_slice
 from bunrui.models.heads import HeadForm
 from bunrui.models.linear import Reader
+from bunrui.models.model import Form
 from bunrui.models.scorer import Scorer
 from bunrui.models.trained import Fitted, TrainedModel
 from bunrui.models.twcnb import StepsForm
@@ -42,6 +44,10 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 17  # features that are weighed at a time
+
+# Of the weights of heads, where not all fit.  With 53, 24, 12, 8 and 4 bits nbsvm has .8816, .8816, .8816, .8816 and
+# .8813 on 20 Newsgroups, and a weight takes 5.4, 2.6, 1.6, 1.1 and .8 bytes.
+_BITS = 8
 
 
 class Weights(NamedTuple):
@@ -88,6 +94,9 @@ class Source(Protocol):
     def scores(self, texts: Any, places: Integers) -> Floats:
         """Scores from some of the features alone, (n_docs, n_classes)."""
 
+    def coarse(self) -> Source:
+        """The same with weights that take less room, where not all of them fit."""
+
 
 @dataclass(frozen=True)
 class CountingSource:
@@ -121,7 +130,7 @@ class CountingSource:
         """`twcnb`: the same form, of counts that went through its steps."""
         ids, columns = fitted.feature_ids, np.arange(len(fitted.classes))
         table, keys = form.table, np.arange(len(ids))
-        score = partial(_score_rows, fitted)
+        score = partial(_score_rows, fitted, form)
         return cls(fitted.classes, columns, ids, keys, table.view, table.scorer, False, score)
 
     @property
@@ -156,12 +165,16 @@ class CountingSource:
     def scores(self, texts: Any, places: Integers) -> Floats:
         return self.score(texts, places)
 
+    def coarse(self) -> CountingSource:
+        """Its weights are formulas of counts: many are equal, and are written once."""
+        return self
+
 
 class HeadSource:
     """`nbsvm` and `arow`."""
 
     def __init__(self, fitted: Fitted, form: HeadForm) -> None:
-        self._fitted, self._head = fitted, form.head
+        self._fitted, self._form, self._head = fitted, form, form.head
         self._columns = np.flatnonzero(form.head.place_of >= 0)
         self.classes, self.ids = fitted.classes, fitted.feature_ids[self._columns]
 
@@ -184,14 +197,21 @@ class HeadSource:
         return np.asarray(spread * self._head.factor_of(columns) ** 2)
 
     def scores(self, texts: Any, places: Integers) -> Floats:
-        return _score_rows(self._fitted, texts, self._columns[places])
+        return _score_rows(self._fitted, self._form, texts, self._columns[places])
+
+    def coarse(self) -> HeadSource:
+        """Weights of eight bits, and their powers of two: a fifth of the room."""
+        head = copy(self._head)
+        mantissas, exponents = np.frexp(head.weights)
+        head.weights = np.ldexp(np.round(np.ldexp(mantissas, _BITS)), exponents - _BITS)
+        return HeadSource(self._fitted, HeadForm(head))
 
 
-def _score_rows(fitted: Fitted, texts: Any, columns: Integers) -> Floats:
+def _score_rows(fitted: Fitted, form: Form, texts: Any, columns: Integers) -> Floats:
     rows = fitted.rows(texts)
     keep = np.zeros(rows.shape[1], rows.data.dtype)
     keep[columns] = 1
-    return fitted.form.scores(rows.with_data(rows.data * keep[rows.indices]).without_zeros())
+    return form.scores(rows.with_data(rows.data * keep[rows.indices]).without_zeros())
 
 
 def _score(reader: Reader, analyzer: Analyzer, texts: Any) -> Floats:
