@@ -8,7 +8,7 @@ const AT_ONCE = 4096; // arguments of a call
 const isDigit = (code) => code >= 48 && code <= 57;
 const isScript = (kind) => kind >= KANA_HAN && kind <= UNSPACED;
 
-/** A function from a text to its features: [feature, start, end], in the order of the text. */
+/** A function that takes a text, and tells another one its features with their places, in the order of the text. */
 export function analyzing(spec, tables) {
   const stop = new Set(spec.stop_words);
   return spec.name === "words" ? words(spec, tables, stop) : universal(spec, tables, stop);
@@ -30,8 +30,8 @@ class Cuttable {
   }
 }
 
-/** Add the n-grams of units to features. */
-function addNgrams(features, units, joint, folded) {
+/** Tell the n-grams of units. */
+function tellNgrams(tell, units, joint, folded) {
   for (let i = 0; i < units.length; i++) {
     const last = units[i];
     for (let n = last.shortest; n <= last.longest; n++) {
@@ -40,7 +40,7 @@ function addNgrams(features, units, joint, folded) {
       let [from, to] = [i - n + 1, i];
       while (units[from].end === units[from].start) from++; // the space at the edge of a run has no place
       while (units[to].end === units[to].start) to--;
-      features.push([text, folded.starts[units[from].start], folded.ends[units[to].end - 1]]);
+      tell(text, folded.starts[units[from].start], folded.ends[units[to].end - 1]);
     }
   }
 }
@@ -48,7 +48,7 @@ function addNgrams(features, units, joint, folded) {
 function words(spec, tables, stop) {
   const fold = lowering(tables);
   const isWord = lookup(tables, "word");
-  return (text) => {
+  return (text, tell) => {
     const folded = new Cuttable(fold(text));
     const units = [];
     for (let i = 0; i < folded.n; ) {
@@ -60,9 +60,7 @@ function words(spec, tables, stop) {
       }
       i = Math.max(j, i + 1);
     }
-    const features = [];
-    addNgrams(features, units, " ", folded);
-    return features;
+    tellNgrams(tell, units, " ", folded);
   };
 }
 
@@ -74,12 +72,11 @@ function universal(spec, tables, stop) {
   const emoticonsFrom = Map.groupBy(longestFirst, (emoticon) => emoticon.codePointAt(0));
   const orders = { [KANA_HAN]: spec.kana_han, [HANGUL]: spec.hangul, [UNSPACED]: spec.unspaced };
 
-  return (text) => {
+  return (text, tell) => {
     const folded = new Cuttable(fold(text));
     const { codes, n } = folded;
     const kinds = new Uint8Array(n + 3).fill(255); // nothing stands behind the end
     for (let i = 0; i < n; i++) kinds[i] = kindOf(codes[i]);
-    const features = [];
     let chain = [];
 
     const add = (unit, start, end) => {
@@ -87,7 +84,7 @@ function universal(spec, tables, stop) {
       if (!stop.has(unit)) chain.push({ text: unit, start, end, shortest: 1, longest });
     };
     const finish = () => {
-      addNgrams(features, chain, " ", folded);
+      tellNgrams(tell, chain, " ", folded);
       chain = [];
     };
 
@@ -125,7 +122,6 @@ function universal(spec, tables, stop) {
       i = j;
     }
     finish();
-    return features;
 
     function take(kind, start, end) {
       if (kind === PUNCT && end - start > 1 && spec.punctuation) {
@@ -134,7 +130,7 @@ function universal(spec, tables, stop) {
       }
       if (isScript(kind)) {
         finish();
-        addNgrams(features, characters(start, end, orders[kind]), "", folded);
+        tellNgrams(tell, characters(start, end, orders[kind]), "", folded);
         return;
       }
       const unit = folded.cut(start, end);

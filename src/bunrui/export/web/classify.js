@@ -47,23 +47,29 @@ class Vocabulary {
     const [bytes, ends] = spellOut(prefixes, suffixes, texts);
     this.text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
     this.ends = ends;
-    const room = 2 ** Math.max(4, Math.ceil(Math.log2(2 * this.n + 1)));
+    const room = 2 ** Math.max(4, Math.ceil(Math.log2(1.5 * this.n + 1)));
     this.mask = room - 1;
-    this.slots = new Uint32Array(room); // 0 is free
+    // A slot has the number of its feature, from 1 on, and above it as many bits of the hash as fit: few features are
+    // compared in vain, and the text of each lies far away in memory.
+    this.slots = new Uint32Array(room);
+    this.numbers = 2 ** Math.ceil(Math.log2(this.n + 1)) - 1;
     for (let k = 0, at = 0; k < this.n; at = ends[k++]) {
-      let slot = hash(this.text, at, ends[k]) & this.mask;
+      const h = hash(this.text, at, ends[k]);
+      let slot = h & this.mask;
       while (this.slots[slot]) slot = (slot + 1) & this.mask;
-      this.slots[slot] = k + 1;
+      this.slots[slot] = (h & ~this.numbers) | (k + 1);
     }
   }
 
   /** The number of a feature, -1 where there is none. */
   find(feature) {
-    let slot = hash(feature, 0, feature.length) & this.mask;
-    for (; this.slots[slot]; slot = (slot + 1) & this.mask) {
-      const k = this.slots[slot] - 1;
-      const start = k ? this.ends[k - 1] : 0;
-      if (this.ends[k] - start === feature.length && this.text.startsWith(feature, start)) return k;
+    const { slots, mask, numbers, ends } = this;
+    const h = hash(feature, 0, feature.length);
+    for (let slot = h & mask; slots[slot]; slot = (slot + 1) & mask) {
+      if ((slots[slot] ^ h) & ~numbers) continue;
+      const k = (slots[slot] & numbers) - 1;
+      const start = k ? ends[k - 1] : 0;
+      if (ends[k] - start === feature.length && this.text.startsWith(feature, start)) return k;
     }
     return -1;
   }
@@ -106,12 +112,13 @@ export class Classifier {
   constructor({ header, arrays }) {
     Object.assign(this, header.model);
     this.about = header.about;
-    this.features = analyzing(header.analyzer, arrays);
+    this.analyze = analyzing(header.analyzer, arrays);
     const bits = header.analyzer.hash_bits;
     /** A feature as the weights have it. */
     this.written = bits ? (feature) => bucket(feature, bits) : (feature) => feature;
     this.vocabulary = new Vocabulary(arrays);
-    this.weights = numbers(arrays, "weights");
+    this.weights = arrays.weights; // numbers, or their places in `values`, which are fewer bytes to fetch
+    this.values = arrays.weights_values ?? null;
     this.classes = arrays.classes ?? null; // of each weight; none where each feature has one for every label
     this.shared = numbers(arrays, "shared") ?? null;
     this.factors = numbers(arrays, "factors") ?? null; // of heads
@@ -124,15 +131,25 @@ export class Classifier {
 
   /** The weights of a feature are added `times` to sums. */
   add(k, times, sums) {
-    const { classes, weights, starts } = this;
+    const { classes, weights, values, starts } = this;
     const [start, end] = [starts[k], starts[k + 1]];
-    if (classes) for (let j = start; j < end; j++) sums[classes[j]] += times * weights[j];
-    else for (let j = start; j < end; j++) sums[j - start] += times * weights[j];
+    for (let j = start; j < end; j++) {
+      sums[classes ? classes[j] : j - start] += times * (values ? values[weights[j]] : weights[j]);
+    }
+  }
+
+  /** The features of a text: [feature, start, end]. */
+  features(text) {
+    const found = [];
+    this.analyze(text, (...feature) => found.push(feature));
+    return found;
   }
 
   /** The scores of a text, in the order of `labels`. */
   scores(text) {
-    return this.score(this.features(text).map(([feature]) => this.written(feature)));
+    const found = [];
+    this.analyze(text, (feature) => found.push(this.written(feature)));
+    return this.score(found);
   }
 
   score(features) {
@@ -249,13 +266,10 @@ export class Classifier {
 
   /** What one occurrence of a feature adds to the score of a label; of a head, for each unit of its value. */
   weigh(k, c) {
-    const { labels, starts, weights } = this;
-    if (this.factors) {
-      return labels.length === 2 ? ((c ? 1 : -1) * weights[starts[k]]) / 2 : weights[starts[k] + c];
-    }
     if (k < 0) return this.scale[c] * this.unseen[c];
-    const sums = new Float64Array(labels.length);
+    const sums = new Float64Array(this.width ?? this.labels.length);
     this.add(k, 1, sums);
+    if (this.factors) return this.labels.length === 2 ? ((c ? 1 : -1) * sums[0]) / 2 : sums[c];
     return this.scale[c] * (this.slope[c] + (this.shared ? this.shared[k] : 0) + sums[c]);
   }
 }
