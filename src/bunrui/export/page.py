@@ -18,6 +18,7 @@ import numpy as np
 import bunrui
 from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import AnyClassifier, TextClassifier
+from bunrui.counts import Counts
 from bunrui.errors import Option, OptionError
 from bunrui.evaluation.labelled import Labelled
 from bunrui.evaluation.loo import own_documents
@@ -29,7 +30,7 @@ from bunrui.views.markup import Markup, asset, document, element, isolated
 
 MOST_BYTES = 20_000_000
 _SPARE = 2000  # bytes for numbers that are known later
-_MARGIN = 0.98  # of the room: features that are left out are rarer than others, and take less of it
+_MARGIN = 0.99  # of the room that is aimed at
 _FEW = 30_000  # features that are packed to see how much room they take
 _GUESS = 1.5  # many features take less room than few: more of them begin alike
 _HELD_OUT = 5  # every so many documents are measured
@@ -105,14 +106,21 @@ def make_page(
 
     def fill(source: Source) -> tuple[str, int]:
         """As many features as there is room for, and their number."""
-        order = rank(source, classifier.counts)
+        vocabulary, order = _Vocabulary.of(source, classifier.counts), rank(source, classifier.counts)
+
+        def pack_some(places: Integers) -> str:
+            return _pack(classifier, spec, source, *vocabulary.pick(places))
+
         n = len(order)
         if n > _FEW:
             # Not all at once: the weights of nbsvm on 20 Newsgroups are 180 MB.
             some = order[:: n // _FEW]
-            n = min(n, int(_GUESS * room * len(some) / len(_pack(classifier, spec, source, some))))
-        while len(packed := _pack(classifier, spec, source, order[:n])) > room:
-            n = min(int(n * _MARGIN * room / len(packed)), n - 1)
+            n = min(n, max(int(_GUESS * room * len(some) / len(pack_some(some))), 1))
+        last_n = last_size = 0
+        while (size := len(packed := pack_some(order[:n]))) > room:
+            each = (size - last_size) / (n - last_n)
+            last_n, last_size = n, size
+            n = min(n - 1, max(int(n - (size - _MARGIN * room) / each), n // 4))
             if n < 1:
                 raise OptionError(f"a page of {most_bytes:,} bytes has no room for this classifier")
         return packed, n
@@ -121,7 +129,8 @@ def make_page(
         packed, n = fill(source)
         if n == len(source.ids):
             return packed, n, None
-        packed, n = fill(source.coarse())
+        coarse = source.coarse()
+        packed, n = (packed, n) if coarse is source else fill(coarse)
         pruning = Pruning(n, len(source.ids))
         texts, labels, model = _measurable(classifier, test)
         if texts is not None:
@@ -194,12 +203,29 @@ def _accuracies(
 # --- its parts
 
 
-def _pack(classifier: AnyClassifier, spec: AnalyzerSpec, source: Source, places: Integers) -> str:
-    """The analyzer and the weights of some features."""
-    words = [word.encode() for word in classifier.counts.texts_of(source.ids[places])]
-    in_order = sorted(range(len(words)), key=words.__getitem__)
-    weights = source.weigh(places[in_order])
-    arrays = list_words([words[k] for k in in_order]) | list_values("weights", weights.values)
+class _Vocabulary(NamedTuple):
+    """The words of all features, sorted once for all that are tried."""
+
+    words: list[bytes]
+    in_order: Integers  # places of features
+
+    @classmethod
+    def of(cls, source: Source, counts: Counts) -> _Vocabulary:
+        words = [word.encode() for word in counts.texts_of(source.ids)]
+        return cls(words, np.array(sorted(range(len(words)), key=words.__getitem__), np.int64))
+
+    def pick(self, places: Integers) -> tuple[list[bytes], Integers]:
+        """The words of some features, sorted, and their places."""
+        chosen = np.zeros(len(self.words), bool)
+        chosen[places] = True
+        sorted_places = self.in_order[chosen[self.in_order]]
+        return [self.words[place] for place in sorted_places.tolist()], sorted_places
+
+
+def _pack(classifier: AnyClassifier, spec: AnalyzerSpec, source: Source, words: list[bytes], places: Integers) -> str:
+    """The analyzer and the weights of some features, whose words are sorted."""
+    weights = source.weigh(places)
+    arrays = list_words(words) | list_values("weights", weights.values)
     if weights.lengths is not None and weights.classes is not None:
         arrays |= {"lengths": weights.lengths, "classes": weights.classes}
     for name, values in (("shared", weights.shared), ("factors", weights.factors)):
