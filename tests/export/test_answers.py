@@ -128,11 +128,9 @@ def test_few_labels(opened: Opener, model: str, labels: list[Any]) -> None:
 
 @pytest.mark.data
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["20news", "livedoor", "thucnews", "nsmc", "imdb", "enron_spam", "twitter_samples"])
+@pytest.mark.parametrize("name", ["20news", "aozora", "thucnews", "nsmc", "imdb", "enron_spam", "twitter_samples"])
 def test_public_corpora(opened: Opener, data_folder: Path, name: str) -> None:
-    path = next(iter(sorted((data_folder / name).glob("*.parquet"))), None)
-    if path is None:
-        pytest.skip(f"{name} is no table")
+    path = next(iter(sorted((data_folder / name).glob("*.parquet"))))
     table = pq.read_table(path, columns=["label", "text"])
     rows = table.take(np.random.default_rng(0).permutation(len(table))[:2000])
     texts, labels = rows["text"].to_pylist(), [str(label) for label in rows["label"].to_pylist()]
