@@ -117,17 +117,22 @@ class BunruiClassifierFilter(BaseFilter):
         units = [split_into_parts(doc.text, mode=self.filter_mode) for doc in batch]
         texts = [self._readable(unit) for parts in units for unit in parts]
         labels, shares = label_shares(self.model, texts)
-        is_kept = self._is_kept(labels, shares).tolist()
-        keys, start = [f"{_PREFIX}{label}" for label in labels], 0
+        scores, is_kept = shares.tolist(), self._is_kept(labels, shares).tolist()
+        keys, start, answers = [f"{_PREFIX}{label}" for label in labels], 0, []
         for doc, parts in zip(batch, units, strict=True):
             end = start + len(parts)
             if self.save_labels_in_metadata and parts:
-                doc.metadata.update(zip(keys, shares[start:end].mean(axis=0).tolist(), strict=True))
-            kept = [unit for unit, stays in zip(parts, is_kept[start:end], strict=True) if stays]
-            self._count("kept_span", len(kept))
-            self._count("removed_span", len(parts) - len(kept))
-            doc.text, start = "".join(kept), end
-        return [bool(doc.text.strip()) for doc in batch]
+                mean = scores[start] if len(parts) == 1 else shares[start:end].mean(axis=0).tolist()
+                doc.metadata.update(zip(keys, mean, strict=True))
+            text = "".join(unit for unit, stays in zip(parts, is_kept[start:end], strict=True) if stays)
+            answers.append(bool(text.strip()))
+            if answers[-1]:  # else the exclusion writer gets the whole text; the fastText filter leaves it none
+                doc.text = text
+            start = end
+        for name, n_units in (("kept_span", sum(is_kept)), ("removed_span", len(texts) - sum(is_kept))):
+            if n_units:
+                self.stat_update(name, value=n_units)
+        return answers
 
     def _readable(self, unit: str) -> str:
         return unit if self.newline_replacement is None else unit.strip().replace("\n", self.newline_replacement)
@@ -139,10 +144,6 @@ class BunruiClassifierFilter(BaseFilter):
         least = np.array([score for _, score in wanted])
         hit = np.any(shares[:, [column[str(label)] for label, _ in wanted]] >= least, axis=1)
         return np.asarray(hit if self.keep_labels else ~hit)
-
-    def _count(self, name: str, n_units: int) -> None:
-        if n_units:
-            self.stat_update(name, value=n_units)
 
 
 def _listed(labels: Thresholds | None) -> list[tuple[Any, float]]:
