@@ -63,6 +63,9 @@ def whole(values: Any) -> Any:
     """The values; those of a lazy sequence, such as a column of Hugging Face's `datasets`, all at once.
 
     One by one, 100,000 labels take 8 s; in one slice, 0.01 s.
+
+    >>> whole(range(3)), whole(iter("ab"))
+    (range(0, 3), ['a', 'b'])
     """
     if not hasattr(values, "__len__") and hasattr(values, "__iter__"):
         return list(values)
