@@ -20,7 +20,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -122,31 +122,32 @@ def with_bunrui(path: str, folder: Path, step: str, repeats: int) -> Row:
     return measure(lambda: [getattr(ours, step)(path)] if step else [], folder, None, repeats)
 
 
-def rows(corpus: corpora.Corpus, folder: Path, repeats: int) -> list[Row]:
-    """A row for each step."""
+def rows(corpus: corpora.Corpus, folder: Path, repeats: int) -> Iterator[Row]:
+    """A row for each step, as they are done."""
     (folder / "test").mkdir()
     with open(folder / "test" / "test.jsonl", "w", encoding="utf-8") as file:
         for row in corpus.test.to_pylist():
             file.write(json.dumps(row) + "\n")
-    found = [{"": "reading alone"} | stopwatch.isolated(with_bunrui, "", folder, "", repeats)]
+    yield {"": "reading alone"} | stopwatch.isolated(with_bunrui, "", folder, "", repeats)
     is_there = importlib.util.find_spec(FastText.module) is not None
     if not is_there:
         print("fastText is not installed: pip install -r benchmarks/requirements.txt", file=sys.stderr)
     for peer in (FastText, FastTextLonger) if is_there else ():
         path = folder / f"{peer.__name__}.bin"
         names = learn_fasttext(peer, corpus, path)
-        found.append({"": peer.name} | stopwatch.isolated(with_fasttext, str(path), folder, names, repeats))
-    for model, step in (
-        ("auto", "BunruiClassifierFilter"),
-        ("nbsvm", "BunruiClassifierFilter"),
-        ("auto", "BunruiLabeller"),
-    ):
+        yield {"": peer.name} | stopwatch.isolated(with_fasttext, str(path), folder, names, repeats)
+    for model in ("auto", "nbsvm"):
         path = folder / f"{model}.bunrui"
-        if not path.exists():
-            learn_bunrui(model, corpus, path)
-        name = "bunrui" + f", {model}" * (model != "auto") + ", labeller" * (step == "BunruiLabeller")
-        found.append({"": name} | stopwatch.isolated(with_bunrui, str(path), folder, step, repeats))
-    return found
+        learn_bunrui(model, corpus, path)
+        for step, kind in (("BunruiClassifierFilter", ""), ("BunruiLabeller", ", labeller")):
+            name = f"bunrui, {model}{kind}"
+            yield {"": name} | stopwatch.isolated(with_bunrui, str(path), folder, step, repeats)
+
+
+def show(row: Row) -> None:
+    """One line."""
+    core, clock, accuracy = (row[column] for column in COLUMNS)
+    print(f"{row['']:30}{core:26,}{clock:26,}{'' if accuracy is None else f'{accuracy:.3f}':>26}", flush=True)
 
 
 def main() -> None:
@@ -156,22 +157,21 @@ def main() -> None:
     parser.add_argument("--folder", help="where the corpora are")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    report = {}
+    report: dict[str, list[Row]] = {}
     for name in options.corpora.split(","):
         corpus = load(name, options.folder)
         if corpus.name in report:
             continue
+        if not options.json:
+            n_bytes = corpora.n_bytes(corpus.test) / corpus.test.num_rows
+            print(f"{corpus.name}: {corpus.test.num_rows:,} documents of {n_bytes:,.0f} bytes")
+            print(" " * 30 + "".join(f"{column:>26}" for column in COLUMNS), flush=True)
+        report[corpus.name] = []
         with tempfile.TemporaryDirectory() as scratch:
-            report[corpus.name] = found = rows(corpus, Path(scratch), options.repeats)
-        if options.json:
-            continue
-        n_bytes = corpora.n_bytes(corpus.test) / corpus.test.num_rows
-        print(f"{corpus.name}: {corpus.test.num_rows:,} documents of {n_bytes:,.0f} bytes")
-        print(" " * 30 + "".join(f"{column:>26}" for column in COLUMNS))
-        for row in found:
-            core, clock, accuracy = (row[column] for column in COLUMNS)
-            shown = "" if accuracy is None else f"{accuracy:.3f}"
-            print(f"{row['']:30}{core:26,}{clock:26,}{shown:>26}", flush=True)
+            for row in rows(corpus, Path(scratch), options.repeats):
+                report[corpus.name].append(row)
+                if not options.json:
+                    show(row)
     if options.json:
         print(json.dumps(report))
 
