@@ -44,14 +44,14 @@ NAMES = {
         "scikit-learn(`CountVectorizer` + `MultinomialNB`)",
     ),
     "**bunrui, the same model: the same labels**": (
-        "**bunrui、同じモデル（予測も完全に一致）**",
-        "**bunrui，同一模型（预测的标签完全一致）**",
-        "**bunrui, 같은 모델(예측 레이블도 같음)**",
+        "**bunrui、同じモデル（予測ラベルも同一）**",
+        "**bunrui，同一模型（预测标签完全相同）**",
+        "**bunrui, 같은 모델(예측 레이블도 동일)**",
     ),
     "**bunrui, default features, `binary-complement`**": (
-        "**bunrui、既定の特徴 + `binary-complement`**",
+        "**bunrui、既定の特徴量 + `binary-complement`**",
         "**bunrui，默认特征 + `binary-complement`**",
-        "**bunrui, 기본 특징 + `binary-complement`**",
+        "**bunrui, 기본 특성 + `binary-complement`**",
     ),
     "fastText, the defaults": ("fastText、既定の設定", "fastText，默认参数", "fastText, 기본 설정"),
     "fastText, learning rate 1, 25 epochs": (
@@ -60,14 +60,14 @@ NAMES = {
         "fastText, 학습률 1, 25 에포크",
     ),
     "Vowpal Wabbit, one pass, no vocabulary": (
-        "Vowpal Wabbit、1 パス、語彙なし",
-        "Vowpal Wabbit，单遍训练，不保存词表",
-        "Vowpal Wabbit, 1회 통과, 어휘 없음",
+        "Vowpal Wabbit、1 パス、語彙表なし",
+        "Vowpal Wabbit，单遍学习，无词表",
+        "Vowpal Wabbit, 1패스, 어휘 사전 없음",
     ),
-    "river, on a sample": ("river、一部の文書で測定", "river，抽样测量", "river, 표본으로 측정"),
-    "word 1–2-grams": ("単語 1–2-gram は", "单词 1–2-gram", "단어 1–2-gram"),
-    "20 Newsgroups": ("20 Newsgroups は", "20 Newsgroups", "20 Newsgroups"),
-    "Japanese character 2–3-grams": ("日本語の文字 2–3-gram は", "日文字符 2–3-gram", "일본어 글자 2–3-gram"),
+    "river, on a sample": ("river、一部のデータで測定", "river，抽样测量", "river, 일부 표본으로 측정"),
+    "word 1–2-grams": ("単語 1–2-gram で", "单词 1–2-gram", "단어 1–2-gram"),
+    "20 Newsgroups": ("20 Newsgroups で", "20 Newsgroups", "20 Newsgroups"),
+    "Japanese character 2–3-grams": ("日本語の文字 2–3-gram で", "日文字符 2–3-gram", "일본어 글자 2–3-gram"),
 }
 
 

@@ -121,6 +121,20 @@ def test_links_agree_and_lead_somewhere(original: str, language: str) -> None:
     assert {own.get(path, path) for path in targets_of(original)} - linked == {page}
 
 
+def test_the_section_of_its_own_says_what_is_printed(language: str) -> None:
+    (own,) = (text for _, text in sections_of(TRANSLATIONS["docs/start.md"].format(language)) if OWN in text)
+    printed = "".join(block.code for block in blocks_of(own) if block.language == "text")
+    said = [figure for figure in figures_of(own) if figure.startswith(".")]
+    assert len(said) >= 3 and {figure for figure in said if f"0{figure}" not in printed} == set()
+
+
+@pytest.mark.parametrize("original", TRANSLATIONS)
+def test_a_paragraph_is_a_line(original: str, language: str) -> None:
+    """Browsers show a line break as a space, which Japanese and Chinese do not have."""
+    text = CODE.sub("`", (REPOSITORY / TRANSLATIONS[original].format(language)).read_text(encoding="utf-8"))
+    assert re.findall(r"^[^#|\n].*\n[^#|\n].*", text, flags=re.MULTILINE) == []
+
+
 @pytest.mark.parametrize(("what", "old", "new"), [(commands_of, "--loo", "--folds 5"), (figures_of, ".919", ".91")])
 def test_a_difference_is_told(what: Callable[[str], list[str]], old: str, new: str, tmp_path: Path) -> None:
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8") + "\n```bash\nbunrui evaluate a.bunrui --loo\n```\n"
