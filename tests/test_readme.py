@@ -13,6 +13,8 @@ from bunrui.cli import main
 from tests.blocks import REPOSITORY, Block, Shell, blocks_of, check_options, run_python, write_samples
 
 READMES = {path.name: path.read_text(encoding="utf-8") for path in sorted(REPOSITORY.glob("README*.md"))}
+# Translations have the same commands: to run them once more is for the slow tests.
+ONE_FAST = [pytest.param(name, marks=[pytest.mark.slow] * (name != "README.md")) for name in READMES]
 
 
 @pytest.fixture(params=READMES)
@@ -36,6 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize("readme", ONE_FAST, indirect=True)
 def test_the_commands_run(
     blocks: list[Block], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
