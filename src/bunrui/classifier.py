@@ -20,6 +20,7 @@ from bunrui.choice import PLAIN, Choice, LeftOut, choose, is_due, why_not
 from bunrui.counts import Counts, Label
 from bunrui.engines.count import count
 from bunrui.engines.labelgroups import LabelSets, label_sets
+from bunrui.engines.stream import annotate
 from bunrui.errors import (
     LabelError,
     MismatchError,
@@ -261,6 +262,31 @@ class AnyClassifier(ABC):
     @abstractmethod
     def set_calibration(self, calibration: Calibration | None) -> None:
         """Use a calibration (`bunrui.selection.calibrate` fits them), or none."""
+
+    def annotate(self, batch: Any, text: str = "text") -> Any:
+        """The columns `predicted` and `probability` for a batch of rows, for `map` of Hugging Face's `datasets`.
+
+        Parameters
+        ----------
+        batch : mapping from column to values, data frame, or Arrow table or record batch
+        text : str
+            The column with the text.
+
+        Returns
+        -------
+        dict of list, or Arrow table or record batch
+            The two columns; of Arrow, the batch with the two columns in addition.
+
+        Examples
+        --------
+        >>> clf = TextClassifier().learn(["cheap pills", "see you at noon"], ["spam", "ham"])
+        >>> clf.annotate({"text": ["pills", "noon"]})["predicted"]
+        ['spam', 'ham']
+        >>> import pyarrow as pa
+        >>> clf.annotate(pa.table({"id": [7], "body": ["noon"]}), text="body").select(["id", "predicted"]).to_pylist()
+        [{'id': 7, 'predicted': 'ham'}]
+        """
+        return annotate(self, batch, text)
 
     def log_odds(self, texts: Texts, *, positive: Label, negative: Label | None = None) -> Floats:
         """log P(positive | text) / P(negative | text), (n_docs,); 0 is neutral.

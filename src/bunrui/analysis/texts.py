@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
@@ -58,6 +59,22 @@ def is_given(texts: Any) -> bool:
     return isinstance(texts, (list, tuple)) and any(isinstance(t, (list, tuple, Mapping)) for t in texts[:1])
 
 
+def whole(values: Any) -> Any:
+    """The values; those of a lazy sequence, such as a column of Hugging Face's `datasets`, all at once.
+
+    One by one, 100,000 labels take 8 s; in one slice, 0.01 s.
+
+    >>> whole(range(3)), whole(iter("ab"))
+    (range(0, 3), ['a', 'b'])
+    """
+    if not hasattr(values, "__len__") and hasattr(values, "__iter__"):
+        return list(values)
+    if isinstance(values, Sequence) and not isinstance(values, (str, bytes, list, tuple)):
+        with suppress(TypeError):  # a deque has no slices
+            return values[:]
+    return values
+
+
 def strings(texts: Any) -> pa.Array | list[str]:
     """Texts as one Arrow string array, or a list if they are few; valid UTF-8 without nulls."""
     if isinstance(texts, str):
@@ -68,7 +85,7 @@ def strings(texts: Any) -> pa.Array | list[str]:
         if not all(isinstance(text, str) and not _SURROGATE(text) for text in texts):
             _explain(texts)
         return texts
-    array = _to_arrow(texts)
+    array = _to_arrow(whole(texts))
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else pa.chunked_array(array).combine_chunks()
         if isinstance(array, pa.ChunkedArray):

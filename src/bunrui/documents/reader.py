@@ -44,13 +44,14 @@ def read(
     header: bool = True,
     rows: bool = False,
 ) -> Reader:
-    """Read documents from files, folders and streams.
+    """Read documents from files, folders, streams and tables.
 
     Parameters
     ----------
-    sources : path, "-", binary stream, an iterable of these, or a mapping from label to any of these
+    sources : path, "-", binary stream, table, an iterable of these, or a mapping from label to any of these
         They are read one after the other; "-" is the standard input.  In a mapping, all documents of a source get its
-        label, whatever the source holds.
+        label, whatever the source holds.  A table is a Dataset or IterableDataset of Hugging Face, or anything with the
+        Arrow stream interface (pyarrow, polars, pandas, DuckDB).
     text : str or iterable of str
         The column with the text; several are joined by line breaks.
     label : str
@@ -257,7 +258,7 @@ class Reader(Tracked):
         """A pass of which somebody else keeps the progress."""
         for at, source in enumerate(self.sources):
             before = progress.bytes_read
-            if source.path is None:
+            if source.is_stream:
                 if at in self._used:
                     raise DataError(f"{source.name} was read before, and a stream can be read only once")
                 self._used.add(at)
@@ -283,7 +284,11 @@ class Reader(Tracked):
 
 def _read(reading: Reading, may_be_empty: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
     source = reading.source
-    if source.format == "maildir":
+    if source.table is not None:
+        from bunrui.documents.columnar import read_table
+
+        yield from read_table(reading)
+    elif source.format == "maildir":
         yield from read_maildir(reading)
     elif source.format == "folder" or (source.format == "eml" and source.path and os.path.isdir(source.path)):
         yield from read_folder(reading)

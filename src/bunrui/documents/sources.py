@@ -38,14 +38,14 @@ _MOST = 16 << 20
 
 @dataclass(frozen=True)
 class Source:
-    """One file, folder or stream.
+    """One file, folder, stream or table.
 
     Attributes
     ----------
     name : str
         How messages and the column `source` call it.
     path : str or None
-        None for a stream.
+        None for a stream and a table.
     stream : binary file or None
         None for a path.
     format : str
@@ -60,6 +60,8 @@ class Source:
         Where a file is that has an address in the place of a path.
     key : str
         Its path there.
+    table : object or None
+        A table or dataset in memory, in the place of a path.
     """
 
     name: str
@@ -71,6 +73,12 @@ class Source:
     size: int | None = None
     filesystem: Any = None
     key: str = ""
+    table: Any = None
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it can be read only once."""
+        return self.path is None and self.table is None
 
     @property
     def is_far(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from bunrui.analysis.texts import whole
 from bunrui.counts import Label, check_types
 from bunrui.errors import DataError, LabelError
 from bunrui.phrases import unfit
@@ -67,7 +68,7 @@ def label_sets(labels: Any, n_docs: int, known: Mapping[Label, int]) -> LabelSet
     if isinstance(labels, np.ndarray) and labels.ndim > 1 and labels.dtype.kind in "biuf":
         # A matrix of 0 and 1 says which labels a document has: read as sets, they would all be 0 and 1.
         raise LabelError(f"labels have the shape {labels.shape}: give one for each text, or a list of its labels")
-    values, codes, sets = _encode(labels)
+    values, codes, sets = _encode(whole(labels))
     check_types(values, known)
     for value in values:
         # NumPy's strings drop NUL at the end, and nothing encodes a lone surrogate: another label would come back.
