@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -174,6 +175,13 @@ def of_bytes(texts: Sequence[bytes]) -> Documents:
 
 def given(documents: Iterable[Any]) -> Documents:
     """Documents that are lists of tokens, or mappings from word to count."""
+    if isinstance(documents, list) and set(map(type, documents)) == {list}:
+        tokens = list(chain.from_iterable(documents))
+        # 0.3 of the time that the loop below takes, which finds what is wrong.
+        if set(map(type, tokens)) == {str}:
+            with suppress(pa.ArrowInvalid, UnicodeEncodeError):
+                ends = np.cumsum([0, *map(len, documents)], dtype=np.int64)
+                return buffers(pa.array(tokens, pa.large_string()))._replace(lists=ends)
     words: list[bytes] = []
     counts: list[int] = []
     lists = [0]

@@ -5,7 +5,7 @@ documents ─► rows of each thread, with ids of its own ─► ids of one voca
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -30,6 +30,12 @@ Integers = npt.NDArray[np.int64]
 Part = tuple[Vocabulary, Csr]
 
 _PAD = 64
+
+
+class Batches(NamedTuple):
+    """Documents that come some at a time, because all at once would take too much memory; at least one batch."""
+
+    each: Iterable[Any]
 
 
 class Counted(NamedTuple):
@@ -105,7 +111,9 @@ class _Source(NamedTuple):
     width: int = 0
 
     def read(self, texts: Any) -> list[Part]:
-        """Rows by thread."""
+        """Rows, by batch and by thread."""
+        if isinstance(texts, Batches):
+            return [part for batch in texts.each for part in self.read(batch)]
         if isinstance(texts, Iterator):
             texts = list(texts)
         if inputs.is_given(texts):
