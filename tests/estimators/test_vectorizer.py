@@ -415,6 +415,14 @@ def test_function_of_any_document() -> None:
     assert caught.value.__notes__ == ["This is document 2, counted from 0."]
 
 
+@pytest.mark.parametrize(("token", "error"), [(7, DataError), ("\ud800", UnicodeEncodeError)])
+def test_tokens_that_cannot_be_features(token: Any, error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenize, "FEATURES_AT_ONCE", 1)
+    with pytest.raises(error) as caught:
+        TextVectorizer(tokenizer=lambda text: [text, token] if text == "c" else [text]).fit(["a", "b", "c"])
+    assert caught.value.__notes__ == ["This is document 2, counted from 0."]
+
+
 def test_preprocessing_for_other_analyzers() -> None:
     assert "cafe" in TextVectorizer(analyzer="universal", strip_accents="unicode").fit(["Café"]).vocabulary_
     assert TextVectorizer(analyzer="universal").build_analyzer()("東京 a") == [

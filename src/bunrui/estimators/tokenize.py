@@ -309,8 +309,8 @@ class Reading(NamedTuple):
         """The features of documents, some 100 MB of them at once."""
         batch: list[list[str]] = []
         n_features = 0
-        for features in _each(self.analyze, documents):
-            batch.append(features if isinstance(features, list) else list(features))
+        for features in _each(Chain((self.analyze, _check_features)), documents):
+            batch.append(features)
             n_features += len(batch[-1])
             if n_features >= FEATURES_AT_ONCE:
                 yield batch
@@ -327,6 +327,13 @@ def _each(step: Step, documents: Iterable[Any]) -> Iterator[Any]:
             error.add_note(f"This is document {row}, counted from 0.")
             raise
         yield made
+
+
+def _check_features(features: Iterable[Any]) -> list[str]:
+    """Features in a list; an error where one is no string, or has a lone surrogate, which no encoding can hold."""
+    listed = features if isinstance(features, list) else list(features)
+    "".join(listed).encode()
+    return listed
 
 
 def by_function(decode: Decode, function: Step, stop: frozenset[str], orders: tuple[int, int]) -> Reading:
