@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bunrui.cells import Cells, Integers, new_postings, sort_by_text
-from bunrui.errors import LabelError, MismatchError, UnlearnError
+from bunrui.errors import DataError, LabelError, MismatchError, UnlearnError
 from bunrui.kernel import postings, slices
 from bunrui.kernel.library import run
 from bunrui.kernel.postings import Plan, Postings
@@ -306,6 +306,24 @@ class Counts:
         self.add_totals(other, class_map, sign=-1)
         if self.n_ids > 4096 and self.n_features * 2 < self.n_ids:
             self._compact()
+
+    def scale(self, n: int) -> None:
+        """Count every document n times.
+
+        Raises
+        ------
+        DataError
+            If a count would be so large that the floats of formulas cannot tell it from its neighbours.
+        """
+        if n * self.n_terms >= 1 << 53:
+            raise DataError(f"{n:,} times {self.n_terms:,} features is more than counts can hold: give smaller weights")
+        p = self.postings
+        used = slice(0, int(p.size[postings.USED]))
+        by_feature = p.term_total[: self.n_ids], p.doc_total[: self.n_ids]
+        for array in (*by_feature, p.terms[used], p.docs[used], self.doc_count, self.term_sum, self.doc_freq_sum):
+            array *= n
+        self.n_docs, self.n_terms, self.n_doc_freq = n * self.n_docs, n * self.n_terms, n * self.n_doc_freq
+        self.version += 1
 
     def plus(self, other: Counts) -> Counts:
         """The counts of both, as new ones.

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from bunrui.kernel.workspace import MAX_DOCUMENT, NO_COUNTS, NONE_FOLDED, scratc
 MAX_COUNT = (1 << 32) - 1
 _AT_ONCE = 4096  # texts that a thread validates, at least
 FEW = 32  # texts that are not worth an Arrow array
+_MANY = 256  # tokens that are
 _SURROGATE = re.compile("[\ud800-\udfff]").search
 _ARRAYS = ("__iter__", "__arrow_c_array__", "__arrow_c_stream__")
 
@@ -191,6 +192,13 @@ def of_bytes(texts: Sequence[bytes]) -> Documents:
 
 def given(documents: Iterable[Any]) -> Documents:
     """Documents that are lists of tokens, or mappings from word to count."""
+    if isinstance(documents, list) and set(map(type, documents)) == {list}:
+        tokens = list(chain.from_iterable(documents))
+        # Through Arrow, many tokens take 0.2 of the time of the loop below, which finds what is wrong with them.
+        if len(tokens) > _MANY and set(map(type, tokens)) == {str}:
+            with suppress(pa.ArrowInvalid, UnicodeEncodeError):
+                ends = np.cumsum([0, *map(len, documents)], dtype=np.int64)
+                return buffers(pa.array(tokens, pa.large_string()))._replace(lists=ends)
     words: list[bytes] = []
     counts: list[int] = []
     lists = [0]
