@@ -14,6 +14,7 @@ from bunrui.cli.console import say, uninterrupted
 from bunrui.cli.errors import describe
 from bunrui.cli.options import Classifier, flag, option, reads_tables
 from bunrui.errors import BunruiError, DataError, OptionError, UnlearnError
+from bunrui.labels import text_of
 
 if TYPE_CHECKING:
     from bunrui.documents.mail import Mail
@@ -84,14 +85,14 @@ def _ask(file: str, data: bytes, positive: str | None, unsure: float | None) -> 
             raise OptionError(f"{file} reads tables, and no mail.")
         mail = _parse(data)
         labels, _, shares = classifier.scores_and_probabilities([mail.text])
-        wanted = _USUAL if positive is None else positive
+        wanted = _USUAL if positive is None else classifier.label_named(positive)
         if wanted not in labels:
-            known = ", ".join(labels[:5])
+            known = ", ".join(map(text_of, labels[:5]))
             raise OptionError(f"{file} has no label {wanted!r}, but {known}: give one of them with --positive.")
         best = int(shares[0].argmax())
         if unsure is not None and Doubts(classifier, unsure).of(shares[0, [best]])[0]:
             return UNSURE, float(shares[0, best]), _IS_UNSURE
-        return labels[best], float(shares[0, best]), _IS_POSITIVE if labels[best] == wanted else _IS_OTHER
+        return text_of(labels[best]), float(shares[0, best]), _IS_POSITIVE if labels[best] == wanted else _IS_OTHER
 
 
 def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> None:
@@ -102,16 +103,17 @@ def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> No
     ids = None if mail.id is None else [mail.id]
     with closing(bunrui.open(file)) as classifier, uninterrupted():
         if untrain is not None:
-            classifier.unlearn([mail.text], [untrain])
+            classifier.unlearn([mail.text], [classifier.label_named(untrain)])
             say(f"unlearned 1 document of {untrain} from {file}")
             return
         assert train is not None
+        label = classifier.label_named(train)
         if classifier.keep != "nothing":
             with suppress(UnlearnError):
-                n_docs = classifier.relabel(train, texts=[mail.text])
+                n_docs = classifier.relabel(label, texts=[mail.text])
                 say(f"relabelled the mail to {train}" if n_docs else f"{file} knows this mail as {train} already")
                 return
-        classifier.learn([mail.text], [train], ids=ids)
+        classifier.learn([mail.text], [label], ids=ids)
         say(f"learned 1 document of {train} into {file}")
 
 

@@ -16,6 +16,7 @@ from bunrui.documents.mail import is_mail, is_maildir
 from bunrui.documents.sources import COMPRESSIONS, Source, find_files, is_address
 from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, LabelError, Option, OptionError, Step
+from bunrui.labels import TYPES, plain, plain_type
 
 FORMATS = (
     "csv", "tsv", "tab", "xlsx", "jsonl", "parquet", "arrow", "fasttext", "lines", "eml", "mbox", "maildir", "folder",
@@ -50,12 +51,12 @@ def find_sources(sources: Any, format: str | None) -> list[Source]:
     return found
 
 
-def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Source]:
+def _find(sources: Any, format: str | None, label: Any) -> Iterator[Source]:
     if isinstance(sources, Mapping):
         for name, inner in sources.items():
-            if not isinstance(name, str) or not name:
-                raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty")
-            yield from _find(inner, format, name)
+            if plain_type(name) not in TYPES.values() or name == "":
+                raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty, or an integer")
+            yield from _find(inner, format, plain(name))
     elif isinstance(sources, Source):
         yield replace(sources, format=format or sources.format, label=label)
     elif isinstance(sources, (str, os.PathLike)):
@@ -87,7 +88,7 @@ def _expand(path: str) -> list[str]:
     return found
 
 
-def _describe_path(path: str, format: str | None, label: str | None) -> Source:
+def _describe_path(path: str, format: str | None, label: Any) -> Source:
     if path == "-":
         return Source("<stdin>", None, None, format or "", label=label)
     if os.path.isdir(path):
