@@ -136,6 +136,18 @@ def given_label(label: Any, kind: type | None) -> Any:
     return plain(label)
 
 
+def given_labels(labels: Any, kind: type | None) -> Any:
+    """The same for the labels of documents, or lists of them; an Arrow array stays one where it has the type already.
+
+    >>> given_labels(["1", ["2", 3]], int)
+    [1, [2, 3]]
+    """
+    if kind in (str, None):
+        return labels
+    rows = labels.to_pylist() if hasattr(labels, "to_pylist") else labels
+    return [given_label(row, kind) if is_label(row) else [given_label(one, kind) for one in row] for row in rows]
+
+
 def check_types(labels: Iterable[Any], known: Iterable[Any]) -> None:
     """Refuse labels of another type than the known ones: True would be taken for 1."""
     one, other = (next(iter(some), None) for some in (labels, known))
