@@ -324,7 +324,8 @@ class Info(TypedDict):
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
 
     documents: int
-    labels: dict[str, int]
+    labels: Annotated[dict[str, int], Field(description="Documents by label; keys of JSON are strings,")]
+    label_type: Annotated[Literal["str", "int", "bool"] | None, Field(description="… and the labels are of this type.")]
     features: int
     model: str
     choice: Annotated[dict[str, Any] | None, Field(description="The model that auto stands for, and why.")]
@@ -609,6 +610,7 @@ _EXAMPLES: dict[type, Any] = {
     Info: {
         "documents": 4,
         "labels": {"ham": 2, "spam": 2},
+        "label_type": "str",
         "features": 30,
         "model": "auto",
         "choice": {"line": "binary-complement: 4 documents are too few to tell"},

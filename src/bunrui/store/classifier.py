@@ -17,7 +17,7 @@ from bunrui.classifier import OPTIONS, AnyClassifier, Labels, TextClassifier, Te
 from bunrui.counts import Counts, Label
 from bunrui.engines.labelgroups import check_new
 from bunrui.errors import BunruiError, Option, OptionError, StoreError, check_whole
-from bunrui.labels import as_list, is_label
+from bunrui.labels import as_list, is_label, type_of
 from bunrui.memory import Digests, Memory, document_digests
 from bunrui.models import AUTO, TRAINED
 from bunrui.models.kinds import is_kept
@@ -625,9 +625,11 @@ class StoredClassifier(AnyClassifier):
         with self.memory.lock.read():
             counts = self.counts
             labels = {label: n for label, (n, _, _) in counts.class_totals().items()}
+            kind = type_of(labels)
             return {
                 "documents": counts.n_docs,
                 "labels": labels,
+                "label_type": None if kind is None else kind.__name__,
                 "features": counts.n_features,
                 "hashing": hashing_of(self, counts.n_features),
                 **self.effective_settings,
