@@ -900,7 +900,7 @@ def check_alike(
             hint="learn the documents again with one of the two",
         )
     if mine.label_type and other.label_type and mine.label_type is not other.label_type:
-        raise MismatchError(
+        raise LabelError(
             f"the labels of {other_name} are {noun_of(other.label_type)}, and those of {name} are "
             f"{noun_of(mine.label_type)}",
             hint="learn the documents of one of the two again, with labels of the other type",

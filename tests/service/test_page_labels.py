@@ -1,4 +1,4 @@
-"""The page of a classifier whose labels are integers, in a real browser: it shows texts, and the file keeps integers."""
+"""The page of a classifier whose labels are integers, in a real browser: it shows texts, the file keeps integers."""
 
 from __future__ import annotations
 
