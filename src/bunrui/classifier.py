@@ -125,7 +125,7 @@ class AnyClassifier(ABC):
     @property
     def label_type(self) -> type | None:
         """The type of the labels: str, int or bool; None before the first."""
-        return type_of(self.counts.live_labels)
+        return type_of(self.counts.live.labels)
 
     def label_named(self, name: Any) -> Label:
         """The label that a text stands for, such as 1 for `"1"` where labels are integers; other values stay."""

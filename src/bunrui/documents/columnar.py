@@ -90,10 +90,11 @@ def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -
         for at in range(batch.num_columns):
             _check_places(batch, at, reading)
         reading.progress.unpacked(batch.nbytes + _ROW_BYTES * batch.num_rows)
+        columns = {name: batch.column(name) for name in reading.columns}
         if reading.wants_label:
-            reading.label_type = label_type(batch.schema.field(options.label).type)
+            reading.label_type = label_type(columns[options.label].type)
         whole = pa.record_batch(
-            {name: _normalise(batch.column(name), name, reading, is_text=name in texts) for name in reading.columns}
+            {name: _normalise(column, name, reading, is_text=name in texts) for name, column in columns.items()}
         )
         for part in _halve(whole, options.batch_bytes):
             narrow = {name: _narrow(part.column(name)) for name in part.schema.names}

@@ -119,8 +119,9 @@ def _if_it_has(has: Sequence[Label], gets: Sequence[Label]) -> Change:
 
 
 def check_labels(names: Sequence[Label]) -> list[Label]:
-    """Refuse what cannot be the labels of a document; the others in Python's own types, sorted."""
-    return label_sets([list(names)], 1, {}).labels
+    """Labels in Python's own types, if a document may have them."""
+    label_sets([list(names)], 1, {})
+    return [plain(name) for name in names]
 
 
 def _documents(block: Block, texts: dict[bytes, Any] | None, path: str) -> list[Any]:

@@ -264,7 +264,7 @@ class Store:
     def labels(self) -> list[Label]:
         """Labels by id."""
         with explain_errors(self.path):
-            kind = self._label_type()
+            kind = self.label_type()
             rows = self.db.execute("SELECT label, name FROM labels ORDER BY label").fetchall()
         if [label for label, _ in rows] != list(range(len(rows))):
             raise self.unpacker().damaged("its list of labels has gaps")
@@ -279,7 +279,8 @@ class Store:
         except LabelError as error:
             raise self.unpacker().damaged("it has a label of another type than it says") from error
 
-    def _label_type(self) -> type:
+    def label_type(self) -> type:
+        """The type of the labels; str where there are none."""
         query = f"SELECT value, {self.whole('meta')} FROM meta WHERE key = 'label_type'"
         value, is_whole = self.db.execute(query).fetchone() or ('"str"', True)
         self.check_row(is_whole, "meta")
@@ -291,7 +292,7 @@ class Store:
     def set_label_type(self, kind: type) -> None:
         """Remember the type of the labels; call while writing, when the file has none."""
         with explain_errors(self.path):
-            if kind is self._label_type():
+            if kind is self.label_type():
                 return
             value = json.dumps(kind.__name__)
             self.db.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('label_type', ?)", (value,))

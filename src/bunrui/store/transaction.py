@@ -14,7 +14,7 @@ import numpy as np
 from bunrui.cells import Integers
 from bunrui.counts import Counts, Label
 from bunrui.errors import ChangedError, StoreError
-from bunrui.labels import check_types, text_of
+from bunrui.labels import check_types, label_of, text_of
 from bunrui.store.blocks import Row
 from bunrui.store.codec import Head, Part, Parts, Unpacker, pack_numbers
 from bunrui.store.schema import SEALED, seal
@@ -107,7 +107,8 @@ class Transaction:
         """The file's ids of labels; new ones get the next."""
         with explain_errors(self._path):
             if self._labels is None:
-                self._labels = {name: label for label, name in enumerate(self._store.labels())}
+                rows, kind = self._db.execute("SELECT label, name FROM labels"), self._store.label_type()
+                self._labels = {name if kind is str else label_of(name, kind): label for label, name in rows}
             known = self._labels
             first = len(known)
             check_types(names, known)
