@@ -12,7 +12,6 @@ from bunrui.cli.calibrate import Doubts
 from bunrui.cli.console import say, uninterrupted
 from bunrui.cli.errors import describe
 from bunrui.cli.options import Classifier, flag, option, reads_tables
-from bunrui.deliver import deliver_mail, read_mail, remove_label
 from bunrui.errors import BunruiError, OptionError, UnlearnError
 from bunrui.labels import is_known, text_of
 
@@ -52,6 +51,8 @@ def deliver(
       bunrui deliver mail.bunrui --unsure 0.01 --exit-zero < message
       bunrui deliver mail.bunrui --train spam < message
     """
+    from bunrui.deliver import remove_label
+
     data = sys.stdin.buffer.read()
     is_filter = train is None and untrain is None
     try:
@@ -72,6 +73,8 @@ def deliver(
 
 def _ask(file: str, data: bytes, positive: str | None, unsure: float | None) -> tuple[bytes, int]:
     """A mail with its label, and the exit code."""
+    from bunrui.deliver import deliver_mail
+
     with closing(bunrui.open(file, read_only=True)) as classifier:
         if reads_tables(classifier):
             raise OptionError(f"{file} reads tables, and no mail.")
@@ -87,6 +90,8 @@ def _ask(file: str, data: bytes, positive: str | None, unsure: float | None) -> 
 
 def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> None:
     """Learn a mail, or unlearn it; one that was learned with another label gets the new one."""
+    from bunrui.deliver import read_mail
+
     if train is not None and untrain is not None:
         raise OptionError("give --train or --untrain, not both.")
     mail = read_mail(data)
@@ -109,6 +114,8 @@ def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> No
 
 def pass_on() -> None:
     """Write the mail as it came: for whoever has called the command in a wrong way."""
+    from bunrui.deliver import remove_label
+
     if not sys.stdin.isatty():
         _write(remove_label(sys.stdin.buffer.read()))
 
