@@ -156,8 +156,9 @@ def test_studies(server: Server) -> None:
 
 def test_openapi_names_the_types(server: Server) -> None:
     schemas = server.client.get("/openapi.json").json()["components"]["schemas"]
-    kinds = {one["type"] for one in schemas["Share"]["properties"]["label"]["anyOf"]}
-    assert kinds == {"string", "integer", "boolean"}
+    for name in ("Share", "LabelCount", "Explained"):
+        kinds = {one["type"] for one in schemas[name]["properties"]["label"]["anyOf"]}
+        assert kinds == {"string", "integer", "boolean"}, name
 
 
 def test_booleans(tmp_path: Path) -> None:

@@ -258,8 +258,8 @@ class Contribution(TypedDict):
 class Explained(TypedDict):
     """`bias`, the values of `contributions` and `rest` add up to `score` less `against_score`."""
 
-    label: str
-    against: str | None
+    label: Label
+    against: Label | None
     probabilities: dict[str, float]
     score: float
     against_score: float | None
