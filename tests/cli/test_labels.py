@@ -94,6 +94,9 @@ def test_labels_of_options_are_read_as_the_file_has_them(run: Run, file: str) ->
     write("bad.jsonl", [1, 2, "spam", 3])
     refused = run("learn", file, "bad.jsonl")
     assert refused.code == 1 and "bad.jsonl, line 3: the label 'spam' is no integer" in refused.err
+    mail = "Subject: black tea\n\nand green tea\n"
+    assert run("deliver", file, "--train", "3", stdin=mail).err == f"learned 1 document of 3 into {file}\n"
+    assert run("deliver", file, "--positive", "3", stdin=mail).out.startswith("X-Bunrui-Label: 3\n")
     assert run("check", file).code == 0
 
 
