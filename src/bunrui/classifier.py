@@ -32,6 +32,7 @@ from bunrui.errors import (
     check_whole,
 )
 from bunrui.kernel.mutex import Mutex
+from bunrui.labels import given_label, noun_of, type_of
 from bunrui.memory import KeptPool, Memory, by_digest
 from bunrui.models import AUTO, DEFAULT_MODEL, kind_of
 from bunrui.models.counting import CountingModel
@@ -121,6 +122,15 @@ class AnyClassifier(ABC):
             if not self.counts.n_docs:
                 raise NotLearnedError("nothing has been learned yet", hint=(Step("learn"),))
             return np.array(self.counts.live.labels, self.counts.live.dtype)
+
+    @property
+    def label_type(self) -> type | None:
+        """The type of the labels: str, int or bool; None before the first."""
+        return type_of(self.counts.live.labels)
+
+    def label_named(self, name: Any) -> Label:
+        """The label that a text stands for, such as 1 for `"1"` where labels are integers; other values stay."""
+        return given_label(name, self.label_type)
 
     # Options
 
@@ -960,12 +970,18 @@ def _check(options: Mapping[str, Any]) -> Analyzer:
 def check_alike(
     mine: AnyClassifier, other: AnyClassifier, name: str = "this classifier", other_name: str = "the other classifier"
 ) -> None:
-    """Refuse to join classifiers whose analyzers make other features, or take columns of tables for other kinds."""
+    """Refuse to join classifiers with labels of other types, other features, or columns of tables of other kinds."""
     has, comes = mine.text_analyzer, other.text_analyzer
     if (has.fingerprint, getattr(has, "kinds", 0)) != (comes.fingerprint, getattr(comes, "kinds", 0)):
         raise MismatchError(
             f"{other_name} was made with another analyzer ({comes.describe()}) than {name} ({has.describe()})",
             hint="learn the documents again with one of the two",
+        )
+    if mine.label_type and other.label_type and mine.label_type is not other.label_type:
+        raise LabelError(
+            f"the labels of {other_name} are {noun_of(other.label_type)}, and those of {name} are "
+            f"{noun_of(mine.label_type)}",
+            hint="learn the documents of one of the two again, with labels of the other type",
         )
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from bunrui.documents.huggingface import batches_of, is_dataset, with_names
 from bunrui.documents.sources import Stream
 from bunrui.documents.tabular import add_row, take_columns, tidy_columns, to_cells
-from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows, each_once
+from bunrui.documents.validation import COUNTS, STRING, TOKENS, Object, Reading, Rows, each_once, label_type
 from bunrui.errors import DataError, EncodingError
 
 _BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
@@ -107,6 +107,8 @@ def read_batches(batches: Iterator[Any], reading: Reading, n_rows: int | None) -
             _check_places(batch, at, reading)
         reading.progress.unpacked(batch.nbytes + _ROW_BYTES * batch.num_rows)
         columns = {name: with_names(batch, name, reading) for name in reading.columns}
+        if reading.wants_label:
+            reading.label_type = label_type(columns[options.label].type)
         whole = pa.record_batch(
             {name: _normalise(column, name, reading, is_text=name in texts) for name, column in columns.items()}
         )

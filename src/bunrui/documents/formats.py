@@ -17,6 +17,7 @@ from bunrui.documents.mail import is_mail, is_maildir
 from bunrui.documents.sources import COMPRESSIONS, Source, find_files, is_address
 from bunrui.documents.validation import Reading
 from bunrui.errors import DataError, LabelError, Option, OptionError, Step
+from bunrui.labels import TYPES, plain, plain_type
 from bunrui.phrases import some
 
 FORMATS = (
@@ -52,16 +53,16 @@ def find_sources(sources: Any, format: str | None) -> list[Source]:
     return found
 
 
-def _find(sources: Any, format: str | None, label: str | None) -> Iterator[Source]:
+def _find(sources: Any, format: str | None, label: Any) -> Iterator[Source]:
     if is_dataset(sources) or _is_table(sources):
         yield Source(type(sources).__name__, None, format="arrow", label=label, table=sources)
     elif splits := splits_of(sources):
         raise DataError(f"this dataset has the splits {some(splits)}: give one, such as dataset[{splits[0]!r}]")
     elif isinstance(sources, Mapping):
         for name, inner in sources.items():
-            if not isinstance(name, str) or not name:
-                raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty")
-            yield from _find(inner, format, name)
+            if plain_type(name) not in TYPES.values() or name == "":
+                raise LabelError(f"a label of the sources is {name!r}: give a string that is not empty, or an integer")
+            yield from _find(inner, format, plain(name))
     elif isinstance(sources, Source):
         yield replace(sources, format=format or sources.format, label=label)
     elif isinstance(sources, (str, os.PathLike)):
@@ -99,7 +100,7 @@ def _expand(path: str) -> list[str]:
     return found
 
 
-def _describe_path(path: str, format: str | None, label: str | None) -> Source:
+def _describe_path(path: str, format: str | None, label: Any) -> Source:
     if path == "-":
         return Source("<stdin>", None, None, format or "", label=label)
     if os.path.isdir(path):

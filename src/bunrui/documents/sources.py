@@ -52,7 +52,7 @@ class Source:
         One of `FORMATS`, or an empty string: guess from the first bytes.
     compression : str
         A suffix without its dot, or an empty string.
-    label : str or None
+    label : str, int, bool or None
         The label of all its documents, where the caller gives one.
     size : int or None
         Bytes to be read; None for a pipe.
@@ -69,7 +69,7 @@ class Source:
     stream: Any = None
     format: str = ""
     compression: str = ""
-    label: str | None = None
+    label: Any = None
     size: int | None = None
     filesystem: Any = None
     key: str = ""
@@ -115,6 +115,7 @@ class Progress:
     columns: dict[str, None] = field(default_factory=dict)  # of tables, in the order in which they were met
     encodings: Counter[str] = field(default_factory=Counter)  # files that were found not to be UTF-8
     doubtful_headers: list[str] = field(default_factory=list)  # files whose names of columns look like a row
+    label_type: type | None = None  # that all labels get; None before the first document that decides
 
     def unpacked(self, n_bytes: int) -> None:
         """Count bytes that were decompressed; the owner of the progress may refuse columns that are too large."""

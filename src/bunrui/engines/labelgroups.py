@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bunrui.analysis.texts import whole
-from bunrui.counts import Label, check_types
+from bunrui.counts import Label
 from bunrui.errors import DataError, LabelError, Option
+from bunrui.labels import check_types, fits, plain
 from bunrui.phrases import unfit
 
 Integers = npt.NDArray[np.int64]
@@ -204,18 +205,21 @@ def _encode_few(labels: Any) -> tuple[list[Label], Integers, list[list[int]] | N
 
 
 def _check_label(label: Any, where: str) -> Label:
-    if isinstance(label, (bool, np.bool_)):
-        return bool(label)
-    if isinstance(label, (int, np.integer)):
-        if not -(1 << 63) <= label < 1 << 63:  # an array of such would be of floats
+    label = plain(label)
+    if isinstance(label, int):
+        if not fits(label):
             raise LabelError(f"a label {where} is {label}, which has more than 64 bits: convert labels with str")
-        return int(label)
+        return label
     if label is None or (isinstance(label, (float, np.floating)) and label != label):
         raise LabelError(f"the label {where} is missing: give one, or leave the text out")
     if isinstance(label, (float, np.floating)):
-        raise LabelError(f"a label {where} is {label!r}, a fraction: convert labels with int, or with str")
+        if not float(label).is_integer():
+            raise LabelError(f"a label {where} is {float(label)!r}, a fraction: convert labels with str")
+        raise LabelError(
+            f"a label {where} is {float(label)!r}, a float: convert all to integers, as y.astype(int) does"
+        )
     if not isinstance(label, str):
         raise LabelError(f"a label {where} is {label!r}, no string, integer or boolean: convert labels with str")
     if not label:
         raise LabelError(f"a label {where} is empty: give it a name, or leave the text out")
-    return str(label)
+    return label
