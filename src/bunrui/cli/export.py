@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import bunrui
 from bunrui.cli.console import interrupts, say, size
-from bunrui.cli.options import Classifier, LabelledDocuments, argument, option
+from bunrui.cli.options import Analysis, Classifier, LabelledDocuments, Model, argument, option
 from bunrui.cli.output import check_page, open_table, write_page
 from bunrui.errors import OptionError
 from bunrui.phrases import counted
@@ -65,10 +65,11 @@ def export(
 
 
 def _write_page(path: str, classifier: bunrui.StoredClassifier, test: str | None, documents: LabelledDocuments) -> None:
-    from bunrui.cli.collection import read_labelled
+    from bunrui.cli.collection import collect
     from bunrui.export import make_page
 
-    found = None if test is None else read_labelled([test], documents, classifier)
+    kind = classifier.label_type
+    found = None if test is None else collect([test], documents, Model(), Analysis(), label_type=kind)
     made = make_page(classifier, Path(classifier.path).stem, test=found and (found.texts, found.labels))
     write_page(path, made.html)
     _say_size(path, made, is_tested=test is not None)

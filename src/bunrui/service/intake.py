@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 
+from bunrui.classifier import AnyClassifier
 from bunrui.service.errors import Problem
 from bunrui.service.jobs import Job
 from bunrui.service.schemas import answer
@@ -78,6 +79,13 @@ class Intake:
             if self._is_body:
                 service.files.remove(self._folders[0])
             raise
+
+    def labelled(
+        self, job: Job, classifier: AnyClassifier, text: str | None, label: str | None, skip_bad: bool
+    ) -> list[Any]:
+        """All of their documents, with labels in the type that the classifier has."""
+        kind = classifier.label_type
+        return self.batches(job, text, label, skip_bad, True, None if kind is None else kind.__name__)
 
     def batches(self, job: Job, *args: Any) -> list[Any]:
         """All of their documents, by `uploads.batches_apart`."""
