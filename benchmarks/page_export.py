@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -58,6 +59,7 @@ def main() -> None:
                 clf = TextClassifier(model).learn(train["text"], train["label"])
                 for size in options.megabytes:
                     row = measure(browser, Path(folder) / "page.html", clf, test, int(size * 1e6))
+                    print(name, model, *row, file=sys.stderr)
                     found.add_row(name, model, *row)
     console().print(found)
 
