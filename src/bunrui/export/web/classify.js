@@ -111,7 +111,6 @@ export class Classifier {
   /** `header` says how to read, `arrays` has the weights: see bunrui/export/weights.py. */
   constructor({ header, arrays }) {
     Object.assign(this, header.model);
-    this.about = header.about;
     this.analyze = analyzing(header.analyzer, arrays);
     const bits = header.analyzer.hash_bits;
     /** A feature as the weights have it. */
