@@ -235,3 +235,12 @@ def test_the_same_calls_as_fasttext(file: Path) -> None:
     )
     line = "__label__ham __label__new at noon"
     assert ours.get_line(line) == theirs.get_line(line)
+
+
+def test_labels_that_are_no_strings_get_the_prefix(tmp_path: Path) -> None:
+    path, lines = tmp_path / "a.bunrui", write(tmp_path / "test.txt", ["__label__10 pills", "__label__-1 noon"])
+    with bunrui.create(path) as clf:
+        clf.learn(["cheap pills", "lunch at noon", "noon"], [10, -1, -1])
+    model = fasttext.load_model(str(path))
+    assert model.labels == ["__label__-1", "__label__10"] and model.predict("pills")[0] == ("__label__10",)
+    assert model.test(str(lines)) == (2, 1.0, 1.0)

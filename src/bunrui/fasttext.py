@@ -31,6 +31,7 @@ from bunrui.analysis import AnalyzerSpec
 from bunrui.classifier import AnyClassifier, TextClassifier
 from bunrui.engines.stream import texts_of
 from bunrui.errors import DataError, StoreError
+from bunrui.labels import as_list, text_of
 
 __all__ = ["BOW", "EOS", "EOW", "FastText", "load_model", "tokenize", "train_supervised", "train_unsupervised"]
 
@@ -216,7 +217,7 @@ class FastText:
         found = []
         for row, place in zip(shares, places, strict=True):
             place = place[row[place] >= threshold]
-            found.append(([self._prefix + names[column] for column in place.tolist()], row[place]))
+            found.append(([self._prefix + text_of(names[column]) for column in place.tolist()], row[place]))
         return found
 
     # Testing
@@ -244,7 +245,7 @@ class FastText:
         found, gold, right, n_docs = Counter[str](), Counter[str](), Counter[str](), 0
         for texts, labels in _read(path, self._prefix):
             for given, (predicted, _) in zip(labels.to_pylist(), self._ranked(texts, k, threshold), strict=True):
-                true = {self._prefix + label for label in ([given] if isinstance(given, str) else given)} & known
+                true = {self._prefix + label for label in as_list(given)} & known
                 if not true:
                     continue
                 n_docs += 1
@@ -272,7 +273,8 @@ class FastText:
 
     def get_labels(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:
         """All labels; with the number of their documents, if asked for."""
-        counted = {self._prefix + label: n for label, (n, _, _) in self.classifier.counts.class_totals().items()}
+        totals = self.classifier.counts.class_totals()
+        counted = {self._prefix + text_of(label): n for label, (n, _, _) in totals.items()}
         return _by_frequency(counted, include_freq)
 
     def get_words(self, include_freq: bool = False, on_unicode_error: str = "strict") -> Any:

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from numbers import Integral
 from typing import Any
-
-import numpy as np
 
 from bunrui.errors import LabelError
 
@@ -49,19 +48,27 @@ def noun_of(kind: type) -> str:
 def plain_type(label: Any) -> type:
     """The type of a label, NumPy's as Python's own; what is no label has its own type.
 
+    >>> import numpy as np
     >>> plain_type(np.int8(3)), plain_type(np.True_), plain_type(np.str_("a"))
     (<class 'int'>, <class 'bool'>, <class 'str'>)
     """
     if isinstance(label, str):
         return str
-    if isinstance(label, (bool, np.bool_)):
+    if _is_boolean(label):
         return bool
-    return int if isinstance(label, (int, np.integer)) else type(label)
+    return int if isinstance(label, Integral) else type(label)
+
+
+def _is_boolean(label: Any) -> bool:
+    # NumPy's own is no subclass of Python's.  It is told by its name, because `bunrui --help` does not import NumPy.
+    kind = type(label)
+    return kind is bool or (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"))
 
 
 def plain(label: Any) -> Any:
     """A label as one of Python's own values; what is none stays as it is.
 
+    >>> import numpy as np
     >>> plain(np.int64(3)), plain(np.False_), plain("a")
     (3, False, 'a')
     """
@@ -94,7 +101,7 @@ def text_of(label: Any) -> str:
     >>> text_of("spam"), text_of(-1), text_of(True)
     ('spam', '-1', 'true')
     """
-    return str(label).lower() if isinstance(label, (bool, np.bool_)) else str(label)
+    return str(label).lower() if _is_boolean(label) else str(label)
 
 
 def label_of(text: str, kind: type | None) -> Any:
@@ -128,6 +135,7 @@ def given_label(label: Any, kind: type | None) -> Any:
 
     A text may stand for a number or for true and false, since forms and pages have nothing else.
 
+    >>> import numpy as np
     >>> given_label("10", int), given_label(10, int), given_label(np.int64(3), None)
     (10, 10, 3)
     """
@@ -163,6 +171,7 @@ def check_types(labels: Iterable[Any], known: Iterable[Any]) -> None:
 def is_known(label: Any, known: Collection[Any]) -> bool:
     """Whether a label is among others: True is not 1.
 
+    >>> import numpy as np
     >>> is_known(True, [1, 2]), is_known(np.int64(1), [1, 2]), is_known(1.0, [1, 2])
     (False, True, False)
     """
