@@ -31,7 +31,7 @@ WHEEL_STAMP := $(WHEEL_VENV)/.installed
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-all browser check bench docs wheel clean
+.PHONY: help demo test test-all browser check bench docs wheel clean FORCE
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,9 +68,15 @@ check: $(STAMP) ## style, types and the direction of imports
 bench: $(BENCH_STAMP) ## speed, memory and accuracy beside other libraries, on one page; ten minutes
 	$(BENCH_VENV)/bin/python benchmarks/page.py
 
-docs: $(DOCS_STAMP) ## the guide, as pages in build/guide; every warning is an error
+docs: $(DOCS_STAMP) docs/demo.html ## the guide, as pages in build/guide; every warning is an error
 	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/python -m mkdocs build --strict
 	@echo "The guide is in build/guide: python3 -m http.server --directory build/guide"
+
+# The page of the guide that classifies in the browser.
+docs/demo.html: $(CORE_STAMP) FORCE
+	rm -rf build/demo && mkdir -p build/demo
+	$(VENV)/bin/bunrui learn build/demo/news.bunrui src/bunrui/data/demo.jsonl
+	$(VENV)/bin/bunrui export build/demo/news.bunrui --page docs/demo.html
 
 # The name says which systems it runs on: auditwheel gives it only where the library needs nothing newer.
 wheel: $(WHEEL_STAMP) ## what is released, in dist: the sources, and a wheel for Linux on any x86-64 processor
@@ -80,7 +86,7 @@ wheel: $(WHEEL_STAMP) ## what is released, in dist: the sources, and a wheel for
 	mv build/wheel/*.tar.gz dist
 
 clean: ## remove caches and built files; the environments stay
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf build dist docs/demo.html .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 	rm -f $(LIBRARY)
 

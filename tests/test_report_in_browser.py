@@ -12,16 +12,14 @@ from bunrui.classifier import TextClassifier
 from bunrui.data import read
 from bunrui.evaluation import learning_curve, leave_one_out
 from bunrui.report import evaluation_page
-from tests.support.waiting import PATIENCE
+from tests.support.look import Look
 
-WATCH = "window.broken = []; addEventListener('securitypolicyviolation', (e) => broken.push(e.violatedDirective));"
 NAMES = {
     "sports": "スポーツ・体育",
     "politics": "政治",
     "science": "과학 <script>alert(1)</script>",
     "economy": "economy",
 }
-WIDE = {"width": 1200, "height": 900}
 
 
 @pytest.fixture(scope="module")
@@ -41,27 +39,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(html, encoding="utf-8")
     return path
-
-
-class Look:
-    """The page in a tab; whatever a good page never does is collected in `faults`."""
-
-    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
-        self.context = browser.new_context(**({"viewport": WIDE} | options))
-        self.context.set_default_timeout(1000 * PATIENCE)
-        self.context.add_init_script(WATCH)
-        self.page = self.context.new_page()
-        self.faults: list[str] = []
-        self.page.on("console", lambda said: self.faults.append(said.text))
-        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.faults.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", lambda asked: asked.url.startswith(path.as_uri()) or self.faults.append(asked.url))
-        self.page.goto(path.as_uri())
-
-    def close(self) -> None:
-        self.faults += self.page.evaluate("broken")
-        self.context.close()
-        assert self.faults == []
 
 
 @pytest.fixture

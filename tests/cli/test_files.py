@@ -1,4 +1,4 @@
-"""`merge`, `copy`, `slim`, `compact`, `train`, `export`."""
+"""`merge`, `copy`, `slim`, `compact`, `train`."""
 
 from __future__ import annotations
 
@@ -303,82 +303,3 @@ def test_compact_tells_the_sizes(run, mail: Path) -> None:
     assert found and float(found[1]) < float(found[2]) / 2
     err = f"compacted mail.bunrui: {found[1]} kB, as small as it can be\n"
     assert run("compact", "mail.bunrui") == (0, "", err)
-
-
-# --- export
-
-
-@pytest.mark.parametrize("keep", ["text", "digests", "nothing"])
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow"])
-def test_export(run, keep: str, suffix: str) -> None:
-    learn(run, "a.bunrui", "one two two,日本 x\ntwo,[red]\n", "--keep", keep, "--analyzer", "words")
-    assert run("export", "a.bunrui", f"o.{suffix}") == (0, "", f"wrote 3 rows into o.{suffix}\n")
-    rows = table(f"o.{suffix}")
-    assert rows == [
-        {"feature": "one", "label": "日本 x", "term_count": 1, "doc_freq": 1},
-        {"feature": "two", "label": "[red]", "term_count": 1, "doc_freq": 1},
-        {"feature": "two", "label": "日本 x", "term_count": 2, "doc_freq": 1},
-    ]
-
-
-def table(path: str) -> list[dict]:
-    import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
-
-    if path.endswith(".parquet"):
-        return pa.parquet.read_table(path).to_pylist()
-    if path.endswith(".arrow"):
-        return pa.ipc.open_file(path).read_all().to_pylist()
-    options = pa.csv.ParseOptions(delimiter="\t" if path.endswith(".tsv") else ",")
-    return pa.csv.read_csv(path, parse_options=options).to_pylist()
-
-
-def test_export_one_row(run) -> None:
-    learn(run, "a.bunrui", "one,x\n")
-    assert run("export", "a.bunrui", "o.csv").err == "wrote 1 row into o.csv\n"
-
-
-def test_export_nothing(run, mail: Path) -> None:
-    assert run("undo", "mail.bunrui").code == 0
-    assert run("export", "mail.bunrui", "o.csv") == (0, "", "wrote 0 rows into o.csv\n")
-    assert Path("o.csv").read_text() == '"feature","label","term_count","doc_freq"\n'
-    assert run("export", "mail.bunrui", "o.parquet").code == 0 and table("o.parquet") == []
-
-
-def test_export_over_a_file(run, mail: Path) -> None:
-    Path("o.csv").write_text("old")
-    assert run("export", "mail.bunrui", "o.csv").code == 0
-    assert Path("o.csv").read_text().startswith('"feature"')
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "err"),
-    [
-        (
-            ["mail.bunrui", "o.json"],
-            2,
-            "error: the name 'o.json' does not tell the format: give it one of .parquet .pq .csv .tsv .xlsx "
-            ".arrow .feather\n"
-            "Try 'bunrui export --help'.\n",
-        ),
-        (
-            ["mail.bunrui", "mail.bunrui"],
-            2,
-            "error: the name 'mail.bunrui' does not tell the format: give it one of .parquet .pq .csv .tsv .xlsx "
-            ".arrow .feather\nTry 'bunrui export --help'.\n",
-        ),
-        (["mail.bunrui", "no/o.csv"], 1, "error: no/o.csv: there is no folder no: make it, or check the path\n"),
-        (["mail.bunrui", "d.csv"], 1, "error: d.csv: this is a folder: name a file in it\n"),
-        (["x", "o.csv"], 1, "error: there is no classifier x: make one with 'bunrui learn x DATA'\n"),
-        (
-            ["mail.csv", "o.csv"],
-            1,
-            "error: mail.csv is not a bunrui classifier: give a file that bunrui has made\n",
-        ),
-    ],
-)
-def test_export_errors(run, mail: Path, arguments: list[str], code: int, err: str) -> None:
-    Path("d.csv").mkdir()
-    assert run("export", *arguments) == (code, "", err)
-    assert {path.name for path in Path().iterdir()} == {"mail.csv", "mail.bunrui", "d.csv"}

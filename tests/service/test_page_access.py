@@ -14,6 +14,7 @@ import pytest
 
 from tests.service.conftest import TOKEN, Server
 from tests.service.test_page_files import ENGLISH, STRINGS
+from tests.support.look import violations
 from tests.support.tab import EXPECTED, Browser, Page, Tab
 
 axe = pytest.importorskip("axe_playwright_python.base", reason="axe is not installed: pip install -e '.[dev]'")
@@ -114,17 +115,6 @@ def wrong_phrases(page: Page, language: str) -> list[str]:
     ]
     strange = {text for key, text in ENGLISH.items() if text != STRINGS[language][key]} - set(LABELS)
     return spelled + [text for text in said if language != "en" and text in strange]
-
-
-def violations(page: Page) -> list[str]:
-    """What axe finds that keeps people out."""
-    found = page.evaluate("axe.run(document, { preload: false, resultTypes: ['violations'] })")["violations"]
-    return [
-        f"{one['id']}: {node['target']} {node['html'][:150]} {node.get('failureSummary', '')[:300]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"]
-    ]
 
 
 EACH = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]

@@ -15,7 +15,8 @@ from bunrui.service.errors import KINDS, problem_of
 WEB = Path(bunrui.__file__).parent / "service" / "web"
 STRINGS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (WEB / "lang").glob("*.json")}
 VIEWS = Path(bunrui.__file__).parent / "views"
-SCRIPTS = sorted([*WEB.rglob("*.js"), *VIEWS.rglob("*.js")])
+EXPORT = Path(bunrui.__file__).parent / "export"
+SCRIPTS = sorted([*WEB.rglob("*.js"), *VIEWS.rglob("*.js"), *EXPORT.rglob("*.js")])
 ENGLISH = STRINGS["en"]
 
 

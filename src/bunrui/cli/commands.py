@@ -61,7 +61,7 @@ COMMANDS = {
     "compact": _Home("files", "Look after", "Make a file as small as possible, and wipe out unlearned documents."),
     "copy": _Home("files", "Look after", "Copy a classifier, also while it learns."),
     "slim": _Home("files", "Look after", "Write a small copy with counts only, to serve and to share."),
-    "export": _Home("files", "Look after", "Write the counts as a table."),
+    "export": _Home("export", "Look after", "Write a page that classifies in a browser, or the counts as a table."),
     "demo": _Home("demo", "Look around", "Show what bunrui does, on 400 short sentences of news in four languages."),
     "datasets": _Home(
         "datasets", "Look around", "Download public corpora from their official addresses: mail, news, reviews, tables."

@@ -1,4 +1,4 @@
-"""`bunrui merge`, `copy`, `slim`, `compact`, `train`, `export`; `count`, which makes pieces to merge."""
+"""`bunrui merge`, `copy`, `slim`, `compact`, `train`; `count`, which makes pieces to merge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bunrui.cli.options import (
     flag,
     option,
 )
-from bunrui.cli.output import check_folder, open_table
+from bunrui.cli.output import check_folder
 from bunrui.engines.stream import ahead, texts_of
 from bunrui.errors import DataError, OptionError, StoreError
 from bunrui.phrases import counted
@@ -176,31 +176,6 @@ def train(file: Classifier) -> None:
         return
     after, old = size(os.path.getsize(file)), size(before)
     say(f"trained {model} from {counted(n_docs, 'document')}: {file} has {after}, it had {old}")
-
-
-def export(
-    *,
-    file: Classifier,
-    output: str = argument("OUT", "A table: .parquet .arrow .csv .tsv", required=True),
-) -> None:
-    """Write the counts as a table.
-
-    The table has a row for each word and label that occur together: feature,
-    label, term_count (occurrences) and doc_freq (documents). 'bunrui info
-    --json' has the totals of each label. It works whatever FILE keeps.
-
-    [bold]Examples[/]
-
-      bunrui export mail.bunrui counts.parquet
-      bunrui export mail.bunrui counts.csv
-    """
-
-    with interrupts(f"interrupted; {output} was not written"), closing(bunrui.open(file, read_only=True)) as classifier:
-        with open_table(output) as write:
-            for table in classifier.counts.tables():
-                write(table)
-        n_cells = classifier.counts.n_cells
-    say(f"wrote {counted(n_cells, 'row')} into {output}")
 
 
 # --- pieces of a corpus

@@ -306,13 +306,13 @@ def check_folder(path: str, *, is_new: bool = False) -> None:
     creation.check_folder(path)
 
 
-def check_page(path: str | None) -> None:
+def check_page(path: str | None, option: str = "--html") -> None:
     """Refuse at once a page that could not be written, or that would take the place of something else."""
     if path is None:
         return
     check_folder(path)
     if not path.lower().endswith((".html", ".htm")):
-        raise OptionError(f"--html writes a page: give a name that ends in .html, not {path!r}.")
+        raise OptionError(f"{option} writes a page: give a name that ends in .html, not {path!r}.")
 
 
 def write_page(path: str, page: str) -> None:

@@ -67,7 +67,8 @@ class MatrixView(NamedTuple):
 
     def gather(self, ids: npt.NDArray[np.uint32], by_docs: bool) -> FeatureCounts:
         """The cells of some columns."""
-        cells = self.counts.cells_of(ids) if len(ids) < self.n_features else self.counts.cells
+        is_all = len(ids) == self.n_features and np.array_equal(ids, self.feature_ids())
+        cells = self.counts.cells if is_all else self.counts.cells_of(ids)
         return FeatureCounts.of(ids, cells, np.asarray(cells.row_sums(), cells.data.dtype))
 
     def words_of(self, ids: npt.NDArray[np.uint32]) -> list[str]:

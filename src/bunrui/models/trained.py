@@ -253,9 +253,14 @@ class Fitted:
         facts, arrays = cast(KeptForm, self.form).arrays(to_learn)
         return Parameters(facts, arrays if self._ids is None else {**arrays, "ids": self._ids})
 
+    @property
+    def feature_ids(self) -> Integers:
+        """The feature of every column."""
+        return np.arange(self._width) if self._ids is None else self._ids
+
     def vocabulary(self) -> list[str]:
         """The words of all columns."""
-        return self.counts.texts_of(np.arange(self._width) if self._ids is None else self._ids)
+        return self.counts.texts_of(self.feature_ids)
 
     def _occur_with(self, ids: Integers, labels: tuple[Label, Label]) -> npt.NDArray[np.bool_]:
         """Which features occur with one of two labels."""

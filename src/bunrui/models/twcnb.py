@@ -35,6 +35,8 @@ class StepsForm:
     ----------
     learned : ClassCounts of KeptRows, optional
         The rows; None where the form comes from a file.
+    table : Table
+        The weights.
     """
 
     def __init__(
@@ -46,10 +48,10 @@ class StepsForm:
     ) -> None:
         self.learned = learned
         view = MatrixView(doc_count, counts)
-        self._table = Table(view, normalised(view, complement(view, smoothing, np.zeros(len(doc_count)))))
+        self.table = Table(view, normalised(view, complement(view, smoothing, np.zeros(len(doc_count)))))
 
     def scores(self, X: Sparse) -> Floats:
-        return self._table.scores(X)
+        return self.table.scores(X)
 
     def parts(self, row: Sparse) -> Parts:
         columns = row.indices.astype(np.int64)
@@ -57,11 +59,11 @@ class StepsForm:
         return Parts(columns, values, np.zeros(values.shape[1]))
 
     def weights(self, columns: Integers) -> Floats:
-        return dense_table(self._table.view, self._table.scorer, columns.astype(np.uint32))
+        return dense_table(self.table.view, self.table.scorer, columns.astype(np.uint32))
 
     def arrays(self, to_learn: bool) -> Parameters:
         """The counts of rows after all steps, of which the weights are a formula."""
-        view = self._table.view
+        view = self.table.view
         cells = view.counts.cells
         arrays: dict[str, npt.NDArray[Any]]
         arrays = {"starts": cells.indptr, "classes": cells.indices, "counts": cells.data, "doc_count": view.doc_count}

@@ -192,7 +192,22 @@ def page(title: str, about: Markup, sections: Sequence[Section], heading: Markup
     >>> found.startswith('<!doctype html>'), '<title>A &amp; B</title>' in found, "unsafe" in found
     (True, True, False)
     """
-    style, script = _file("views.css"), _file("views.js")
+    brand = element("p", "bunrui ", element("span", "分類", lang="ja"), class_="brand")
+    links = [element("a", one.heading, href=f"#{one.id}") for one in sections]
+    contents = element("nav", *links, aria_label="Contents") if len(links) > 1 else None
+    header = element("header", brand, element("h1", heading or title), about, contents)
+    main = element("main", *map(_draw, sections))
+    return document(title, (header, main), asset("views.css"), asset("views.js"), class_="report")
+
+
+def document(
+    title: str, body: Iterable[Markup], style: str, script: str, *, class_: str | None = None, kind: str | None = None
+) -> str:
+    """A document of HTML that needs nothing else, and allows no script but its own; `kind` is the type of the script.
+
+    >>> document("A", [Markup("<p>x</p>")], "p {}", "run()").count("sha256-")
+    2
+    """
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -206,13 +221,8 @@ def page(title: str, about: Markup, sections: Sequence[Section], heading: Markup
         element("title", title),
         Markup(f"<style>{style}</style>"),
     )
-    brand = element("p", "bunrui ", element("span", "分類", lang="ja"), class_="brand")
-    links = [element("a", one.heading, href=f"#{one.id}") for one in sections]
-    contents = element("nav", *links, aria_label="Contents") if len(links) > 1 else None
-    header = element("header", brand, element("h1", heading or title), about, contents)
-    main = element("main", *map(_draw, sections))
-    body = element("body", header, main, Markup(f"<script>{script}</script>"), class_="report")
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+    code = element("script", Markup(script), type=kind)
+    return f"<!doctype html>\n{element('html', head, element('body', *body, code, class_=class_), lang='en')}\n"
 
 
 def fragment(*children: Markup | None) -> str:
@@ -225,7 +235,7 @@ def _results() -> str:
     """The style of results, with colours that suit a light ground and a dark one: nobody says which it is."""
     blend = "color-mix(in srgb,currentColor {}%,transparent)"
     colours = f"--for:#0072b2;--against:#e69f00;--muted:{blend.format(70)};--line:{blend.format(18)};"
-    return colours + _file("views.css").partition("/* results */")[2].partition("/* pages */")[0]
+    return colours + asset("views.css").partition("/* results */")[2].partition("/* pages */")[0]
 
 
 def _draw(one: Section) -> Markup:
@@ -238,6 +248,7 @@ def _digest(source: str) -> str:
 
 
 @cache
-def _file(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of `web/`: the style sheet or the script."""
     # A line that ends differently on another machine would have another digest.
     return (files("bunrui.views") / "web" / name).read_text(encoding="utf-8").replace("\r\n", "\n")

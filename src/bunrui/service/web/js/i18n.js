@@ -7,17 +7,21 @@ const bound = new WeakMap();
 let strings = {};
 let current = "en";
 
-export function preferred() {
-  const kept = localStorage.getItem(KEPT);
+export function preferred(kept = localStorage.getItem(KEPT)) {
   const wanted = [kept, ...navigator.languages].filter(Boolean).map((tag) => tag.slice(0, 2).toLowerCase());
   return wanted.find((tag) => tag in LANGUAGES) ?? "en";
 }
 
 export async function use(language, { keep = false } = {}) {
   const answer = await fetch(`lang/${language}.json`);
-  strings = await answer.json();
-  current = language;
+  speak(language, await answer.json());
   if (keep) localStorage.setItem(KEPT, language);
+}
+
+/** Say these strings from now on. */
+export function speak(language, spoken) {
+  strings = spoken;
+  current = language;
   document.documentElement.lang = language === "zh" ? "zh-Hans" : language;
   for (const element of document.querySelectorAll("[data-t], [data-t-label], [data-bound]")) refresh(element);
 }

@@ -1,0 +1,138 @@
+// An explanation: the labels, the text in colours, the words that add most.  It looks as bunrui/views/explanation.py
+// draws it, and views.js lets the arrow keys go from word to word.
+
+import { data, h, svg } from "../../service/web/js/dom.js";
+import { level, shown, signed, visible } from "../../service/web/js/show.js";
+
+const ROWS = 15; // of the table
+const NAMES = 8; // under the pointer, or of words that are not known
+const LONGEST_SHOWN = 10000;
+
+export function explanation(found, labels) {
+  const write = signed(found.contributions.map(({ value }) => value));
+  return h(
+    "div",
+    { class: "explanation" },
+    legend(found, labels),
+    found.text && markedText(found, write),
+    contributions(found, write),
+    found.unknown.length > 0 && unknown(found),
+  );
+}
+
+function legend({ label, against }, labels) {
+  const chip = (side, c, said) =>
+    h("span", {}, h("b", { class: `chip ${side}` }, data(labels[c])), h("span", { class: "muted", t: said }));
+  return h(
+    "p",
+    { class: "legend" },
+    chip("for", label, "explain.for"),
+    against !== null && chip("against", against, "explain.against"),
+  );
+}
+
+/** What stands on each character of a text, and where that changes. */
+function* runs({ text, contributions }) {
+  const values = new Float64Array(text.length);
+  const changes = new Map();
+  const change = (at, place, by) => {
+    if (!changes.has(at)) changes.set(at, []);
+    changes.get(at).push([place, by]);
+  };
+  contributions.forEach(({ value, spans }, place) => {
+    const size = spans.reduce((sum, [start, end]) => sum + end - start, 0);
+    for (const [start, end] of spans) {
+      for (let i = start; i < end; i++) values[i] += value / size;
+      change(start, place, 1);
+      change(end, place, -1);
+    }
+  });
+  const standing = new Map();
+  let [start, places] = [0, new Set()];
+  for (let i = 0; i <= Math.min(text.length, LONGEST_SHOWN); i++) {
+    const isEnd = i === Math.min(text.length, LONGEST_SHOWN);
+    if (i > start && (isEnd || values[i] !== values[start])) {
+      yield { piece: text.slice(start, i), value: values[start], places };
+      [start, places] = [i, new Set()];
+    }
+    for (const [place, by] of changes.get(i) ?? []) {
+      const n = (standing.get(place) ?? 0) + by;
+      if (n) standing.set(place, n);
+      else standing.delete(place);
+    }
+    if (i === start || changes.has(i)) for (const place of standing.keys()) places.add(place);
+  }
+}
+
+function markedText(found, write) {
+  const all = Array.from(runs(found));
+  const largest = all.reduce((most, { value }) => Math.max(most, Math.abs(value)), 0);
+  let stop = 0; // the first word can be reached by the tabulator
+  const pieces = all.map(({ piece, value, places }) => {
+    if (!places.size) return visible(piece);
+    const run = { class: `run ${level(value, largest)}`, tabindex: stop };
+    stop = -1;
+    const element = h("span", run, visible(piece));
+    element.title = titleOf(found, places, write);
+    return element;
+  });
+  const left = found.text.length - LONGEST_SHOWN;
+  return h(
+    "div",
+    { class: "text", dir: "auto", role: "group", label: "explain.text" },
+    pieces,
+    left > 0 && h("span", { class: "muted", t: ["explain.more", { left }] }),
+  );
+}
+
+/** The contributions on a run of characters, the largest first. */
+function titleOf({ contributions }, places, write) {
+  const sorted = Array.from(places).sort((a, b) => a - b);
+  const line = (place) => {
+    const { feature, count, value } = contributions[place];
+    return `${shown(feature)} ×${count}: ${write(value)}`;
+  };
+  const lines = sorted.slice(0, NAMES).map(line);
+  return (sorted.length > NAMES ? [...lines, `… +${sorted.length - NAMES}`] : lines).join("\n");
+}
+
+function contributions(found, write) {
+  const rest = found.contributions.slice(ROWS);
+  const largest = Math.abs(found.contributions[0]?.value ?? 0) || 1;
+  const rows = found.contributions
+    .slice(0, ROWS)
+    .map(({ feature, count, value }) => row(data(shown(feature)), `×${count}`, value, write, largest));
+  const total = rest.reduce((sum, { value }) => sum + value, 0);
+  if (rest.length) rows.push(row(h("span", { t: ["explain.rest", { n: rest.length }] }), "", total, write));
+  rows.push(row(h("span", { t: "explain.bias" }), "", found.bias, write));
+  rows.push(row(h("span", { t: "explain.sum" }), "", found.difference, write));
+  return h("table", { class: "contributions" }, h("caption", { t: "explain.table" }), h("tbody", {}, rows));
+}
+
+/** A row of the table, with a bar where `largest` says what a whole one is. */
+function row(name, times, value, write, largest = Infinity) {
+  const size = 50 * Math.min(Math.abs(value) / largest, 1);
+  const bar = svg("rect", { x: value < 0 ? 50 - size : 50, width: size, height: 8 });
+  bar.style.fill = value < 0 ? "var(--against)" : "var(--for)";
+  return h(
+    "tr",
+    { class: largest === Infinity && "muted" },
+    h("th", { scope: "row" }, name),
+    h("td", { class: "number" }, times),
+    h("td", { class: "number" }, write(value)),
+    h("td", {}, svg("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" }, bar)),
+  );
+}
+
+function unknown({ unknown: names }) {
+  const n = names.length - NAMES;
+  return h(
+    "p",
+    { class: "muted" },
+    h("span", { t: "explain.unknown" }),
+    " ",
+    data(names.slice(0, NAMES).map(shown).join(", ")),
+    " ",
+    n > 0 && h("span", { t: ["explain.others", { n }] }),
+  );
+}

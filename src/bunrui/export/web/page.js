@@ -1,0 +1,154 @@
+// The page: a text, its label, why.
+
+import { bars } from "../../service/web/js/bars.js";
+import { data, h, replace, show } from "../../service/web/js/dom.js";
+import { LANGUAGES, percent, preferred, speak, t } from "../../service/web/js/i18n.js";
+import { visible, wellFormed } from "../../service/web/js/show.js";
+import { Classifier, ranked, unpack } from "./classify.js";
+import { explanation } from "./explanation.js";
+
+const WAIT = 120; // milliseconds without a key
+const MOST_BARS = 10;
+const LONGEST_EXPLAINED = 100000; // characters, as in the service
+const LONG = ["export.long", { n: LONGEST_EXPLAINED }];
+const LONGEST_TURNED = 10000; // characters: to find out the direction of a megabyte takes seconds
+const DEMO = ["politics", "science", "society", "sports", "world"]; // the labels of `bunrui demo`
+const EXAMPLES = ["predict.example.first", "predict.example.second", "predict.example.third"];
+
+function create(classifier, about, text) {
+  let [timer, chosen] = [0, null];
+  const { labels } = classifier;
+  const area = h("textarea", { id: "text", rows: 5, dir: "auto", spellcheck: "false", hint: "export.hint" });
+  const headline = h("p", { class: "headline", "aria-live": "polite" });
+  const why = h("div", { class: "why" });
+  const shares = h("div", { class: "side shares" });
+  const result = h(
+    "section",
+    { class: "result", label: "predict.result" },
+    headline,
+    h("div", { class: "split" }, why, shares),
+  );
+
+  function run() {
+    clearTimeout(timer);
+    area.dir = area.value.length > LONGEST_TURNED ? "ltr" : "auto";
+    show(result, Boolean(area.value.trim()));
+    if (!result.hidden) draw(ask(wellFormed(area.value)));
+  }
+
+  /** A long text is not explained: that would take seconds for each key. */
+  function ask(given) {
+    if (given.length <= LONGEST_EXPLAINED) return classifier.explain(given, chosen);
+    const scores = classifier.scores(given);
+    return { scores, probabilities: classifier.probabilities(scores, given), label: ranked(scores)[0] };
+  }
+
+  function draw(found) {
+    const { probabilities, contributions } = found;
+    const order = ranked(found.scores);
+    replace(
+      headline,
+      data(labels[order[0]], { class: "label" }),
+      " ",
+      h("span", { class: "share" }, percent(probabilities[order[0]])),
+    );
+    replace(
+      why,
+      h("h2", { t: "predict.why" }),
+      contributions ? explanation(found, labels) : h("p", { class: "muted", t: LONG }),
+    );
+    const best = order.filter((c, place) => place < MOST_BARS || c === found.label);
+    const left = labels.length - best.length;
+    replace(
+      shares,
+      h("h2", { t: "predict.shares" }),
+      bars(
+        best.map((c) => [labels[c], probabilities[c]]),
+        { choose: contributions && choose, chosen: labels[found.label], label: "predict.shares" },
+      ),
+      left > 0 && h("p", { class: "muted", t: ["predict.more", { n: left }] }),
+    );
+  }
+
+  function choose(name) {
+    chosen = labels.indexOf(name);
+    run();
+    shares.querySelector("[aria-pressed=true]")?.focus(); // the one that was pressed is gone
+  }
+
+  function open(given) {
+    area.value = given;
+    chosen = null;
+    run();
+  }
+
+  area.addEventListener("input", () => {
+    clearTimeout(timer);
+    chosen = null;
+    timer = setTimeout(run, WAIT);
+  });
+  open(text);
+  return [
+    h("label", { for: "text", t: "predict.text" }),
+    area,
+    DEMO.every((name) => labels.includes(name)) && examples(open),
+    result,
+    origin(labels.length, about),
+  ];
+}
+
+const examples = (open) =>
+  h(
+    "div",
+    { class: "row examples" },
+    h("span", { class: "muted", t: "predict.examples" }),
+    EXAMPLES.map((key) =>
+      h("button", { type: "button", class: "chip", t: key, on: { click: () => open(t(key)) } }),
+    ),
+  );
+
+/** Where the page comes from, and what it lacks. */
+function origin(labels, { documents, model, version, pruning }) {
+  return h(
+    "footer",
+    { class: "muted" },
+    h("p", { t: ["export.origin", { n: documents, labels, model, version }] }),
+    h("p", { t: "export.offline" }),
+    pruning && h("p", { class: "pruning", t: cost(pruning) }),
+  );
+}
+
+function cost({ kept, all, before, after, documents }) {
+  if (before === null) return ["export.unmeasured", { kept, all }];
+  return ["export.pruned", { kept, all, before: percent(before), after: percent(after), n: documents }];
+}
+
+async function start() {
+  const main = document.getElementById("main");
+  const { about, phrases } = JSON.parse(document.getElementById("told").textContent);
+  const language = h(
+    "select",
+    { label: "page.language" },
+    Object.entries(LANGUAGES).map(([tag, name]) => h("option", { value: tag, lang: tag }, name)),
+  );
+  language.value = preferred(null);
+  speak(language.value, phrases[language.value]);
+  document.querySelector("header").append(h("div", { class: "tools" }, language));
+  try {
+    const weights = document.getElementById("weights");
+    const classifier = new Classifier(await unpack(weights.textContent));
+    weights.remove(); // megabytes that nobody needs any more
+    globalThis.bunrui = classifier; // for programs: bunrui.explain("…")
+    replace(main, create(classifier, about, ""));
+    language.addEventListener("change", () => {
+      speak(language.value, phrases[language.value]);
+      replace(main, create(classifier, about, document.getElementById("text").value));
+    });
+  } catch (error) {
+    const reason = visible(error.message);
+    replace(main, h("p", { class: "notice", role: "alert", t: ["export.broken", { reason }] }));
+  }
+  document.documentElement.dataset.ready = "";
+}
+
+start();
