@@ -15,8 +15,10 @@ import bunrui
 from bunrui import TextClassifier
 from bunrui.errors import OptionError, StoreError
 from bunrui.evaluation.loo import predict_without
+from bunrui.memory import document_digests
 from bunrui.selection import Estimate, Queue, queue
 from bunrui.selection.queue import CANDIDATES, SHARE, Curve
+from tests.support.pools import two_topics
 
 
 @pytest.fixture(autouse=True)
@@ -232,6 +234,21 @@ def test_a_forecast_follows_a_power_law_and_says_when_it_cannot() -> None:
     assert curve_of(0.6, 0.8).forecast(0.85) is None, "too few points"
     reached = curve_of(0.6, 0.7172, 0.8).forecast(0.5)
     assert reached is not None and (reached.likely, reached.high) == (0, 0)
+
+
+def test_the_pool_helps_as_texts_without_a_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels, pool = two_topics()
+    monkeypatch.setattr(sys.modules["bunrui.selection.queue"], "HELPERS", 150)
+    with bunrui.create(tmp_path / "a.bunrui", "binary", analyzer="words") as clf:
+        asked = queue(clf, [*texts, *pool])
+        for text, label in zip(texts, labels, strict=True):
+            assert asked.answer(asked.question(document_digests([text])[0].tobytes().hex()), label)
+        asked.use_unlabelled()
+        assert len(clf.memory.pool) == 150 and asked.is_current
+        alone = TextClassifier("binary", analyzer="words").learn_unlabelled(list(clf.memory.pool.texts().values()))
+        alone.learn(texts, labels)
+        assert clf.pool_weight is not None and clf.pool_weight.weight > 0
+        assert clf.predict_proba(pool).tolist() == alone.predict_proba(pool).tolist()
 
 
 def test_a_trained_model_has_no_estimate() -> None:

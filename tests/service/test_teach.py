@@ -211,6 +211,23 @@ def test_progress(empty: Server) -> None:
     assert empty.client.get("/v1/teach/progress", params={"wish": 0.6}).json()["accuracy"] < before
 
 
+def test_the_documents_help_as_texts_without_a_label(empty: Server) -> None:
+    problem(empty.client.post("/v1/teach/unlabelled"), 404, "not-found")
+    begin(empty, mails(40))
+    teach(empty, 4)
+    done = empty.client.post("/v1/teach/unlabelled", headers={"Bunrui-Author": "Ann"}).json()
+    (change,) = empty.client.get("/v1/log", params={"limit": 1}).json()["changes"]
+    assert (done["transaction"], done["changed"], done["documents"]) == (change["number"], 40, 4)
+    assert change["note"] | {"by": "Ann", "unlabelled": 40} == change["note"]
+    known = empty.client.get("/v1/info").json()["unlabelled"]
+    assert (known["n_pool"], known["weight"]) == (40, 0) and "too few to tell" in known["reason"]
+    again = empty.client.post("/v1/teach/unlabelled").json()
+    assert (again["transaction"], again["changed"]) == (None, 0)
+    teach(empty, 1)
+    assert empty.client.post("/v1/unlabelled/unlearn", json={}).json()["changed"] == 40
+    assert empty.client.get("/v1/info").json()["unlabelled"] is None
+
+
 def test_a_service_that_starts_again_goes_on(serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "a.bunrui"
     bunrui.create(path).close()

@@ -48,6 +48,10 @@ SHARE = 5
 CANDIDATES = 5
 """Documents that are drawn for each of the other questions."""
 
+HELPERS = 5_000
+"""Documents of the pool that help as texts without a label: an answer after a change reads all of them again, 5,000
+mails in 2 s, 5,000 reviews in .2 s."""
+
 # Each process draws other documents: two people who teach one file seldom get the same.
 _SEED = random.SystemRandom().getrandbits(64)
 
@@ -417,6 +421,15 @@ class Queue:
             if question.guess is not None:
                 self._agreed[row] = question.guess in labels
         return True
+
+    def use_unlabelled(self) -> None:
+        """Have the classifier use the pool as texts without a label, too; of a large one, `HELPERS` texts at random.
+
+        The classifier weighs them, and leaves them out where they do not help: `classifier.unlabelled_` tells.
+        """
+        with self._changing():
+            self.classifier.learn_unlabelled([self._text(row) for row in self._order[:HELPERS]])
+            self._follow()
 
     @property
     def n_guessed(self) -> int:

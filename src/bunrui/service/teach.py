@@ -5,6 +5,7 @@ GET  /v1/teach            how far it is
 POST /v1/teach/next       the next questions; what one client was given, no other gets
 POST /v1/teach/answer     the labels of a document, or that it is skipped
 POST /v1/teach/undo       take an answer back; only the client that gave it may
+POST /v1/teach/unlabelled use the documents as texts without a label, too
 GET  /v1/teach/progress   the accuracy, its curve, and how many answers a wish takes
 
 An answer is in the classifier's file before it is confirmed, which waits for the disk.  So a client asks for its next
@@ -187,6 +188,19 @@ class Teaching:
                 del self._learned[body.digest]
                 self._given(body.client)[question.digest] = question
         return {"changed": int(is_undone), "question": _as_dict(question), "answers": len(asked.answers)}
+
+    def use_unlabelled(self) -> schemas.Changed:
+        """Use the documents as texts without a label, too."""
+        asked = self.needed()
+        classifier = self._served.classifier
+        before, n_before = classifier.last_seen, len(classifier.memory.pool)
+        asked.use_unlabelled()
+        now = classifier.last_seen
+        return {
+            "transaction": now if now > before else None,
+            "changed": len(classifier.memory.pool) - n_before,
+            "documents": classifier.counts.n_docs,
+        }
 
     # On any thread
 
@@ -404,6 +418,14 @@ def add_teach(app: FastAPI, service: Service) -> None:
     )
     async def undo(request: Request) -> Response:
         return await service.change(schemas.TakeBack, request, teaching.undo)
+
+    @app.post(
+        "/v1/teach/unlabelled",
+        **describe_teaching("Use the documents as texts without a label, too", schemas.Changed, 404, 422, 507),
+    )
+    async def use_unlabelled(request: Request) -> Response:
+        """At most 5,000 of them, at random; they count only where they help.  /v1/unlabelled/unlearn ends it."""
+        return answer(await writer.run(service.sign(request, teaching.use_unlabelled)))
 
     @app.get(
         "/v1/teach/progress",

@@ -6,7 +6,7 @@ import { percent, t } from "../i18n.js";
 import { picker } from "../picker.js";
 import { curlJob, file, program, same } from "../same.js";
 import { visible } from "../show.js";
-import { canWrite, events, refresh, state } from "../state.js";
+import { canWrite, events, hasSets, refresh, state } from "../state.js";
 import { announce, guarded, oneAtATime, withProgress } from "../tell.js";
 import { upload } from "../upload.js";
 
@@ -74,6 +74,8 @@ export function create() {
   wish.value = localStorage.getItem(WISH) ?? "0.9";
   const measured = h("div", { "aria-live": "polite" });
   const place = h("p", { class: "muted" });
+  const pool = h("input", { type: "checkbox", id: "teach-pool", "aria-describedby": "teach-help" });
+  const help = h("p", { class: "muted", id: "teach-help", "aria-live": "polite" });
   const session = h(
     "div",
     { class: "teaching" },
@@ -84,6 +86,8 @@ export function create() {
       measured,
       h("p", { class: "field" }, h("label", { for: "teach-wish", t: "teach.wish" }), wish),
       h("p", {}, several, " ", h("label", { for: "teach-several", t: "teach.several" })),
+      h("p", {}, pool, " ", h("label", { for: "teach-pool", t: "teach.pool" })),
+      help,
       h("button", { type: "button", class: "quiet", t: "teach.others", on: { click: () => others() } }),
     ),
   );
@@ -349,6 +353,32 @@ export function create() {
     await refresh();
   });
 
+  /** Whether documents without an answer help, and how much. */
+  function told() {
+    const { unlabelled } = state.info;
+    if (!unlabelled) return "teach.pool.about";
+    const { n_pool: n, weight, evidence } = unlabelled;
+    const value = (wanted) => percent(evidence.find((one) => one.weight === wanted).value);
+    if (weight) return ["teach.pool.helps", { n, with: value(weight), without: value(0) }];
+    return hasSets() ? "teach.pool.sets" : evidence.length ? "teach.pool.useless" : "teach.pool.early";
+  }
+
+  const showHelp = () => {
+    pool.checked = Boolean(state.info?.unlabelled);
+    if (state.info) replace(help, h("span", { t: told() }));
+  };
+  const useAlone = oneAtATime((isBusy) => {
+    pool.disabled = isBusy;
+    if (isBusy) replace(help, h("span", { t: "teach.pool.busy" }));
+    else showHelp();
+  });
+  const usePool = useAlone(async () => {
+    await sending;
+    await post(pool.checked ? "/v1/teach/unlabelled" : "/v1/unlabelled/unlearn", {});
+    await measure();
+  });
+  pool.addEventListener("change", usePool);
+
   wish.addEventListener("change", () => {
     localStorage.setItem(WISH, wish.value);
     measure();
@@ -364,7 +394,10 @@ export function create() {
     show(beginning, canWrite() && !has);
     show(session, canWrite() && has);
   }
-  events.addEventListener("info", lock);
+  events.addEventListener("info", () => {
+    lock();
+    if (!pool.disabled) showHelp();
+  });
   events.addEventListener("teach-these", ({ detail }) => take(detail));
   lock();
   return {
