@@ -197,7 +197,7 @@ class Teaching:
         asked.use_unlabelled()
         now = classifier.last_seen
         return {
-            "transaction": now if now > before else None,
+            "transaction": now if now != before else None,
             "changed": len(classifier.memory.pool) - n_before,
             "documents": classifier.counts.n_docs,
         }
