@@ -64,6 +64,12 @@ def test_every_document_comes_once_and_copies_are_one() -> None:
     assert next(asked, None) is None
 
 
+@pytest.mark.parametrize("n", [1, 40])
+def test_nobody_is_asked_about_nothing(n: int) -> None:
+    asked = queue(TextClassifier(), ["cheap pills", "", " \n\u3000"] * n)  # few texts are a list, many an array
+    assert [question.text for question in asked] == ["cheap pills"] and asked.n_blank == 2 * n
+
+
 def test_questions_without_answers_end_too_and_can_be_asked_again() -> None:
     texts, _ = pool_of(30)
     asked = queue(TextClassifier(), texts)

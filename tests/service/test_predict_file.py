@@ -112,6 +112,26 @@ def from_xlsx(body: bytes) -> list[dict[str, str]]:
     return rows
 
 
+def test_rows_without_text_get_no_label(own: Server, several: Server) -> None:
+    body = as_csv([{"said": text} for text in ["cheap pills wheat", "", " \u3000", "lunch at noon oil"]])
+    for server in (own, several):
+        job = predict(server, "new.csv", body, text="said")
+        assert (job["result"]["documents"], job["result"]["blank"]) == (4, 2)
+        assert server is several or sum(job["result"]["labels"].values()) == 2
+        for order in ("file", "unsure", "sure", "label"):
+            found = [(row["row"], bool(row["labels"])) for row in page(server, job, order=order)["rows"]]
+            last = found[-2:] if order != "file" else found[1:3]
+            assert sorted(last) == [(1, False), (2, False)] and sorted(found)[0] == (0, True)
+        table = pq.read_table(io.BytesIO(download(server, job, "parquet"))).to_pylist()
+        label = "label" if server is own else "labels"
+        assert [bool(row[label]) for row in table] == [True, False, False, True]
+    job = predict(own, "new.csv", body, text="said")
+    assert own.client.post(f"/v1/predictions/{job['id']}", json={"row": 1, "labels": ["ham"]}).json()["labels"] == [
+        "ham"
+    ]
+    assert page(own, job, label="ham", order="label")["total"] == 2
+
+
 @pytest.mark.parametrize(
     ("name", "write"),
     [("a.csv", as_csv), ("a.tsv", lambda rows: as_csv(rows, delimiter="\t")), ("a.xlsx", as_xlsx),

@@ -71,11 +71,11 @@ def empty(own: Server) -> Server:
 
 
 def test_documents_are_taken_and_let_go(empty: Server) -> None:
-    nothing = {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "labels": []}
+    nothing = {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "blank": 0, "labels": []}
     assert empty.client.get("/v1/teach").json() == nothing
-    job = begin(empty, [*mails(20), mails(20)[0]])
-    state = {"name": "mails.csv", "documents": 20, "answers": 0, "left": 20, "skipped": 0, "labels": ["spam", "ham"]}
-    assert job["result"] == state == empty.client.get("/v1/teach").json()
+    job = begin(empty, [*mails(20), mails(20)[0], '" "', '""'])
+    state = {"name": "mails.csv", "documents": 20, "answers": 0, "left": 20, "skipped": 0, "blank": 2}
+    assert job["result"] == state | {"labels": ["spam", "ham"]} == empty.client.get("/v1/teach").json()
     assert Path(f"{empty.path}.pool").exists()
     assert empty.client.request("DELETE", "/v1/teach").json() == nothing
     assert not Path(f"{empty.path}.pool").exists()

@@ -89,6 +89,8 @@ def teach(
                 pass  # the file gets its name at once: an answer is in it when the terminal closes
             classifier = stack.enter_context(open_classifier(file, model, {}, None))
         asked = queue(classifier, texts)
+        if asked.n_blank:
+            say(f"{counted(asked.n_blank, 'document')} without text: left out")
         if unlabelled:
             asked.use_unlabelled()
         names += [name for name in classifier.counts.live_labels if name not in names]

@@ -208,6 +208,8 @@ class Queue:
         It learns every answer.
     answers : dict from int to label or list of labels
         By rows of the pool, in the order in which they were learned.
+    n_blank : int
+        Documents of the pool with nothing to read: nobody is asked about them.
     n_guessed, n_agreed : int
         Answers to questions that came with a guess, and those that were the same as it.
     """
@@ -220,7 +222,9 @@ class Queue:
         order = np.lexsort((keys[:, 1], keys[:, 0]))
         is_new = np.ones(len(order), bool)
         is_new[1:] = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
-        self._order: list[int] = order[is_new].tolist()  # copies are asked once
+        is_blank = inputs.are_blank(self._texts)
+        is_new &= ~is_blank[order]
+        self._order: list[int] = order[is_new].tolist()  # copies are asked once, and blank ones never
         self._row_of: dict[bytes, int] = {self._digests[row].tobytes(): row for row in self._order}
         self._lock = RLock()
         self._left = self._order.copy()  # to draw from; some may have got an answer
@@ -233,6 +237,7 @@ class Queue:
         self._skipped: set[int] = set()
         self._seen: tuple[int, int] | None = None  # the state of the file
         self._is_changing = False
+        self.n_blank = int(is_blank.sum())
         self.answers: dict[int, Any] = {}
         self._agreed: dict[int, bool] = {}  # by row: whether the guess was among the labels
         for digest, label in answers.items():

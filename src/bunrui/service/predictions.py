@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from fastapi import FastAPI, Query, Request, Response
 from starlette.responses import StreamingResponse
 
+from bunrui.analysis.texts import are_blank
 from bunrui.classifier import AnyClassifier
 from bunrui.documents.spreadsheet import SheetWriter, as_strings, to_json
 from bunrui.documents.validation import STRING, each_once
@@ -76,7 +77,7 @@ class Answers:
     best : array of int32, (n_docs,)
         The label of each document; the likeliest one where it may have several.
     shares : array of float64, (n_docs,)
-        How sure that is.
+        How sure that is.  A text with nothing in it has no label, -1, and NaN.
     """
 
     def __init__(self, folder: Folder, id: str, several: bool, options: Sequence[Any] = ()) -> None:
@@ -148,9 +149,11 @@ class Answers:
         self.best, self.shares, self._ends = np.concatenate(best), np.concatenate(shares), np.array(ends)
         self._limit_keys()
         job.total = job.done
-        counts = Counter(self.labels[k] for k in self.best) if not self.is_several else self._count_sets()
+        named = self.best[self.best >= 0]
+        counts = Counter(self.labels[k] for k in named) if not self.is_several else self._count_sets()
         return {
             "documents": job.done,
+            "blank": len(self.best) - len(named),
             "several": self.is_several,
             "labels": dict(counts.most_common(_MOST_LABELS)),
             "n_labels": len(counts),
@@ -183,15 +186,17 @@ class Answers:
         def number(classes: list[Any]) -> Integers:
             return np.array([numbers.setdefault(str(name), len(numbers)) for name in classes], np.int32)
 
+        is_blank = are_blank(texts)
         if not self.is_several:
             ranking = rank(classifier, texts)
-            return number(ranking.classes)[ranking.best], ranking.confidence, None
+            best = number(ranking.classes)[ranking.best]
+            return np.where(is_blank, -1, best).astype(np.int32), np.where(is_blank, np.nan, ranking.confidence), None
         classes = classifier.classes_.tolist()
         odds = classifier.label_odds(texts)
         own = number(classes)
         shares = 1 / (1 + np.exp(-np.clip(odds, -700, 700)))
         order = (-odds).argsort(axis=1, kind="stable")
-        above = np.take_along_axis(odds > 0, order, axis=1)
+        above = np.take_along_axis((odds > 0) & ~is_blank[:, None], order, axis=1)
         ends = pa.array(np.concatenate([[0], np.cumsum(above.sum(axis=1))]).astype(np.int32))
         chosen = pa.array(own[order[above]])
         sets = {
@@ -199,7 +204,8 @@ class Answers:
             "shares": pa.ListArray.from_arrays(ends, pa.array(np.take_along_axis(shares, order, axis=1)[above])),
         }
         sure = np.maximum(shares, 1 - shares).min(axis=1)
-        return own[odds.argmax(axis=1)], sure, pa.record_batch(sets)
+        best = np.where(is_blank, -1, own[odds.argmax(axis=1)]).astype(np.int32)
+        return best, np.where(is_blank, np.nan, sure), pa.record_batch(sets)
 
     def _count_sets(self) -> Counter[str]:
         counts: Counter[str] = Counter()
@@ -267,7 +273,7 @@ class Answers:
             sign = 1 if order == "unsure" else -1
             rows = rows[np.argsort(sign * self.shares[rows], kind="stable")]
         elif order == "label":
-            place = np.empty(len(self.labels), np.int64)
+            place = np.full(len(self.labels) + 1, len(self.labels))  # those without a label, -1, come last
             place[sorted(range(len(self.labels)), key=self.labels.__getitem__)] = np.arange(len(self.labels))
             rows = rows[np.lexsort((self.shares[rows], place[self.best[rows]]))]
         self._found = key, rows
@@ -312,6 +318,8 @@ class Answers:
                     labels, shares = self._given[row], [1.0] * len(self._given[row])
                 elif sets:
                     labels, shares = [self.labels[number] for number in sets[0]["labels"]], sets[0]["shares"]
+                elif self.best[row] < 0:
+                    labels, shares = [], []
                 else:
                     labels, shares = [self.labels[self.best[row]]], [float(self.shares[row])]
                 found.append(
@@ -343,8 +351,9 @@ class Answers:
                 names, values = [name for name, _ in columns], [column for _, column in columns]
                 if whole_sets is None:
                     names += ["label", "probability"]
-                    values.append(pa.array(labels, STRING).take(pa.array(best[start:end])))
-                    values.append(pa.array(shares[start:end]))
+                    is_blank = best[start:end] < 0
+                    values.append(pa.array(labels, STRING).take(pa.array(best[start:end], mask=is_blank)))
+                    values.append(pa.array(shares[start:end], mask=is_blank))
                 else:
                     names += ["labels", "probabilities"]
                     values += _set_columns(whole_sets.slice(place, step), start, labels, given)

@@ -136,7 +136,7 @@ class Teaching:
     def describe(self, asked: Queue | None) -> schemas.Taught:
         """How far a queue is; on any thread."""
         if asked is None:
-            return {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "labels": []}
+            return {"name": "", "documents": 0, "answers": 0, "left": 0, "skipped": 0, "blank": 0, "labels": []}
         known = self._served.labels()
         return {
             "name": self._name,
@@ -144,6 +144,7 @@ class Teaching:
             "answers": len(asked.answers),
             "left": len(asked),
             "skipped": asked.n_skipped,
+            "blank": asked.n_blank,
             "labels": [*self._labels, *(label for label in known if label not in self._labels)][:_MOST_LABELS],
         }
 

@@ -114,7 +114,7 @@ export function create() {
     drawAround();
     await load();
     found.hidden = false;
-    announce(t("file.done", { n: result.documents }));
+    announce(t("file.done", { n: result.documents - result.blank }));
     summary.scrollIntoView({ block: "nearest" });
   });
 
@@ -127,10 +127,11 @@ export function create() {
   }
 
   function drawAround() {
-    const { documents, skipped, problems } = job.result;
+    const { documents, blank, skipped, problems } = job.result;
     replace(
       summary,
-      h("p", { t: ["file.done", { n: documents }] }),
+      h("p", { t: ["file.done", { n: documents - blank }] }),
+      blank > 0 && h("p", { class: "muted", t: ["file.blank", { n: blank }] }),
       skipped > 0 && h("p", { class: "warning", t: ["train.skipped", { n: skipped }] }),
       skipped > 0 && h("p", { class: "muted" }, data(problems[0])),
       changes.size > 0 &&

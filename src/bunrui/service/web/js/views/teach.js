@@ -170,7 +170,11 @@ export function create() {
   const left = () => Math.max(known.documents - known.answers - known.skipped, 0);
 
   function draw() {
-    replace(place, h("span", { t: ["teach.place", { answers: known.answers, left: left() }] }));
+    replace(
+      place,
+      h("span", { t: ["teach.place", { answers: known.answers, left: left() }] }),
+      known.blank > 0 && [" ", h("span", { t: ["file.blank", { n: known.blank }] })],
+    );
     const hadFocus = card.contains(document.activeElement);
     if (current === null) {
       const isOver = left() === 0 && waiting === 0;
