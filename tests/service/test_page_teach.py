@@ -52,7 +52,7 @@ def begin(tab: Tab, labels: str, body: bytes = CSV) -> None:
     file = {"name": "mails.csv", "mimeType": "text/csv", "buffer": body}
     tab.view.locator("input[type=file]").set_input_files(file)
     tab.page.fill("#teach-labels", labels)
-    tab.view.get_by_role("button", name="Begin").press("Enter")
+    tab.page.press("#teach-labels", "Enter")
     EXPECTED(text_of(tab)).to_be_visible()
 
 
@@ -124,6 +124,10 @@ def test_labels_are_found_as_one_goes(teaching: Tab, own: Server) -> None:
     for key, name in (("1", "work mail"), ("2", "other")):
         before = str(text_of(teaching).text_content())
         teaching.page.keyboard.press("/")
+        teaching.page.keyboard.type("mistaken")
+        teaching.page.keyboard.press("Escape")  # back to the keys
+        EXPECTED(teaching.view.locator(".picker input")).to_have_value("")
+        teaching.page.keyboard.press("n")
         teaching.page.keyboard.type(name)
         EXPECTED(teaching.view.get_by_text(f"Make a new label “{name}”?")).to_be_visible()
         teaching.page.keyboard.press("Enter")
@@ -137,7 +141,8 @@ def test_labels_are_found_as_one_goes(teaching: Tab, own: Server) -> None:
 
 def test_several_labels(teaching: Tab, own: Server) -> None:
     begin(teaching, "spam, ham, urgent")
-    teaching.page.check("#teach-several")  # it has the focus now, and the keys still work
+    teaching.page.keyboard.press(",")
+    EXPECTED(teaching.page.locator("#teach-several")).to_be_checked()
     for key in "132":
         teaching.page.keyboard.press(key)
     teaching.page.keyboard.press("2")

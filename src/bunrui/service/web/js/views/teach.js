@@ -39,6 +39,9 @@ export function create() {
 
   const locked = h("p", { class: "muted", t: "teach.readonly" });
   const names = h("input", { type: "text", id: "teach-labels", hint: "teach.labels.hint", autocomplete: "off" });
+  names.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.isComposing) files.about.querySelector("button.primary")?.click();
+  });
   const running = h("div");
   const alone = oneAtATime((isBusy) => {
     files.about.disabled = isBusy;
@@ -65,6 +68,8 @@ export function create() {
   });
   const beginning = h("div", {}, files.drop, files.about, running);
   const card = h("div", { class: "card", tabindex: -1 });
+  // From the search back to the keys: leaving the field closes its list.
+  card.addEventListener("keydown", ({ key }) => key === "Escape" && card.focus(), { capture: true });
   const several = h("input", { type: "checkbox", id: "teach-several" });
   const wish = h(
     "select",
@@ -404,13 +409,19 @@ export function create() {
   });
   events.addEventListener("teach-these", ({ detail }) => take(detail));
   lock();
+  const focus = () => card.querySelector(".picker input")?.focus();
   return {
     element,
     shown: () => {
       lock();
       if (current === null && waiting === 0) open();
     },
-    focus: () => card.querySelector(".picker input")?.focus(),
-    key: (name) => card.querySelector(`button[data-key="${CSS.escape(name)}"]`)?.click(),
+    focus,
+    key: (name) => {
+      if (name === "n") return focus(), true;
+      if (name === "," && !session.hidden) several.click();
+      else card.querySelector(`button[data-key="${CSS.escape(name)}"]`)?.click();
+      return false;
+    },
   };
 }
