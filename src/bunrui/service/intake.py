@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
@@ -16,6 +17,7 @@ from bunrui.service.spool import Folder
 from bunrui.service.uploads import Upload, all_apart, batches_apart, inspect_apart
 
 _HEADER = "Whether the first line of CSV, TSV and spreadsheets has the names of the columns"
+_MOST_KNOWN = 1000  # labels of the classifier, by which a column of labels is found
 
 Name = Annotated[str, Query(min_length=1, max_length=255, description="Of the file: its suffix tells the format.")]
 BodyName = Annotated[
@@ -36,7 +38,8 @@ def upload_of(
 ) -> Upload:
     """Folders as files to be read."""
     files = [(folder.name, folder.file) for folder in folders]
-    return Upload(files, encoding, service.settings.limits.body, header, given)
+    known = list(islice(service.served.labels(), _MOST_KNOWN))
+    return Upload(files, encoding, service.settings.limits.body, header, given, known)
 
 
 class Intake:
