@@ -236,6 +236,8 @@ def test_a_forecast_follows_a_power_law_and_says_when_it_cannot() -> None:
     assert forecast is not None and 85 <= forecast.likely <= 115 and forecast.low < 100 < forecast.high
     assert curve_of(0.6, 0.7172, 0.8).forecast(0.99) is None, "too far"
     assert curve_of(0.8, 0.8, 0.8).forecast(0.9) is None, "flat"
+    few = curve_of(0.6, 0.7172, 0.8, n=40).forecast(0.8586)
+    assert few is not None and few.high is None and few.low < 100, "40 documents do not tell the most that it takes"
     assert curve_of(0.6, 0.7172, 0.8, n=10).forecast(0.85) is None, "too few documents at random"
     assert curve_of(0.6, 0.8).forecast(0.85) is None, "too few points"
     reached = curve_of(0.6, 0.7172, 0.8).forecast(0.5)

@@ -152,8 +152,9 @@ def _describe(asked: Queue, wish: float | None) -> str:
     if forecast is None:
         return f"{line}; how many answers {wish:g} takes, nobody can tell yet"
     if not forecast.likely:
-        return f"{line}; {wish:g} is reached"
-    return f"{line}; {wish:g} likely takes {forecast.likely:,} more ({forecast.low:,}–{forecast.high:,})"
+        return f"{line}; {wish:g} is {'likely ' if forecast.high != 0 else ''}reached"
+    bounds = f"at least {forecast.low:,}" if forecast.high is None else f"{forecast.low:,}–{forecast.high:,}"
+    return f"{line}; {wish:g} likely takes {forecast.likely:,} more ({bounds})"
 
 
 class _Session:

@@ -467,7 +467,7 @@ class TakenBack(TypedDict):
 class Forecast(TypedDict):
     likely: int
     low: int
-    high: int
+    high: Annotated[int | None, Field(description="Null where nobody can tell the most that it takes.")]
 
 
 class TaughtProgress(TypedDict):
