@@ -382,8 +382,8 @@ def add_teach(app: FastAPI, service: Service) -> None:
         intake = Intake(service, request, name, file, encoding, header)
 
         def work(job: Job) -> dict[str, Any]:
-            batches = intake.batches(job, text, None, skip_bad, False)
-            columns = [batch["text"] for batch in batches]
+            with intake.batches(job, text, None, skip_bad, False) as batches:
+                columns = [batch["text"] for batch in batches]
             if not columns or pa.types.is_nested(columns[0].type):
                 raise Problem("invalid", f"{intake.name} has no texts to show: give a file with texts")
             job.total = sum(map(len, columns))
