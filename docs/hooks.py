@@ -1,4 +1,4 @@
-"""What mkdocs does besides: lists the records of decisions, and refuses pages that load something from elsewhere."""
+"""What mkdocs does besides: lists decisions, names the language of a page, refuses what is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -28,8 +28,12 @@ def _titled(path: Path) -> dict[str, str]:
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
-    """Warn, which `--strict` makes an error, where a page loads from another machine."""
+    """Name the language of a translated page, so that browsers choose its font: Japanese and Chinese share characters.
+
+    Warn, which `--strict` makes an error, where a page loads from another machine.
+    """
     for found in _LOADED.finditer(output):
         if 'rel="canonical"' not in found[0]:
             log.warning("%s loads from elsewhere: %s", page.file.src_path, found[0])
-    return output
+    folder = page.file.src_path.partition("/")[0]
+    return output.replace('<html lang="en"', f'<html lang="{folder}"') if folder in ("ja", "zh", "ko") else output

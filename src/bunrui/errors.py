@@ -116,6 +116,8 @@ _SYSTEM = {
 def spell_in_python(part: Option | Step) -> str:
     """An option or a step, as Python spells it.
 
+    Examples
+    --------
     >>> [spell_in_python(Option(*given)) for given in (("min_df",), ("text", ...), ("keep", "text"))]
     ['min_df', 'text=', "keep='text'"]
     >>> spell_in_python(Option("as", {"spam": "mails/spam"}))

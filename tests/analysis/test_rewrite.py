@@ -185,7 +185,7 @@ HOSTILE = """
 """
 
 
-@pytest.mark.parametrize("unit", HOSTILE.strip().split("|"))
+@pytest.mark.parametrize("unit", quick(12, HOSTILE.strip().split("|")))
 @pytest.mark.parametrize("ends", quick(1, [("", ""), ("<a ", "'>\">")]))
 def test_time_is_linear(unit: str, ends: tuple[str, str]) -> None:
     # Linear takes at most half a second on an idle core; quadratic takes minutes.

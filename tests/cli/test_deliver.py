@@ -89,7 +89,7 @@ def test_unsure(deliver: Deliver) -> None:
         (SPAM, (), "none.bunrui", "none.bunrui"),
         (SPAM, ("--positive", "phishing"), "mail.bunrui", "no label 'phishing', but ham, spam"),
         (SPAM, ("--unsure", "0.01"), "mail.bunrui", "needs probabilities that can be believed"),
-        (b"", (), "mail.bunrui", "there is no mail on the standard input"),
+        (b"", (), "mail.bunrui", "there is no mail: give its headers"),
     ],
 )
 def test_a_failure_loses_no_mail(deliver: Deliver, data: bytes, options: tuple[str, ...], file: str, told: str) -> None:

@@ -17,6 +17,7 @@ from bunrui.selection import Comparison, compare
 from bunrui.selection.compare import Progress, Row, _rank
 from bunrui.selection.settings import analyzers_for, scripts_of
 from bunrui.views.comparison import ComparisonTable
+from tests.support.small import SMALL
 
 ROWS = [row for row in data.read("demo") if row["lang"] == "en"]
 TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]
@@ -214,20 +215,7 @@ def test_nothing_to_compare(texts: list[str], labels: list[str], message: str) -
         compare(texts, labels)
 
 
-@pytest.mark.parametrize(
-    ("texts", "labels"),
-    [
-        (["a b", "c d", "a"], ["x", "y", "x"]),
-        (["a b", "c d"], ["x", "y"]),
-        (["", "", "a b", "c"], ["x", "y", "x", "y"]),
-        (["", "", "", ""], ["x", "y", "x", "y"]),
-        (["a b"] * 4 + ["c d"] * 4 + ["e"], ["x"] * 4 + ["y"] * 4 + ["alone"]),
-        (["野球の試合", "野球が好き", "選挙の結果", "選挙に行く"], ["s", "s", "p", "p"]),
-        ([["a", "b"], ["c"], ["a"], ["c", "d"]], ["x", "y", "x", "y"]),
-        ([{"a": 2}, {"c": 1}, {"a": 1}, {"c": 3}], ["x", "y", "x", "y"]),
-    ],
-    ids=["three", "two", "empty", "all empty", "a label alone", "no spaces", "tokens", "counts"],
-)
+@pytest.mark.parametrize(("texts", "labels"), SMALL.values(), ids=SMALL)
 def test_small_and_odd_input(texts: list[Any], labels: list[str]) -> None:
     for loo in (False, True):
         found = compare(texts, labels, loo=loo)

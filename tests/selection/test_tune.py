@@ -14,6 +14,9 @@ from bunrui.evaluation import cross_validate, folds, leave_one_out, measure
 from bunrui.models import MODELS
 from bunrui.selection import Settings, Tuning, tune
 from bunrui.selection.tune import METRICS, Merit, Trial, choose, measure_merit, standard_error
+from tests.support.small import SMALL
+
+SEVERAL = ["a b", "c d", "a c", "a", "d"], [["x"], ["y"], ["x", "y"], ["x"], ["y"]]
 
 ROWS = data.read("demo")
 TEXTS, LABELS = [row["text"] for row in ROWS], [row["label"] for row in ROWS]
@@ -263,21 +266,7 @@ def test_nothing_to_tune(texts: list[str], labels: list[str], message: str) -> N
         tune(texts, labels)
 
 
-@pytest.mark.parametrize(
-    ("texts", "labels"),
-    [
-        (["a b", "c d", "a"], ["x", "y", "x"]),
-        (["a b", "c d"], ["x", "y"]),
-        (["", "", "a b", "c"], ["x", "y", "x", "y"]),
-        (["", "", "", ""], ["x", "y", "x", "y"]),
-        (["a b"] * 4 + ["c d"] * 4 + ["e"], ["x"] * 4 + ["y"] * 4 + ["alone"]),
-        (["野球の試合", "野球が好き", "選挙の結果", "選挙に行く"], ["s", "s", "p", "p"]),
-        ([["a", "b"], ["c"], ["a"], ["c", "d"]], ["x", "y", "x", "y"]),
-        ([{"a": 2}, {"c": 1}, {"a": 1}, {"c": 3}], ["x", "y", "x", "y"]),
-        (["a b", "c d", "a c", "a", "d"], [["x"], ["y"], ["x", "y"], ["x"], ["y"]]),
-    ],
-    ids=["three", "two", "empty", "all empty", "a label alone", "no spaces", "tokens", "counts", "several labels"],
-)
+@pytest.mark.parametrize(("texts", "labels"), [*SMALL.values(), SEVERAL], ids=[*SMALL, "several labels"])
 @pytest.mark.parametrize("metric", METRICS)
 def test_small_and_odd_input(texts: list[Any], labels: list[Any], metric: Any) -> None:
     found = tune(texts, labels, metric=metric)

@@ -52,11 +52,13 @@ CHECKS: list[Any] = [
 ]
 
 
+schemathesis.serializer.alias("message/rfc822", "application/octet-stream")
+
 MODES = [schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE]
 ROUTES = [
     *(("POST", f"/v1/{verb}") for verb in ("predict", "explain", "learn", "unlearn", "relabel", "undo", "evaluate")),
     *(("POST", f"/v1/{verb}") for verb in ("inspect", "train", "test", "mistakes", "curve", "compare", "audit")),
-    *(("POST", f"/v1/{verb}") for verb in ("set", "choose", "calibrate")),
+    *(("POST", f"/v1/{verb}") for verb in ("set", "choose", "calibrate", "deliver")),
     *(
         ("GET", f"/v1/{noun}")
         for noun in ("labels", "words", "info", "log", "documents", "token", "evaluate/{id}", "jobs/{id}")

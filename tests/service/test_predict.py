@@ -12,6 +12,7 @@ import pytest
 
 import bunrui
 from bunrui import TextClassifier
+from bunrui.deliver import deliver_mail
 from bunrui.service.errors import Problem
 from bunrui.service.predict import explain_one, predict_all
 from tests.service.conftest import ARROW, LABELS, TEXTS, Serve, Server, problem, stream
@@ -188,3 +189,19 @@ def test_two_clients_at_once(server: Server) -> None:
         for _ in range(20):
             a = server.client.post("/v1/predict", json={"texts": NEW}).json()
             assert other.post("/v1/predict", json={"texts": NEW}).json() == a
+
+
+def test_a_mail_comes_back_with_its_label(server: Server) -> None:
+    mail = b"Subject: cheap pills\nX-Bunrui-Label: forged\n\nnow\n"
+    kind = {"content-type": "message/rfc822"}
+    answer = server.client.post("/v1/deliver", content=mail, headers=kind)
+    with bunrui.open(server.path, read_only=True) as clf:
+        assert (answer.status_code, answer.content) == (200, deliver_mail(clf, mail).mail)
+    assert answer.headers["content-type"] == "message/rfc822"
+    assert answer.content.startswith(b"X-Bunrui-Label: spam\nX-Bunrui-Probability: ")
+    assert b"forged" not in answer.content
+    told = problem(server.client.post("/v1/deliver", content=b"\n", headers=kind), 422, "invalid")
+    assert "there is no mail" in told["detail"]
+    problem(server.client.post("/v1/deliver", json={"mail": "x"}), 415, "media-type")
+    told = problem(server.client.post("/v1/deliver?unsure=0.01", content=mail, headers=kind), 409, "conflict")
+    assert "/v1/calibrate" in told["detail"]

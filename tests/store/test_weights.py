@@ -24,7 +24,7 @@ from bunrui.models.kinds import TRAINED, is_kept
 from bunrui.selection import calibrate
 from bunrui.store import classifier
 from bunrui.store.codec import Unpacker, pack, pack_json
-from tests.support.examples import examples
+from tests.support.examples import examples, quick
 
 KEPT = tuple(filter(is_kept, TRAINED))
 TEXTS = [f"cheap pills {k % 7} x{k % 5}" if k % 2 else f"meeting at noon {k % 3} z{k % 4}" for k in range(40)]
@@ -508,7 +508,7 @@ BLOBS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", [*BLOBS, "gone"])
-@pytest.mark.parametrize("model", KEPT)
+@pytest.mark.parametrize("model", quick(1, KEPT))
 def test_every_section_damaged(
     path: Path, tmp_path: Path, model: str, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -658,7 +658,7 @@ HEADINGS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("values", HEADINGS, ids=str)
+@pytest.mark.parametrize("values", quick(10, HEADINGS), ids=str)
 def test_headings_that_lie(path: Path, tmp_path: Path, values: dict[str, Any]) -> None:
     slim = tmp_path / "slim.bunrui"
     with learned(path, "arow") as clf:

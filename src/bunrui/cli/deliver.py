@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,16 +12,11 @@ from bunrui.cli.calibrate import Doubts
 from bunrui.cli.console import say, uninterrupted
 from bunrui.cli.errors import describe
 from bunrui.cli.options import Classifier, flag, option, reads_tables
-from bunrui.errors import BunruiError, DataError, OptionError, UnlearnError
-
-if TYPE_CHECKING:
-    from bunrui.documents.mail import Mail
+from bunrui.errors import BunruiError, OptionError, UnlearnError
 
 # As bogofilter has them; any other would be taken for an answer.
 _IS_POSITIVE, _IS_OTHER, _IS_UNSURE, FAILED = range(4)
 _USUAL = "spam"
-UNSURE = "unsure"
-_LABEL, _PROBABILITY = "X-Bunrui-Label", "X-Bunrui-Probability"
 
 
 def deliver(
@@ -56,7 +50,7 @@ def deliver(
       bunrui deliver mail.bunrui --unsure 0.01 --exit-zero < message
       bunrui deliver mail.bunrui --train spam < message
     """
-    from bunrui.documents.mail import stamp
+    from bunrui.deliver import remove_label
 
     data = sys.stdin.buffer.read()
     is_filter = train is None and untrain is None
@@ -64,41 +58,42 @@ def deliver(
         if not is_filter:
             _train(file, data, train, untrain)
             return
-        label, probability, code = _ask(file, data, positive, unsure)
-        stamped = stamp(data, {_LABEL: label, _PROBABILITY: f"{probability:.4f}"})
+        mail, code = _ask(file, data, positive, unsure)
     except Exception as error:  # whatever it is: a mail must not be lost
         known = BunruiError.of_system(error) if isinstance(error, OSError) else error
         said = describe(known, "deliver") if isinstance(known, BunruiError) else f"{type(error).__name__}: {error}"
         say(f"error: {said}")
         if is_filter:
-            _write(_unlabelled(data))
+            _write(remove_label(data))
         raise typer.Exit(FAILED) from None
-    _write(stamped)
+    _write(mail)
     raise typer.Exit(0 if exit_zero else code)
 
 
-def _ask(file: str, data: bytes, positive: str | None, unsure: float | None) -> tuple[str, float, int]:
-    """The label of a mail, its probability, and the exit code."""
+def _ask(file: str, data: bytes, positive: str | None, unsure: float | None) -> tuple[bytes, int]:
+    """A mail with its label, and the exit code."""
+    from bunrui.deliver import deliver_mail
+
     with closing(bunrui.open(file, read_only=True)) as classifier:
         if reads_tables(classifier):
             raise OptionError(f"{file} reads tables, and no mail.")
-        mail = _parse(data)
-        labels, _, shares = classifier.scores_and_probabilities([mail.text])
+        labels = classifier.counts.labels
         wanted = _USUAL if positive is None else positive
         if wanted not in labels:
-            known = ", ".join(labels[:5])
+            known = ", ".join(sorted(labels)[:5])
             raise OptionError(f"{file} has no label {wanted!r}, but {known}: give one of them with --positive.")
-        best = int(shares[0].argmax())
-        if unsure is not None and Doubts(classifier, unsure).of(shares[0, [best]])[0]:
-            return UNSURE, float(shares[0, best]), _IS_UNSURE
-        return labels[best], float(shares[0, best]), _IS_POSITIVE if labels[best] == wanted else _IS_OTHER
+        threshold = 0.0 if unsure is None else Doubts(classifier, unsure).threshold
+        mail, label, is_sure = deliver_mail(classifier, data, threshold)
+    return mail, _IS_UNSURE if not is_sure else _IS_POSITIVE if label == wanted else _IS_OTHER
 
 
 def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> None:
     """Learn a mail, or unlearn it; one that was learned with another label gets the new one."""
+    from bunrui.deliver import read_mail
+
     if train is not None and untrain is not None:
         raise OptionError("give --train or --untrain, not both.")
-    mail = _parse(data)
+    mail = read_mail(data)
     ids = None if mail.id is None else [mail.id]
     with closing(bunrui.open(file)) as classifier, uninterrupted():
         if untrain is not None:
@@ -115,29 +110,12 @@ def _train(file: str, data: bytes, train: str | None, untrain: str | None) -> No
         say(f"learned 1 document of {train} into {file}")
 
 
-def _parse(data: bytes) -> Mail:
-    from bunrui.documents.mail import parse_mail
-    from bunrui.documents.validation import RowError
-
-    if not data.strip():
-        raise DataError("there is no mail on the standard input")
-    try:
-        return parse_mail(data, "auto")
-    except RowError as bad:
-        raise DataError(bad.problem) from bad
-
-
 def pass_on() -> None:
     """Write the mail as it came: for whoever has called the command in a wrong way."""
+    from bunrui.deliver import remove_label
+
     if not sys.stdin.isatty():
-        _write(_unlabelled(sys.stdin.buffer.read()))
-
-
-def _unlabelled(data: bytes) -> bytes:
-    """A mail without the headers of this command, which somebody else has written."""
-    from bunrui.documents.mail import stamp
-
-    return stamp(data, {_LABEL: None, _PROBABILITY: None})
+        _write(remove_label(sys.stdin.buffer.read()))
 
 
 def _write(data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Routes that read: predict and explain; labels, words and info; and whether a token is right."""
+"""Routes that read: predict, explain and deliver; labels, words and info; and whether a token is right."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from fastapi import FastAPI, Query, Request, Response
 from bunrui import __version__
 from bunrui.analysis.texts import normalise
 from bunrui.classifier import AnyClassifier
+from bunrui.deliver import deliver_mail
 from bunrui.engines.stream import rank, slices
 from bunrui.models import MODELS
 from bunrui.models.explain import hold
@@ -34,6 +35,8 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 # Bytes of texts that are predicted on the event loop: going to a thread and back takes 0.1 ms, a message of 2 KB 0.15.
 _INLINE = 32 << 10
 _INLINE_SCORES = 10_000  # texts times labels: 8,000 short texts and 200 labels stopped the loop for 1.8 s
+
+MAIL = "message/rfc822"
 
 MOST_BYTES = 4 << 20
 """Bytes of texts that are scored at once: who waits to write, and all who ask after that, wait for one slice."""
@@ -90,7 +93,37 @@ def add_predict(app: FastAPI, service: Service) -> dict[str, Endpoint]:
 
         return await call_of(request).room.readers.run(work)
 
+    @app.post(
+        "/v1/deliver",
+        **describe("Write the label of a mail into its headers", (MAIL,), 409, is_file=True, types=(MAIL,)),
+    )
+    async def deliver(
+        request: Request,
+        unsure: Annotated[
+            float | None,
+            Query(ge=0, le=1, description="Answer unsure, unless at most this share of such answers was wrong."),
+        ] = None,
+    ) -> Response:
+        """The mail comes back with X-Bunrui-Label and X-Bunrui-Probability as its first headers; old ones are gone."""
+        call = call_of(request)
+
+        def work() -> Response:
+            classifier = served.reading(None)
+            mail = deliver_mail(classifier, bytes(call.body), _least_sure(classifier, unsure)).mail
+            return Response(mail, media_type=MAIL)
+
+        return await call.room.readers.run(work)
+
     return {"/v1/predict": predict}
+
+
+def _least_sure(classifier: AnyClassifier, unsure: float | None) -> float:
+    """The probability from which on at most this share of the answers was wrong."""
+    if unsure is None:
+        return 0.0
+    if classifier.calibration is None or not classifier.is_calibrated:
+        raise Problem("conflict", "unsure needs probabilities that can be believed: POST /v1/calibrate first")
+    return float(classifier.calibration.threshold(unsure))
 
 
 # --- predictions

@@ -705,6 +705,7 @@ def describe(
     *problems: int,
     body: type[Body] | None = None,
     is_file: bool = False,
+    types: Collection[str] = (BYTES,),
     token: bool = False,
     status: int = 200,
     kind: Kind | None = None,
@@ -722,6 +723,8 @@ def describe(
         The body's shape.
     is_file : bool
         Whether the body is a file, in place of that.
+    types : collection of str
+        The types of that file.
     token : bool
         Whether it needs the token.
     status : int
@@ -744,7 +747,7 @@ def describe(
                 extra["parameters"] = options
         extra["requestBody"] = {"required": not _may_be_missing(body), "content": types}
     elif is_file:
-        extra["requestBody"] = {"required": True, "content": {BYTES: _BINARY}}
+        extra["requestBody"] = {"required": True, "content": dict.fromkeys(types, _BINARY)}
     return {
         "summary": summary,
         "response_model": answer if isinstance(answer, type) else None,

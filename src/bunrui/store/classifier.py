@@ -518,6 +518,8 @@ class StoredClassifier(AnyClassifier):
     def history(self, *, before: int | None = None, after: int | None = None, limit: int | None = None) -> list[Entry]:
         """Everything that was done, in order; or the changes between two numbers, or the last ones of them.
 
+        Examples
+        --------
         >>> import tempfile, os
         >>> from bunrui import create
         >>> with create(os.path.join(tempfile.mkdtemp(), "mail.bunrui")) as clf:
