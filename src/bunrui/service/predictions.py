@@ -336,8 +336,8 @@ class Answers:
 
     # All of them
 
-    def tables(self) -> Iterator[pa.Table]:
-        """All columns of the file, and those of the answers."""
+    def tables(self) -> Iterator[tuple[pa.Table, pa.Array | None]]:
+        """All columns of the file, and those of the answers; of spreadsheets, the kinds of cells."""
         with self._lock:  # a row that is corrected from now on stays as it is in these
             labels, best, shares, given = list(self.labels), self.best.copy(), self.shares.copy(), dict(self._given)
         sets = _batches(self._path("sets.arrow")) if self.is_several else repeat(None)
@@ -360,7 +360,8 @@ class Answers:
                 if given:
                     names.append("corrected")
                     values.append(pa.array([row in given for row in range(start, end)]))
-                yield pa.table(values, names=each_once(names))
+                kinds = batch["kinds"] if "kinds" in batch.schema.names else None
+                yield pa.table(values, names=each_once(names)), kinds
                 start = end
 
 
@@ -405,6 +406,8 @@ def _kept(batch: pa.RecordBatch) -> pa.RecordBatch:
             fields = [_undo_dictionary(column) for column in row.flatten()]
             row = pa.StructArray.from_arrays(fields, [field.name for field in row.type])
         columns["row"] = row
+    if "kinds" in batch.schema.names:
+        columns["kinds"] = batch["kinds"]
     return pa.record_batch(columns)
 
 
@@ -474,7 +477,7 @@ def download(answers: Answers, format: str) -> Iterator[bytes]:
     """The bytes of a file with all columns and the answers."""
     sink, writer = _Sink(), None
     with answers.folder.in_use():
-        for table in answers.tables():
+        for table, kinds in answers.tables():
             if format != "parquet":
                 table = pa.table([_flat(column) for column in table.columns], names=table.column_names)
             if format == "csv":
@@ -482,7 +485,7 @@ def download(answers: Answers, format: str) -> Iterator[bytes]:
                 table = pa.table([_tame(column) for column in table.columns], names=names)
             if writer is None:
                 writer = _open(format, sink, table.schema)
-            writer.write_table(table)
+            writer.write_table(table, *([kinds] if format == "xlsx" else []))
             yield sink.drain()
         if writer is not None:
             writer.close()
