@@ -111,7 +111,9 @@ class Teaching:
             name, labels = about[b"name"].decode(), json.loads(about[b"labels"])
             check_new(labels)
         except (pa.ArrowException, OSError, ValueError, KeyError, BunruiError) as error:
-            raise Problem("conflict", f"{os.path.basename(self._path)} is damaged: send the documents again") from error
+            name = os.path.basename(self._path)
+            fields = {"cause": "damaged-pool", "file": name}
+            raise Problem("conflict", f"{name} is damaged: send the documents again", fields=fields) from error
         opened = queue(self._served.classifier, texts)
         self._replace(opened, name, labels)
         return opened
@@ -126,7 +128,8 @@ class Teaching:
         """The queue, or a problem where there is none."""
         found = self.open()
         if found is None:
-            raise Problem("not-found", "there are no documents to teach with: send a file to /v1/teach first")
+            said = "there are no documents to teach with: send a file to /v1/teach first"
+            raise Problem("not-found", said, fields={"cause": "no-pool"})
         return found
 
     def state(self) -> schemas.Taught:
@@ -182,7 +185,8 @@ class Teaching:
         client, question, given = known or ("", asked.question(body.digest), None)
         has = asked.answer_to(question)
         if has is not None and (client not in (None, body.client) or has != given):
-            raise Problem("conflict", "this answer is somebody else's: look it up in the history, and undo it there")
+            said = "this answer is somebody else's: look it up in the history, and undo it there"
+            raise Problem("conflict", said, fields={"cause": "not-yours"})
         is_undone = asked.undo(question)
         if is_undone:
             with self._lock:
@@ -385,7 +389,8 @@ def add_teach(app: FastAPI, service: Service) -> None:
             with intake.batches(job, text, None, skip_bad, False) as batches:
                 columns = [batch["text"] for batch in batches]
             if not columns or pa.types.is_nested(columns[0].type):
-                raise Problem("invalid", f"{intake.name} has no texts to show: give a file with texts")
+                fields = {"cause": "no-texts", "file": intake.name}
+                raise Problem("invalid", f"{intake.name} has no texts to show: give a file with texts", fields=fields)
             job.total = sum(map(len, columns))
             return dict(writer.call(teaching.begin, intake.name, names, pa.concat_arrays(columns)))
 

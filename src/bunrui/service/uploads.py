@@ -340,7 +340,9 @@ def all_apart(job: Job, function: Callable[..., None], upload: Upload, *args: An
     try:
         yield from run_apart(job, function, about, *args, memory=upload.memory)
     except Died:
-        raise Problem("invalid", f"{upload.files[0][0]} is damaged: get or write it again") from None
+        name = upload.files[0][0]
+        fields = {"cause": "damaged-file", "file": name}
+        raise Problem("invalid", f"{name} is damaged: get or write it again", fields=fields) from None
 
 
 def _guess_text(columns: list[str], label: str | None, rows: list[Row]) -> str:

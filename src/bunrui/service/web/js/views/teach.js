@@ -334,12 +334,12 @@ export function create() {
       h("div", {}, h("dt", { t: name }), h("dd", {}, value, h("small", { t: beside })));
     const { accuracy, low, high, forecast, sample } = found;
     const isKnown = accuracy !== null;
-    const open = forecast?.high === null ? ".open" : ""; // nobody can tell the most that it takes
+    const isOpen = forecast?.high === null; // nobody can tell the most that it takes
     const takes = !forecast
       ? ["teach.unknown", {}]
       : forecast.likely === 0
-        ? [`teach.reached${open}`, { high: forecast.high }]
-        : [`teach.takes${open}`, { n: forecast.likely, low: forecast.low, high: forecast.high }];
+        ? [isOpen ? "teach.reached.open" : "teach.reached", { high: forecast.high }]
+        : [isOpen ? "teach.takes.open" : "teach.takes", { n: forecast.likely, low: forecast.low, high: forecast.high }];
     replace(
       measured,
       h(
