@@ -279,6 +279,16 @@ def test_strangers_see_nothing(empty: Server) -> None:
     assert TOKEN not in empty.log.read_text()
 
 
+def test_who_answers_may_undo_whoever_was_given_the_question(empty: Server) -> None:
+    begin(empty, mails(10))
+    (question,) = ask(empty, "a")
+    body = {"digest": question["digest"], "labels": ["spam"], "client": "b"}
+    assert empty.client.post("/v1/teach/answer", json=body).json()["learned"]
+    undo = {"digest": question["digest"]}
+    problem(empty.client.post("/v1/teach/undo", json=undo | {"client": "a"}), 409, "conflict")
+    assert empty.client.post("/v1/teach/undo", json=undo | {"client": "b"}).json()["changed"] == 1
+
+
 def test_an_unknown_document_is_refused(empty: Server) -> None:
     begin(empty, mails(5))
     for digest in ("x", "00" * 16):

@@ -155,6 +155,7 @@ class Answer(Body):
     labels: Annotated[
         list[str] | None, Field(min_length=1, max_length=1000, description="Its labels; null to skip the document.")
     ]
+    client: Annotated[Client | None, Field(description="Who answers, and may undo it; else who was given it.")] = None
 
 
 class TakeBack(Body):

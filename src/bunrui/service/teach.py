@@ -154,7 +154,8 @@ class Teaching:
     def answer(self, body: schemas.Answer) -> schemas.Answered:
         """Learn the labels of a document, or skip it."""
         asked = self.needed()
-        client, question = self._find(asked, body.digest)
+        given_to, question = self._find(asked, body.digest)
+        client = given_to if body.client is None else body.client
         is_learned = False
         if body.labels is None:
             asked.skip(question)

@@ -178,7 +178,7 @@ export function create() {
     replace(
       place,
       h("span", { t: ["teach.place", { answers: known.answers, left: left() }] }),
-      known.blank > 0 && [" ", h("span", { t: ["file.blank", { n: known.blank }] })],
+      known.blank > 0 && [" · ", h("span", { t: ["file.blank", { n: known.blank }] })],
     );
     const hadFocus = card.contains(document.activeElement);
     if (current === null) {
@@ -278,7 +278,7 @@ export function create() {
 
   const send = async (question, labels) => {
     try {
-      const found = await post("/v1/teach/answer", { digest: question.digest, labels });
+      const found = await post("/v1/teach/answer", { digest: question.digest, labels, client: client() });
       known.answers = found.answers + waiting - 1;
       if (labels && !found.learned) {
         forget(question); // the answer of somebody else is not taken back here
