@@ -1,13 +1,13 @@
 """How many wrong labels `audit` finds: 5 of 100 training labels are changed at random (seeded), and looked for.
 
-    python benchmarks/audit.py [--corpora 20news,imdb,sms_spam,reuters] [--changed 0.05] [--model NAME] [--json]
+    python benchmarks/audit.py [--corpora 20news,imdb,sms_spam,reuters,goemotions] [--changed 0.05] [--model NAME] [--json]
 
     recall @ s      share of the changed labels that are among the first s of the list
     precision @ s   share of the first s of the list whose labels were changed; the corpora have errors of their own,
                     which count against it
 
 The list beside others: by P(given) alone, and by raw scores, which are neither calibrated nor for the length.
-Of Reuters, documents lose one of several labels, or get one more, as often as it occurs.
+Of Reuters and GoEmotions, documents lose one of several labels, or get one more, as often as it occurs.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from bunrui.calibration import lengths_of
 from bunrui.evaluation.crossvalidation import score_left_out
 from bunrui.selection import audit, fit_calibration
 
-CORPORA = ("20news", "imdb", "sms_spam", "reuters")
-SETS = ("reuters",)
+CORPORA = ("20news", "imdb", "sms_spam", "reuters", "goemotions")
+SETS = ("reuters", "goemotions")
 SHARES = (0.01, 0.03, 0.05)
 
 
@@ -104,12 +104,12 @@ def main() -> None:
         rows = measure(name, options.changed, options.model)
         if not found and not options.json:
             columns = [key for key in rows[0] if "@" in key]
-            sys.stdout.write(f"{'corpus':10}{'list':12}" + "".join(f"{key:>16}" for key in columns) + "   seconds\n")
+            sys.stdout.write(f"{'corpus':12}{'list':12}" + "".join(f"{key:>16}" for key in columns) + "   seconds\n")
         found += rows
         for row in rows if not options.json else ():
             numbers = "".join(f"{row[key]:16.3f}" for key in row if "@" in key)
             seconds = "" if row["seconds"] is None else f"{row['seconds']:10.1f}"
-            sys.stdout.write(f"{row['corpus']:10}{row['list']:12}{numbers}{seconds}\n")
+            sys.stdout.write(f"{row['corpus']:12}{row['list']:12}{numbers}{seconds}\n")
         sys.stdout.flush()
     if options.json:
         sys.stdout.write(json.dumps(found) + "\n")

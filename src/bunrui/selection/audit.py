@@ -10,7 +10,8 @@ With 5 of 100 labels changed at random, 85 % of the changed ones are among the f
 
 Where documents have several labels, each single label is judged, too: by its log-odds against the rest, divided by the
 root of the length, and measured in standard deviations of the documents without the label.  With a label added to or
-taken from 5 of 100 documents of Reuters, 63 % of these are among the first 5 % of the list; by P(given) alone, 6 %.
+taken from 5 of 100 documents, 63 % of these are among the first 5 % of the list in Reuters, on which this number was
+chosen among nine, and 36 % in GoEmotions; by P(given) alone, 6 and 2 %.  A label that is missing is seldom found.
 """
 
 from __future__ import annotations
